@@ -1,0 +1,47 @@
+package nodegate
+
+import "context"
+
+// Node answers JSON-RPC calls of one network. Every layer between the edge and
+// an engine is a Node over a Node: the method checks, the rollup fee model, the
+// embedded chain.
+type Node interface {
+	// Call executes one method. params is one JSON array, or nil for none; the
+	// node must not keep or change it. The result is one JSON value that is
+	// shared between callers: read it, never write to it.
+	//
+	// Every error is an *Error. Returns MethodNotFound for a method the node does
+	// not offer, InvalidParams for parameters it can't use, Reverted when the EVM
+	// reverted, and Timeout when ctx or the node's own limit ended the call.
+	Call(ctx context.Context, method string, params []byte) ([]byte, error)
+
+	// Head describes the newest block. It costs no more than a pointer read on
+	// an embedded node and a cached value on a remote one.
+	//
+	// Returns NoNode when nothing behind the network can say.
+	Head(ctx context.Context) (Head, error)
+}
+
+// Head is what the layers above a node need to know of its newest block.
+type Head struct {
+	Number   uint64
+	GasLimit uint64
+}
+
+// Feed is the optional ability of a Node to push events; find it by a type
+// assertion. A layer that wraps a Node and wants to keep the ability passes it on.
+type Feed interface {
+	// Subscribe starts a subscription with the parameters of eth_subscribe. Each
+	// event is one JSON value. The channel is closed when ctx ends or when the
+	// reader falls so far behind that events would be lost.
+	//
+	// Returns InvalidParams for parameters the node does not know.
+	Subscribe(ctx context.Context, params []byte) (<-chan []byte, error)
+}
+
+// Network is one chain that the service exposes under a name.
+type Network struct {
+	Name string
+	// Node is the top of the network's stack of nodes.
+	Node Node
+}

@@ -1,0 +1,166 @@
+package rollup
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"math/big"
+
+	"github.com/ethereum/go-ethereum/common/hexutil"
+
+	"github.com/nodegate/nodegate"
+)
+
+// estimate answers layer2_estimateGas: the gas as eth_estimateGas finds it, the
+// base fee of the block that follows, and the priority fee that pays for
+// publishing the transaction.
+func (n *Node) estimate(ctx context.Context, params []byte) ([]byte, error) {
+	req, err := parseRequest(params)
+	if err != nil {
+		return nil, err
+	}
+	m, err := n.market(ctx, req.block)
+	if err != nil {
+		return nil, err
+	}
+	gas, err := n.gas(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	if err := n.checkBalance(ctx, req, m, gas); err != nil {
+		return nil, err
+	}
+	fee, err := n.priorityFee(ctx, req, m, gas)
+	if err != nil {
+		return nil, err
+	}
+	return answer(gas, m.baseFee, fee), nil
+}
+
+func answer(gas int64, baseFee, priorityFee *big.Int) []byte {
+	return fmt.Appendf(nil, `{"gasLimit":"%#x","baseFeePerGas":"%#x","priorityFeePerGas":"%#x"}`,
+		gas, baseFee, priorityFee)
+}
+
+// gas is the node's own estimate. The fee formula divides by it in 64 bits.
+func (n *Node) gas(ctx context.Context, req *request) (int64, error) {
+	const method = "eth_estimateGas"
+	gas, err := ask[hexutil.Uint64](ctx, n.next, method, req.raw...)
+	if err != nil {
+		return 0, err
+	}
+	if gas == 0 || gas > math.MaxInt64 {
+		return 0, nodeNonsense(method, fmt.Errorf("%d gas", uint64(gas)))
+	}
+	return int64(gas), nil
+}
+
+// checkBalance makes sure that a named sender can pay for the gas up front.
+// eth_estimateGas does not, when the call names no price.
+func (n *Node) checkBalance(ctx context.Context, req *request, m market, gas int64) error {
+	if req.call.From == nil {
+		return nil
+	}
+	balance, err := n.balance(ctx, req)
+	if err != nil {
+		return err
+	}
+	cost := new(big.Int).Mul(big.NewInt(gas), req.call.upfrontPrice(m.baseFee))
+	cost.Add(cost, orZero(req.call.Value.ToInt()))
+	if cost.Cmp(balance) <= 0 {
+		return nil
+	}
+	return refused(fmt.Sprintf(
+		"transaction up-front cost %#x exceeds transaction sender account balance %#x for sender %#x",
+		cost, balance, *req.call.From))
+}
+
+// balance is the sender's at the block, unless the request overrides it.
+func (n *Node) balance(ctx context.Context, req *request) (*big.Int, error) {
+	if o := req.overrides[*req.call.From]; o.Balance != nil {
+		return o.Balance.ToInt(), nil
+	}
+	balance, err := ask[hexutil.Big](ctx, n.next, "eth_getBalance", req.sender(), req.raw[1])
+	return balance.ToInt(), err
+}
+
+func (n *Node) priorityFee(ctx context.Context, req *request, m market, gas int64) (*big.Int, error) {
+	if n.cfg.CompatibilityMode {
+		return compatibleFee(n.cfg.Multiplier, n.cfg.minGasPrice(m), m.baseFee), nil
+	}
+	encoded, err := n.encode(ctx, req, m, gas)
+	if err != nil {
+		return nil, err
+	}
+	size, err := n.sizer.size(ctx, encoded)
+	if errors.Is(err, errTooLong) {
+		return nil, badArgument(0, err)
+	} else if err != nil {
+		return nil, timedOut(err)
+	}
+	fixed, variable := n.cfg.costs(m)
+	return profitableFee(n.cfg.Margin, fixed, variable, int64(size), gas), nil
+}
+
+// encode drafts the transaction, asking the node for what the call leaves out.
+func (n *Node) encode(ctx context.Context, req *request, m market, gas int64) ([]byte, error) {
+	nonce, err := n.nonce(ctx, req)
+	if err != nil {
+		return nil, err
+	}
+	chainID, err := n.chainID(ctx, &req.call)
+	if err != nil {
+		return nil, err
+	}
+	d := draft{call: &req.call, chainID: chainID, nonce: nonce, gas: uint64(gas), baseFee: m.baseFee}
+	encoded, err := d.encode()
+	if err != nil {
+		return nil, badArgument(0, err)
+	}
+	return encoded, nil
+}
+
+func (n *Node) nonce(ctx context.Context, req *request) (uint64, error) {
+	if req.call.Nonce != nil {
+		return uint64(*req.call.Nonce), nil
+	}
+	if req.call.From == nil {
+		return 0, nil
+	}
+	nonce, err := ask[hexutil.Uint64](ctx, n.next, "eth_getTransactionCount", req.sender(), req.raw[1])
+	return uint64(nonce), err
+}
+
+// chainID is asked for only where the transaction's type can't do without: a
+// legacy transaction is priced as an unprotected one.
+func (n *Node) chainID(ctx context.Context, c *call) (*big.Int, error) {
+	if c.ChainID != nil || c.kind() == legacyType {
+		return c.ChainID.ToInt(), nil
+	}
+	id, err := ask[hexutil.Big](ctx, n.next, "eth_chainId")
+	return id.ToInt(), err
+}
+
+func (r *request) sender() json.RawMessage { return quoted(hexutil.Encode(r.call.From[:])) }
+
+// ask calls a method of the node below and decodes its answer. The node's errors
+// come back unchanged.
+func ask[T any](ctx context.Context, node nodegate.Node, method string, args ...json.RawMessage) (T, error) {
+	var result T
+	list := make([][]byte, len(args))
+	for i, arg := range args {
+		list[i] = arg
+	}
+	params := append([]byte{'['}, bytes.Join(list, []byte{','})...)
+	raw, err := node.Call(ctx, method, append(params, ']'))
+	if err != nil {
+		return result, err
+	}
+	if err := json.Unmarshal(raw, &result); err != nil {
+		return result, nodeNonsense(method, err)
+	}
+	return result, nil
+}

@@ -1,0 +1,137 @@
+package chain
+
+import (
+	"errors"
+	"fmt"
+	"math/big"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core"
+	"github.com/ethereum/go-ethereum/core/rawdb"
+	"github.com/ethereum/go-ethereum/eth"
+	"github.com/ethereum/go-ethereum/eth/catalyst"
+	"github.com/ethereum/go-ethereum/eth/ethconfig"
+	"github.com/ethereum/go-ethereum/eth/filters"
+	"github.com/ethereum/go-ethereum/eth/tracers"
+	"github.com/ethereum/go-ethereum/node"
+	"github.com/ethereum/go-ethereum/p2p"
+	"github.com/ethereum/go-ethereum/rpc"
+)
+
+// nodeName is go-ethereum's instance name: the folder it makes in the data folder.
+const nodeName = "chain"
+
+// gasCapFactor is how far above the block gas limit a call may ask. The layer
+// above enforces the contract's cap; the engine's must never be the lower one.
+const gasCapFactor = 10
+
+// minGasCap is what a call without gas gets.
+const minGasCap = 50_000_000
+
+// engine is the running go-ethereum node with its block producer.
+type engine struct {
+	stack    *node.Node
+	eth      *eth.Ethereum
+	producer *producer
+	gasCap   uint64
+}
+
+func startEngine(cfg Config) (*engine, error) {
+	stack, err := node.New(nodeConfig(cfg.Dir))
+	if err != nil {
+		return nil, badData("chain.open", "can't open the data folder; is another nodegate using it?", err)
+	}
+	e := &engine{stack: stack}
+	if err := e.start(cfg); err != nil {
+		return nil, errors.Join(err, e.close())
+	}
+	return e, nil
+}
+
+func (e *engine) start(cfg Config) error {
+	conf := ethConfig(cfg)
+	e.gasCap = conf.RPCGasCap
+	backend, err := eth.New(e.stack, conf)
+	if err != nil {
+		return openError(err)
+	}
+	e.eth = backend
+	system := filters.NewFilterSystem(backend.APIBackend, filters.Config{LogCacheSize: conf.FilterLogCacheSize, LogQueryLimit: conf.LogQueryLimit})
+	e.stack.RegisterAPIs([]rpc.API{{Namespace: "eth", Service: filters.NewFilterAPI(system)}})
+	e.stack.RegisterAPIs(tracers.APIs(backend.APIBackend))
+	if err := e.stack.Start(); err != nil {
+		return badData("chain.open", "can't start the embedded node", err)
+	}
+	if err := importOnce(e.eth.BlockChain(), cfg); err != nil {
+		return err
+	}
+	return e.produce(cfg)
+}
+
+// produce starts the block producer on top of what was imported or mined before.
+func (e *engine) produce(cfg Config) error {
+	beacon, err := catalyst.NewSimulatedBeacon(0, common.Address{}, e.eth)
+	if err != nil {
+		return badData("chain.open", "can't produce blocks on this chain: its newest fork must be post-merge", err)
+	}
+	e.producer = newProducer(e.eth, beacon, time.Duration(cfg.Period)*time.Second, cfg.Log)
+	return nil
+}
+
+func (e *engine) close() error {
+	if e.producer != nil {
+		e.producer.close()
+	}
+	return e.stack.Close()
+}
+
+// nodeConfig has no peers, no ports and no keys: everything goes through Attach.
+func nodeConfig(dir string) *node.Config {
+	c := node.DefaultConfig
+	c.Name = nodeName
+	c.DataDir = dir
+	c.IPCPath = ""
+	c.AllowUnprotectedTxs = true
+	c.P2P = p2p.Config{NoDiscovery: true, NoDial: true, MaxPeers: 0, ListenAddr: ""}
+	return &c
+}
+
+// ethConfig is a hash-scheme archive without a log index: every state and proof
+// of every block right after import, and megabytes where the index takes gigabytes.
+func ethConfig(cfg Config) *ethconfig.Config {
+	c := ethconfig.Defaults
+	c.Genesis = cfg.Genesis
+	c.SyncMode = ethconfig.FullSync
+	c.NoPruning = true
+	c.StateScheme = rawdb.HashScheme
+	c.SnapshotCache = 0
+	c.TrieDirtyCache = 0
+	c.TrieCleanCache = max(int(cfg.StateBytes>>20), 16)
+	c.DatabaseCache = 16
+	c.DatabaseHandles = 64
+	c.LogNoHistory = true
+	c.TransactionHistory = 0 // index every block's transactions
+	c.TxLookupLimit = 0
+	c.RPCGasCap = max(gasCapFactor*cfg.Genesis.GasLimit, minGasCap)
+	c.RPCEVMTimeout = cfg.CallTimeout
+	c.RPCTxFeeCap = 0 // a development account may pay what it likes
+	c.Miner.GasCeil = cfg.Genesis.GasLimit
+	c.Miner.GasPrice = big.NewInt(1)
+	c.Miner.ExtraData = cfg.Genesis.ExtraData
+	c.TxPool.NoLocals = true
+	c.TxPool.Journal = ""
+	c.TxPool.PriceLimit = 1
+	return &c
+}
+
+// openError tells a genesis that differs from the stored one apart from a
+// database that can't be read.
+func openError(err error) error {
+	var mismatch *core.GenesisMismatchError
+	if errors.As(err, &mismatch) {
+		return badData("chain.open", fmt.Sprintf("the data folder holds another chain (genesis %s, configured %s): use another data folder or the old genesis",
+			mismatch.Stored, mismatch.New), nil)
+	}
+	return badData("chain.open", "the chain database can't be opened; restore it from a backup or remove the network's folder to start anew", err)
+}

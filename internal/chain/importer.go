@@ -1,0 +1,101 @@
+package chain
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/ethereum/go-ethereum/core"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/rlp"
+)
+
+// markerName is the file whose presence says that the first start went through.
+const markerName = "imported"
+
+func imported(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, markerName))
+	return err == nil
+}
+
+// importOnce imports the chain file into an empty chain and marks the data
+// folder complete. The last block becomes the safe and the finalized one.
+func importOnce(bc *core.BlockChain, cfg Config) error {
+	if bc.CurrentBlock().Number.Sign() > 0 || (cfg.Dir != "" && imported(cfg.Dir)) {
+		return nil
+	}
+	blocks, err := decodeChain(cfg.Chain)
+	if err != nil {
+		return badData("chain.import", "the chain file is damaged; nothing was imported", err)
+	}
+	if i, err := bc.InsertChain(blocks); err != nil {
+		return badData("chain.import", fmt.Sprintf("block %d of the chain file doesn't fit the genesis; nothing was imported", blocks[i].NumberU64()), err)
+	}
+	if head := bc.CurrentBlock(); head.Number.Sign() > 0 {
+		bc.SetFinalized(head)
+		bc.SetSafe(head)
+	}
+	return markImported(cfg.Dir, bc)
+}
+
+// decodeChain reads every block before the first one is imported, so that a
+// truncated file imports nothing.
+func decodeChain(data []byte) (types.Blocks, error) {
+	stream := rlp.NewStream(bytes.NewReader(data), uint64(len(data)))
+	var blocks types.Blocks
+	for {
+		var b types.Block
+		err := stream.Decode(&b)
+		if errors.Is(err, io.EOF) {
+			return blocks, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("after %d whole blocks: %w", len(blocks), err)
+		}
+		if b.NumberU64() == 0 {
+			continue // some exports begin with the genesis block
+		}
+		blocks = append(blocks, &b)
+	}
+}
+
+// markImported writes the marker durably: it stands for everything before it.
+func markImported(dir string, bc *core.BlockChain) error {
+	if dir == "" {
+		return nil
+	}
+	text := fmt.Sprintf("genesis %s\nhead %d %s\n", bc.Genesis().Hash(), bc.CurrentBlock().Number, bc.CurrentBlock().Hash())
+	if err := writeDurably(dir, markerName, []byte(text)); err != nil {
+		return badData("chain.import", "can't write to the data folder", err)
+	}
+	return nil
+}
+
+// writeDurably leaves the whole file under its name, or nothing.
+func writeDurably(dir, name string, data []byte) error {
+	tmp, err := os.CreateTemp(dir, name+".*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(tmp.Name()) // fails after the rename, as it should
+	_, err = tmp.Write(data)
+	err = errors.Join(err, tmp.Sync(), tmp.Close())
+	if err != nil {
+		return err
+	}
+	if err := os.Rename(tmp.Name(), filepath.Join(dir, name)); err != nil {
+		return err
+	}
+	return syncDir(dir)
+}
+
+func syncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}

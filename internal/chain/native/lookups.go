@@ -1,0 +1,67 @@
+package native
+
+var jsonNull = []byte("null")
+
+// transactionByHash answers mined transactions. Pending and unknown ones are
+// handed over: the pool and the state of the index decide about those.
+func (p *Path) transactionByHash(a *args) ([]byte, bool, error) {
+	hash, ok := a.hash(0)
+	if !ok || a.n != 1 {
+		return nil, false, nil
+	}
+	b, i := p.find(hash)
+	if b == nil || i < 0 {
+		return nil, false, nil
+	}
+	return b.txs[i], true, nil
+}
+
+// receipt answers receipts of mined transactions.
+func (p *Path) receipt(a *args) ([]byte, bool, error) {
+	hash, ok := a.hash(0)
+	if !ok || a.n != 1 {
+		return nil, false, nil
+	}
+	b, i := p.find(hash)
+	if b == nil || i < 0 {
+		return nil, false, nil
+	}
+	return b.receipts[i], true, nil
+}
+
+// transactionByIndex answers by block hash, canonical or not.
+func (p *Path) transactionByIndex(a *args) ([]byte, bool, error) {
+	hash, ok := a.hash(0)
+	index, okIndex := a.text(1)
+	if !ok || !okIndex || a.n != 2 {
+		return nil, false, nil
+	}
+	i, ok := quantity(index)
+	if !ok || i > 1<<31 {
+		return nil, false, nil
+	}
+	b := p.answers.get(hash)
+	if b == nil {
+		return nil, false, nil
+	}
+	if i >= uint64(len(b.txs)) {
+		return jsonNull, true, nil
+	}
+	return b.txs[i], true, nil
+}
+
+// blockReceipts answers all receipts of a block that exists.
+func (p *Path) blockReceipts(a *args) ([]byte, bool, error) {
+	if a.n != 1 {
+		return nil, false, nil
+	}
+	blk := p.block(a, 0)
+	if blk == nil {
+		return nil, false, nil
+	}
+	b := p.answers.get(blk.hash)
+	if b == nil {
+		return nil, false, nil
+	}
+	return b.all, true, nil
+}

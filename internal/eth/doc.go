@@ -1,0 +1,9 @@
+// Package eth is the nine methods of the specification as seen by a client:
+// their parameters, rules, dialects and answer shapes. It is a Node over a Node:
+// it checks each call, rewrites its parameters into one canonical form and passes
+// it on; what comes back is shaped for the network's dialect.
+//
+// No byte of a client's parameters reaches the node below as it came. The nine
+// methods' are rebuilt field by field; those of every other method are compacted,
+// and refused where two decoders could read them differently.
+package eth

@@ -1,0 +1,98 @@
+package edge
+
+import (
+	"log/slog"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/obs"
+)
+
+// Config is what the edge serves and its bounds.
+type Config struct {
+	Networks       []nodegate.Network
+	DefaultNetwork string // reached by /v3 without a network; "" is none
+	Auth           nodegate.Authenticator
+	Methods        []string // counted one by one in the metrics
+
+	BodyBytes            int64
+	BatchItems           int
+	ResponseBytes        int
+	SubscriptionsPerConn int
+
+	Log     *slog.Logger
+	Metrics *obs.Metrics
+	Ready   func() error
+}
+
+// Edge serves JSON-RPC. It is an http.Handler.
+type Edge struct {
+	cfg      Config
+	networks map[string]*network
+	ids      *obs.RequestIDs
+	bodies   sync.Pool // *exchange
+	in, out  prometheus.Counter
+	ready    http.Handler
+
+	sockets  sync.WaitGroup
+	draining chan struct{} // closed when the server shuts down
+	drained  atomic.Bool
+}
+
+// network is a network with its counters.
+type network struct {
+	nodegate.Network
+	methods map[string]*methodEntry
+	other   *obs.Method
+}
+
+// methodEntry keeps a method's name, so that a request's bytes need not become a
+// new string each time.
+type methodEntry struct {
+	name    string
+	metrics *obs.Method
+}
+
+// requestTime bounds one request with all the calls of its batch.
+const requestTime = 30 * time.Second
+
+// New builds the front end.
+func New(cfg Config) *Edge {
+	e := &Edge{cfg: cfg, networks: map[string]*network{}, ids: obs.NewRequestIDs(), draining: make(chan struct{})}
+	e.in, e.out = cfg.Metrics.Traffic()
+	e.ready = obs.Ready(cfg.Ready)
+	e.bodies.New = func() any { return new(exchange) }
+	for _, n := range cfg.Networks {
+		e.networks[n.Name] = e.network(n)
+	}
+	return e
+}
+
+func (e *Edge) network(n nodegate.Network) *network {
+	net := &network{Network: n, methods: map[string]*methodEntry{}, other: e.cfg.Metrics.Method(n.Name, obs.Other)}
+	for _, name := range e.cfg.Methods {
+		net.methods[name] = &methodEntry{name: name, metrics: e.cfg.Metrics.Method(n.Name, name)}
+	}
+	return net
+}
+
+// method finds a method's entry without making a string of a known name.
+func (n *network) method(name []byte) methodEntry {
+	if m, ok := n.methods[string(name)]; ok {
+		return *m
+	}
+	return methodEntry{name: string(name), metrics: n.other}
+}
+
+// Close ends the open WebSockets with 1001 and waits for them.
+func (e *Edge) Close() {
+	if e.drained.CompareAndSwap(false, true) {
+		close(e.draining)
+	}
+	e.sockets.Wait()
+}

@@ -1,0 +1,61 @@
+package edge
+
+import (
+	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/jsonrpc"
+)
+
+// numbers is the one table from codes to JSON-RPC error codes.
+var numbers = map[nodegate.Code]int{
+	nodegate.Internal:         -32603,
+	nodegate.ParseError:       -32700,
+	nodegate.InvalidRequest:   -32600,
+	nodegate.MethodNotFound:   -32601,
+	nodegate.InvalidParams:    -32602,
+	nodegate.Reverted:         3,
+	nodegate.ExecutionFailed:  -32000,
+	nodegate.NodeFault:        -32000, // the error's own Number comes first
+	nodegate.OutsideHistory:   -32002,
+	nodegate.Timeout:          -32000,
+	nodegate.ResponseTooLarge: -32003,
+	nodegate.NoNode:           -32603,
+	nodegate.Busy:             -32603,
+	nodegate.KeyRequired:      -32001,
+	nodegate.KeyInvalid:       -32001,
+	nodegate.SecretInvalid:    -32001,
+	nodegate.Forbidden:        -32002,
+	nodegate.UnknownNetwork:   -32001,
+	nodegate.RateLimited:      -32005,
+	nodegate.CreditsSpent:     -32002,
+	nodegate.HTTPMethod:       -32600,
+	nodegate.TooLarge:         -32600,
+	nodegate.MediaType:        -32600,
+	nodegate.BadConfig:        -32603,
+}
+
+// number maps an error to its JSON-RPC code.
+func number(e *nodegate.Error) int {
+	if e.Code == nodegate.NodeFault && e.Number != 0 {
+		return e.Number
+	}
+	if n, ok := numbers[e.Code]; ok {
+		return n
+	}
+	return numbers[nodegate.Internal]
+}
+
+// appendError writes an error's envelope. What is Internal is logged with an id,
+// and the id is all that the client learns of it.
+func (e *Edge) appendError(dst, id []byte, err error) []byte {
+	x := nodegate.AsError(err)
+	msg := x.Msg
+	if x.Code == nodegate.Internal {
+		ref := e.ids.New()
+		e.cfg.Log.Error("internal error", "id", ref, "err", err)
+		msg = "internal error (id " + ref + ")"
+	}
+	if msg == "" {
+		msg = x.Code.String()
+	}
+	return jsonrpc.AppendError(dst, id, number(x), msg, x.Data)
+}

@@ -1,0 +1,131 @@
+package edge
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/jsonrpc"
+)
+
+// exchange is one body and its answer. It is pooled: its buffers are reused.
+type exchange struct {
+	body   []byte
+	scan   jsonrpc.Body
+	answer []byte
+	after  []func() // what begins once the answer is sent
+
+	edge    *Edge
+	network *network
+	socket  *socket // nil on HTTP
+}
+
+// keepBuffer is the largest buffer worth keeping for the next request.
+const keepBuffer = 64 << 10
+
+func (e *Edge) newExchange(n *network, s *socket) *exchange {
+	x := e.bodies.Get().(*exchange)
+	x.edge, x.network, x.socket = e, n, s
+	return x
+}
+
+func (x *exchange) release() {
+	e := x.edge
+	if cap(x.body) > keepBuffer {
+		x.body = nil
+	}
+	if cap(x.answer) > keepBuffer {
+		x.answer = nil
+	}
+	x.body, x.answer, x.after = x.body[:0], x.answer[:0], nil
+	x.edge, x.network, x.socket = nil, nil, nil
+	e.bodies.Put(x)
+}
+
+// respond reads the body and writes the whole answer into x.answer, which stays
+// empty when there is nothing to say. The error is that of a single call and
+// decides the HTTP status; it stands in the answer already.
+func (x *exchange) respond(ctx context.Context) error {
+	if fault := x.scan.Scan(x.body, x.edge.cfg.BatchItems); fault != nil {
+		x.answer = jsonrpc.AppendError(x.answer, nil, fault.Code, fault.Message, nil)
+		return nil
+	}
+	if x.scan.Batch {
+		x.batch(ctx)
+		return nil
+	}
+	return x.one(ctx, &x.scan.Requests[0])
+}
+
+// batch answers each element in order. Past the limit of the whole answer the
+// rest is refused, but notifications are still executed.
+func (x *exchange) batch(ctx context.Context) {
+	x.answer = append(x.answer, '[')
+	for i := range x.scan.Requests {
+		before := len(x.answer)
+		if before > 1 {
+			x.answer = append(x.answer, ',')
+		}
+		mark := len(x.answer)
+		req := &x.scan.Requests[i]
+		if before > x.edge.cfg.ResponseBytes && req.ID != nil {
+			x.answer = x.edge.appendError(x.answer, req.ID, errResponseTooLarge)
+			continue
+		}
+		_ = x.one(ctx, req) // each element has its own outcome; the status stays 200
+		if len(x.answer) == mark {
+			x.answer = x.answer[:before]
+		}
+	}
+	if len(x.answer) == 1 {
+		x.answer = x.answer[:0] // nothing but notifications
+		return
+	}
+	x.answer = append(x.answer, ']')
+}
+
+var errResponseTooLarge = &nodegate.Error{Op: "edge.batch", Code: nodegate.ResponseTooLarge, Msg: "response too large"}
+
+// one executes a request and appends its answer.
+func (x *exchange) one(ctx context.Context, req *jsonrpc.Request) error {
+	if req.Err != nil {
+		if req.ID != nil { // a notification with bad params has nobody to tell
+			x.answer = jsonrpc.AppendError(x.answer, req.ID, req.Err.Code, req.Err.Message, nil)
+		}
+		return nil
+	}
+	m := x.network.method(req.Method)
+	start := time.Now()
+	result, err := x.call(ctx, m.name, req.Params)
+	m.metrics.Done(err, time.Since(start))
+	switch {
+	case req.ID == nil: // a notification is executed and not answered
+		if err != nil && nodegate.AsError(err).Code == nodegate.Internal {
+			x.edge.cfg.Log.Error("internal error", "method", m.name, "err", err)
+		}
+	case err != nil:
+		x.answer = x.edge.appendError(x.answer, req.ID, err)
+		return err
+	default:
+		x.answer = jsonrpc.AppendResult(x.answer, req.ID, result)
+	}
+	return nil
+}
+
+// call runs a method. A panic below is this request's error and nobody else's.
+func (x *exchange) call(ctx context.Context, name string, params []byte) (result []byte, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = &nodegate.Error{Op: "edge.call", Code: nodegate.Internal, Err: fmt.Errorf("panic in %s: %v\n%s", name, p, debug.Stack())}
+		}
+	}()
+	switch name {
+	case "eth_subscribe":
+		return x.subscribe(params)
+	case "eth_unsubscribe":
+		return x.unsubscribe(params)
+	}
+	return x.network.Node.Call(ctx, name, params)
+}

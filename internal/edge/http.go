@@ -1,0 +1,171 @@
+package edge
+
+import (
+	"context"
+	"errors"
+	"mime"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/web"
+)
+
+// Header values that every answer shares.
+var (
+	jsonType = []string{"application/json"}
+	noSniff  = []string{"nosniff"}
+)
+
+// ServeHTTP answers JSON-RPC addresses and /readyz.
+func (e *Edge) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	r, ok := parseRoute(req.URL.Path)
+	if !ok {
+		e.elsewhere(w, req)
+		return
+	}
+	h := w.Header()
+	web.CORS(h, req.Header.Get("Origin"))
+	h["X-Request-Id"] = []string{e.ids.New()}
+	if err := e.serve(w, req, r); err != nil {
+		e.refuse(w, err)
+	}
+}
+
+// serve does one request; an error is what is answered instead.
+func (e *Edge) serve(w http.ResponseWriter, req *http.Request, r route) error {
+	if req.Method == http.MethodOptions {
+		web.Preflight(w)
+		return nil
+	}
+	if r.socket {
+		return e.serveSocket(w, req, r)
+	}
+	if req.Method != http.MethodPost {
+		w.Header().Set("Allow", "POST, OPTIONS")
+		return &nodegate.Error{Op: "edge.http", Code: nodegate.HTTPMethod, Msg: "method not allowed: use POST"}
+	}
+	n, grant, err := e.admit(req, r)
+	if err != nil {
+		return err
+	}
+	if !jsonContent(req.Header.Get("Content-Type")) {
+		return &nodegate.Error{Op: "edge.http", Code: nodegate.MediaType, Msg: "invalid content type: only application/json is supported"}
+	}
+	return e.post(w, req, n, grant)
+}
+
+// post reads the body, executes it and writes the answer.
+func (e *Edge) post(w http.ResponseWriter, req *http.Request, n *network, grant *nodegate.Grant) (err error) {
+	x := e.newExchange(n, nil)
+	defer x.release()
+	if x.body, err = web.ReadBody(w, req, x.body, e.cfg.BodyBytes); err != nil {
+		return err
+	}
+	e.in.Add(float64(len(x.body)))
+	ctx := nodegate.WithGrant(req.Context(), grant)
+	if len(x.body) > 0 && firstByte(x.body) == '[' {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, requestTime)
+		defer cancel()
+		_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // a batch may outlast the deadline of its body
+	}
+	callErr := x.respond(ctx)
+	e.answer(w, req, x.answer, callErr)
+	return nil
+}
+
+func firstByte(b []byte) byte {
+	for _, c := range b {
+		if c != ' ' && c != '\t' && c != '\r' && c != '\n' {
+			return c
+		}
+	}
+	return 0
+}
+
+// answer writes a finished envelope, compressed when the client asks and it pays.
+func (e *Edge) answer(w http.ResponseWriter, req *http.Request, body []byte, callErr error) {
+	status := http.StatusOK
+	if callErr != nil {
+		status = web.Status(nodegate.AsError(callErr).Code)
+	}
+	h := w.Header()
+	if len(body) == 0 {
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
+	h["Content-Type"] = jsonType
+	h["X-Content-Type-Options"] = noSniff
+	e.out.Add(float64(len(body)))
+	if len(body) >= web.CompressFrom {
+		h.Add("Vary", "Accept-Encoding")
+		if web.AcceptsGzip(req.Header) {
+			web.WriteGzip(w, status, body)
+			return
+		}
+	}
+	h["Content-Length"] = []string{strconv.Itoa(len(body))}
+	w.WriteHeader(status)
+	_, _ = w.Write(body) // a client that left can't be told
+}
+
+// refuse answers what did not get past the door. There is no WWW-Authenticate:
+// browsers would pop up a login.
+func (e *Edge) refuse(w http.ResponseWriter, err error) {
+	x := nodegate.AsError(err)
+	e.cfg.Metrics.Refused(x.Code)
+	body := e.appendError(nil, nil, err)
+	h := w.Header()
+	h["Content-Type"] = jsonType
+	h["X-Content-Type-Options"] = noSniff
+	if x.RetryAfter > 0 {
+		h.Set("Retry-After", retryAfter(x.RetryAfter))
+	}
+	if x.Code == nodegate.TooLarge {
+		h.Set("Connection", "close") // the rest of the body is not read
+	}
+	h["Content-Length"] = []string{strconv.Itoa(len(body))}
+	w.WriteHeader(web.Status(x.Code))
+	_, _ = w.Write(body)
+}
+
+// retryAfter is whole seconds in two digits: ethers takes one digit for milliseconds.
+func retryAfter(d time.Duration) string {
+	s := strconv.FormatInt(max(1, int64((d+time.Second-1)/time.Second)), 10)
+	if len(s) < 2 {
+		s = "0" + s
+	}
+	return s
+}
+
+// elsewhere answers paths that are not JSON-RPC.
+func (e *Edge) elsewhere(w http.ResponseWriter, req *http.Request) {
+	switch req.URL.Path {
+	case "/readyz":
+		e.ready.ServeHTTP(w, req)
+	case "/":
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		_, _ = w.Write([]byte("nodegate\n\nJSON-RPC: POST /<network>/v3/<API_KEY>, WebSocket: /<network>/ws/v3/<API_KEY>\n"))
+	default:
+		http.Error(w, "not found: JSON-RPC is at /<network>/v3/<API_KEY>", http.StatusNotFound)
+	}
+}
+
+// jsonContent accepts the content types that mean JSON-RPC.
+func jsonContent(value string) bool {
+	if value == "application/json" {
+		return true
+	}
+	kind, _, err := mime.ParseMediaType(value)
+	if err != nil && !errors.Is(err, mime.ErrInvalidMediaParameter) {
+		return false
+	}
+	switch strings.ToLower(kind) {
+	case "application/json", "application/json-rpc", "application/jsonrequest":
+		return true
+	}
+	return false
+}

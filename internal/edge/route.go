@@ -1,0 +1,69 @@
+package edge
+
+import (
+	"net/http"
+	"strings"
+
+	"github.com/nodegate/nodegate"
+)
+
+// route is what an address says: /<network>/v3/<key>, /<network>/ws/v3/<key>, or
+// the same without the network, which is then the host's first label or the default.
+type route struct {
+	network string // "" when the path names none
+	key     string
+	socket  bool
+}
+
+// parseRoute reads a path. False means that it is not a JSON-RPC address at all.
+func parseRoute(path string) (r route, ok bool) {
+	rest, found := strings.CutPrefix(path, "/")
+	if !found {
+		return r, false
+	}
+	head, tail := cut(rest)
+	if head != "v3" && head != "ws" {
+		r.network = head
+		head, tail = cut(tail)
+	}
+	if head == "ws" {
+		r.socket = true
+		head, tail = cut(tail)
+	}
+	if head != "v3" {
+		return route{}, false
+	}
+	r.key = strings.TrimSuffix(tail, "/")
+	return r, true
+}
+
+func cut(s string) (head, tail string) {
+	head, tail, _ = strings.Cut(s, "/")
+	return head, tail
+}
+
+// find picks the network of a request.
+func (e *Edge) find(r route, host string) (*network, error) {
+	name := r.network
+	if name == "" {
+		label, _, _ := strings.Cut(host, ".")
+		if n, ok := e.networks[label]; ok {
+			return n, nil
+		}
+		name = e.cfg.DefaultNetwork
+	}
+	if n, ok := e.networks[name]; ok {
+		return n, nil
+	}
+	return nil, &nodegate.Error{Op: "edge.route", Code: nodegate.UnknownNetwork, Msg: "unknown network"}
+}
+
+// admit finds the network and lets the key in.
+func (e *Edge) admit(req *http.Request, r route) (*network, *nodegate.Grant, error) {
+	n, err := e.find(r, req.Host)
+	if err != nil {
+		return nil, nil, err
+	}
+	grant, err := e.cfg.Auth.Authenticate(req.Context(), nodegate.Credentials{Key: r.key})
+	return n, grant, err
+}

@@ -1,0 +1,99 @@
+package obs
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/nodegate/nodegate"
+)
+
+// Metrics are the service's counters. No label ever holds a key, and methods
+// beyond a fixed list are counted together as "other".
+type Metrics struct {
+	registry *prometheus.Registry
+	requests *prometheus.CounterVec
+	latency  *prometheus.HistogramVec
+	refused  *prometheus.CounterVec
+	sockets  prometheus.Gauge
+	bytes    *prometheus.CounterVec
+}
+
+// Other is the label of methods that are not counted one by one.
+const Other = "other"
+
+// NewMetrics registers the counters and the runtime's own.
+func NewMetrics() *Metrics {
+	m := &Metrics{
+		registry: prometheus.NewRegistry(),
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "nodegate_rpc_requests_total", Help: "JSON-RPC calls by network, method and outcome.",
+		}, []string{"network", "method", "outcome"}),
+		latency: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "nodegate_rpc_duration_seconds", Help: "Time to answer a call, by network and method.",
+			Buckets: []float64{25e-6, 100e-6, 400e-6, 1.6e-3, 6.4e-3, 25.6e-3, .1, .4, 1.6, 6.4},
+		}, []string{"network", "method"}),
+		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "nodegate_http_refused_total", Help: "Requests refused before a call was read, by reason.",
+		}, []string{"reason"}),
+		sockets: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "nodegate_websockets", Help: "Open WebSocket connections.",
+		}),
+		bytes: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "nodegate_rpc_bytes_total", Help: "Bytes of requests and answers.",
+		}, []string{"direction"}),
+	}
+	m.registry.MustRegister(m.requests, m.latency, m.refused, m.sockets, m.bytes,
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return m
+}
+
+// Handler serves the metrics in Prometheus' format.
+func (m *Metrics) Handler() http.Handler {
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
+}
+
+// Refused counts a request that was turned away at the door.
+func (m *Metrics) Refused(code nodegate.Code) { m.refused.WithLabelValues(code.String()).Inc() }
+
+// SocketOpened and SocketClosed follow the number of WebSockets.
+func (m *Metrics) SocketOpened() { m.sockets.Inc() }
+
+// SocketClosed is SocketOpened's counterpart.
+func (m *Metrics) SocketClosed() { m.sockets.Dec() }
+
+// Traffic returns the counters of bytes read and written.
+func (m *Metrics) Traffic() (in, out prometheus.Counter) {
+	return m.bytes.WithLabelValues("in"), m.bytes.WithLabelValues("out")
+}
+
+// Method are the counters of one method on one network, looked up once.
+type Method struct {
+	ok      prometheus.Counter
+	latency prometheus.Observer
+	failed  func(nodegate.Code) prometheus.Counter
+}
+
+// Method returns the counters of a method on a network.
+func (m *Metrics) Method(network, method string) *Method {
+	return &Method{
+		ok:      m.requests.WithLabelValues(network, method, "ok"),
+		latency: m.latency.WithLabelValues(network, method),
+		failed: func(c nodegate.Code) prometheus.Counter {
+			return m.requests.WithLabelValues(network, method, c.String())
+		},
+	}
+}
+
+// Done counts one call.
+func (m *Method) Done(err error, took time.Duration) {
+	m.latency.Observe(took.Seconds())
+	if err == nil {
+		m.ok.Inc()
+		return
+	}
+	m.failed(nodegate.AsError(err).Code).Inc()
+}

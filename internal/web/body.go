@@ -1,0 +1,92 @@
+package web
+
+import (
+	"compress/gzip"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/nodegate/nodegate"
+)
+
+// A body may take graceTime, and beyond it as long as minRate bytes arrive a second.
+const (
+	graceTime = 10 * time.Second
+	minRate   = 1024
+)
+
+// ReadBody appends a request's body to buf, at most limit bytes of it, inflating
+// gzip: the limit is on what comes out. More is refused while reading.
+//
+// Returns TooLarge, or InvalidRequest for an encoding it does not know or a body
+// that ends early.
+func ReadBody(w http.ResponseWriter, r *http.Request, buf []byte, limit int64) ([]byte, error) {
+	if r.ContentLength > limit {
+		return buf, tooLarge(limit)
+	}
+	body := io.Reader(&pacedReader{body: r.Body, control: http.NewResponseController(w)})
+	switch r.Header.Get("Content-Encoding") {
+	case "", "identity":
+	case "gzip":
+		z, err := gzip.NewReader(body)
+		if err != nil {
+			return buf, &nodegate.Error{Op: "web.body", Code: nodegate.InvalidRequest, Msg: "invalid request: the body is not gzip", Err: err}
+		}
+		body = z
+	default:
+		return buf, &nodegate.Error{Op: "web.body", Code: nodegate.MediaType, Msg: "content encoding not supported: use gzip or none"}
+	}
+	return readAll(body, buf, limit)
+}
+
+// readAll reads to the end or one byte past the limit, whichever is first.
+func readAll(body io.Reader, buf []byte, limit int64) ([]byte, error) {
+	start := len(buf)
+	for {
+		if len(buf) == cap(buf) {
+			buf = append(buf, 0)[:len(buf)]
+		}
+		n, err := body.Read(buf[len(buf):cap(buf)])
+		buf = buf[:len(buf)+n]
+		if int64(len(buf)-start) > limit {
+			return buf, tooLarge(limit)
+		}
+		if errors.Is(err, io.EOF) {
+			return buf, nil
+		}
+		if err != nil {
+			return buf, &nodegate.Error{Op: "web.body", Code: nodegate.InvalidRequest, Msg: "invalid request: the body ended early", Err: err}
+		}
+	}
+}
+
+func tooLarge(limit int64) error {
+	return &nodegate.Error{Op: "web.body", Code: nodegate.TooLarge, Msg: "request body too large: at most " + strconv.FormatInt(limit, 10) + " bytes"}
+}
+
+// pacedReader moves the read deadline along with the bytes that arrive. The first
+// read is covered by the server's own deadline, so a body that comes at once costs
+// nothing here.
+type pacedReader struct {
+	body    io.ReadCloser
+	control *http.ResponseController
+	start   time.Time
+	total   int64
+}
+
+func (p *pacedReader) Read(b []byte) (int, error) {
+	if p.total > 0 {
+		if p.start.IsZero() {
+			p.start = time.Now()
+		}
+		_ = p.control.SetReadDeadline(p.start.Add(graceTime + time.Duration(p.total/minRate)*time.Second))
+	}
+	n, err := p.body.Read(b)
+	p.total += int64(n)
+	if err == io.EOF && !p.start.IsZero() {
+		_ = p.control.SetReadDeadline(time.Time{}) // the answer may take its own time
+	}
+	return n, err
+}

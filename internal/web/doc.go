@@ -1,0 +1,3 @@
+// Package web is what the HTTP front ends share: errors to statuses, bounded
+// bodies, CORS headers, and a listener that no slow or greedy peer can hold.
+package web

@@ -1,0 +1,124 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/config"
+)
+
+// cli declares commands and flags. Flags are pointers, so that one that was not
+// given leaves the environment and the file alone.
+type cli struct {
+	ConfigFile    string  `name:"config" placeholder:"FILE" help:"YAML configuration file (also NODEGATE_CONFIG)."`
+	Data          *string `placeholder:"DIR" help:"Folder of the chains and all other state."`
+	Listen        *string `placeholder:"HOST:PORT" help:"Address of JSON-RPC over HTTP and WebSocket."`
+	StorageListen *string `placeholder:"HOST:PORT" help:"Address reserved for the storage gateway."`
+	AdminListen   *string `placeholder:"HOST:PORT" help:"Address of metrics, health and profiles."`
+	LogLevel      *string `placeholder:"LEVEL" help:"debug, info, warn or error."`
+	ShowHelp      bool    `name:"help" short:"h" help:"Show what the help command shows."`
+
+	Serve   serveCmd   `cmd:"" default:"1" help:"Run the service. This is what nodegate alone does."`
+	Config  configCmd  `cmd:"" help:"Print the effective configuration, without secrets."`
+	Version versionCmd `cmd:"" help:"Print the versions of nodegate and of what it is built on."`
+	Help    helpCmd    `cmd:"" help:"Print commands, flags and all settings."`
+}
+
+// app is what the commands work with.
+type app struct {
+	ctx            context.Context
+	cli            *cli
+	parser         *kong.Kong
+	stdout, stderr io.Writer
+}
+
+// usageError is a command line that can't be understood.
+type usageError struct{ err error }
+
+func (e *usageError) Error() string { return e.err.Error() }
+
+// run executes one command line and returns the exit code. No command reads its input yet.
+func run(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Writer) int {
+	a := &app{ctx: ctx, cli: &cli{}, stdout: stdout, stderr: stderr}
+	if err := a.dispatch(args); err != nil {
+		report(stderr, err)
+		return exitCode(err)
+	}
+	return 0
+}
+
+func (a *app) dispatch(args []string) error {
+	parser, err := newParser(a.cli)
+	if err != nil {
+		return err
+	}
+	a.parser = parser
+	parsed, err := parser.Parse(args)
+	if err != nil {
+		return &usageError{err}
+	}
+	if a.cli.ShowHelp {
+		return a.cli.Help.Run(a)
+	}
+	return parsed.Run(a)
+}
+
+// newParser leaves out the library's own help flag: it would exit the process,
+// and it knows nothing of the settings.
+func newParser(c *cli) (*kong.Kong, error) {
+	return kong.New(c,
+		kong.Name("nodegate"),
+		kong.Description("A self-hosted JSON-RPC gateway for blockchain nodes, with a chain inside."),
+		kong.NoDefaultHelp(),
+	)
+}
+
+// load makes the effective configuration.
+func (a *app) load() (*config.Config, error) {
+	cfg, err := config.Load(config.Options{File: a.cli.ConfigFile, Env: os.Environ(), Flags: a.cli.flags()})
+	if err != nil {
+		return nil, &nodegate.Error{Op: "config", Code: nodegate.BadConfig, Msg: "the configuration can't be used", Err: err}
+	}
+	return cfg, nil
+}
+
+// flags returns the flags that were given, by the name of their setting.
+func (c *cli) flags() map[string]string {
+	given := map[string]string{}
+	for name, value := range map[string]*string{
+		"data": c.Data, "listen": c.Listen, "storage_listen": c.StorageListen,
+		"admin_listen": c.AdminListen, "log.level": c.LogLevel,
+	} {
+		if value != nil {
+			given[name] = *value
+		}
+	}
+	return given
+}
+
+// report prints an error for the person at the terminal. Problems of the
+// configuration stand at the start of their lines, where editors look for a position.
+func report(w io.Writer, err error) {
+	var problems config.Errors
+	var usage *usageError
+	switch {
+	case errors.As(err, &usage):
+		fmt.Fprintf(w, "nodegate: %v\nnodegate help shows commands and flags\n", err)
+		return
+	case !errors.As(err, &problems):
+		fmt.Fprintf(w, "nodegate: %v\n", err)
+		return
+	}
+	fmt.Fprintln(w, problems)
+	noun := "problem"
+	if len(problems) > 1 {
+		noun += "s"
+	}
+	fmt.Fprintf(w, "nodegate: %d %s in the configuration\n", len(problems), noun)
+}

@@ -1,0 +1,88 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/nodegate/nodegate/internal/config"
+	"github.com/nodegate/nodegate/internal/obs"
+	"github.com/nodegate/nodegate/internal/server"
+)
+
+// drainTime is how long requests may take to end after a signal. Service
+// managers commonly kill after ten seconds.
+const drainTime = 9 * time.Second
+
+// serveCmd runs the service until a signal or a failure.
+type serveCmd struct{}
+
+// Run builds, starts and stops the server.
+func (serveCmd) Run(a *app) error {
+	cfg, err := a.load()
+	if err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(a.ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	// The first signal drains. It also takes our handler away, so that the second
+	// one has its usual effect and ends the process at once.
+	context.AfterFunc(ctx, stop)
+
+	log := obs.NewLogger(a.stderr, cfg.Log.Format, logLevel(cfg.Log.Level))
+	srv, err := start(cfg, log)
+	if err != nil {
+		return err
+	}
+	fmt.Fprint(a.stdout, banner(cfg, srv.Addresses(), readBuild()))
+	return wait(ctx, srv, log)
+}
+
+// start returns a server that listens. A server that could not start is closed
+// again, so that it leaves no lock in the data folder.
+func start(cfg *config.Config, log *slog.Logger) (*server.Server, error) {
+	b := readBuild()
+	srv, err := server.New(cfg, log, server.Build{Version: b.version, Commit: b.commit})
+	if err != nil {
+		return nil, err
+	}
+	if err := srv.Start(); err != nil {
+		return nil, errors.Join(err, drain(srv))
+	}
+	return srv, nil
+}
+
+// wait blocks until the context ends or the server fails, then closes the server.
+func wait(ctx context.Context, srv *server.Server, log *slog.Logger) error {
+	var failure error
+	select {
+	case <-ctx.Done():
+		log.Info("draining; a second signal stops at once", "limit", drainTime)
+	case failure = <-srv.Failed():
+	}
+	return errors.Join(failure, drain(srv))
+}
+
+func drain(srv *server.Server) error {
+	ctx, cancel := context.WithTimeout(context.Background(), drainTime)
+	defer cancel()
+	return srv.Close(ctx)
+}
+
+// logLevel can't fail: the configuration lets only these names pass.
+func logLevel(name string) slog.Level {
+	switch name {
+	case "debug":
+		return slog.LevelDebug
+	case "warn":
+		return slog.LevelWarn
+	case "error":
+		return slog.LevelError
+	}
+	return slog.LevelInfo
+}

@@ -1,0 +1,196 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/nodegate/nodegate/internal/config"
+	"github.com/nodegate/nodegate/internal/server"
+)
+
+// anywhere are flags that let several servers run beside each other.
+var anywhere = []string{"--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--storage-listen", "127.0.0.1:0", "--data"}
+
+func TestDevelopmentKey(t *testing.T) {
+	if !regexp.MustCompile(`^[0-9a-f]{32}$`).MatchString(developmentKey) {
+		t.Fatalf("%s is not 32 hex digits", developmentKey)
+	}
+	sum := sha256.Sum256([]byte(developmentKey[:28]))
+	if want := hex.EncodeToString(sum[:2]); developmentKey[28:] != want {
+		t.Errorf("the checksum is %s, want %s", developmentKey[28:], want)
+	}
+}
+
+func TestBanner(t *testing.T) {
+	cfg := config.Default()
+	got := banner(cfg, server.Addresses{RPC: "https://127.0.0.1:8545", Admin: "http://127.0.0.1:6060"}, build{version: "v1.2.3"})
+	for _, want := range []string{
+		"nodegate v1.2.3 is ready", "https://127.0.0.1:8545\n", "http://127.0.0.1:6060/metrics", cfg.Data,
+		"ANY key of 32 hex digits is let in",
+		"https://127.0.0.1:8545/devnet/v3/" + developmentKey, "wss://127.0.0.1:8545/devnet/ws/v3/" + developmentKey,
+		"https://127.0.0.1:8545/rollup/v3/" + developmentKey, "wss://127.0.0.1:8545/rollup/ws/v3/" + developmentKey,
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the banner lacks %q:\n%s", want, got)
+		}
+	}
+}
+
+// TestFlagsAreSettings compares the parser's flags with the table's.
+func TestFlagsAreSettings(t *testing.T) {
+	parser, err := newParser(&cli{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"--config", "--help"}
+	for _, s := range config.Settings() {
+		if s.Flag != "" {
+			want = append(want, s.Flag)
+		}
+		if s.Secret && s.Flag != "" {
+			t.Errorf("%s is secret: command lines are visible to everyone on the machine", s.Flag)
+		}
+	}
+	var got []string
+	for _, f := range parser.Model.Flags {
+		got = append(got, "--"+f.Name)
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("flags %v, the table has %v", got, want)
+	}
+}
+
+// TestServe starts the whole service in this process, pastes the banner's curl
+// lines and stops it.
+func TestServe(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	var stderr safeBuffer
+	read, write := io.Pipe()
+	code := make(chan int, 1)
+	go func() {
+		code <- run(ctx, append(slices.Clone(anywhere), t.TempDir()), nil, write, &stderr)
+		write.Close()
+	}()
+	requests := pasteLines(t, read)
+	if len(requests) != 2 {
+		t.Fatalf("%d curl lines, want one for each network; stderr:\n%s", len(requests), &stderr)
+	}
+	for _, url := range requests {
+		if body := post(t, url); !strings.Contains(body, `"result":"0x`) {
+			t.Errorf("%s answers %s", url, body)
+		}
+	}
+	cancel()
+	go io.Copy(io.Discard, read)
+	if got := <-code; got != 0 {
+		t.Errorf("exit code %d, want 0; stderr:\n%s", got, &stderr)
+	}
+}
+
+// TestSignal ends a real process with SIGTERM.
+func TestSignal(t *testing.T) {
+	cmd := exec.Command("nodegate", append(slices.Clone(anywhere), t.TempDir())...)
+	cmd.Env = slices.DeleteFunc(os.Environ(), func(s string) bool { return strings.HasPrefix(s, "NODEGATE_") })
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer cmd.Process.Kill()
+	if len(pasteLines(t, out)) != 2 {
+		t.Fatal("no banner")
+	}
+	start := time.Now()
+	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("after SIGTERM: %v", err)
+	}
+	if took := time.Since(start); took > 10*time.Second {
+		t.Errorf("stopping took %v", took)
+	}
+}
+
+// TestTakenPort fails before it says that it is ready.
+func TestTakenPort(t *testing.T) {
+	holder, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer holder.Close()
+	args := append(slices.Clone(anywhere), t.TempDir())
+	args[1] = holder.Addr().String()
+	code, stdout, stderr := runHere(t.Context(), t, args...)
+	if code == 0 || stdout != "" || !strings.Contains(stderr, "address already in use") {
+		t.Errorf("exit code %d, stdout %q, stderr %q", code, stdout, stderr)
+	}
+}
+
+// pasteLines reads a banner to its end and returns the address of each curl line.
+func pasteLines(t *testing.T, r io.Reader) []string {
+	t.Helper()
+	var urls []string
+	last := ""
+	for lines := bufio.NewScanner(r); lines.Scan(); {
+		if line := lines.Text(); strings.Contains(line, "curl ") {
+			urls = append(urls, line[strings.LastIndex(line, " ")+1:])
+		}
+		if last != "" && lines.Text() == "" && len(urls) == 2 {
+			return urls
+		}
+		last = lines.Text()
+	}
+	return urls
+}
+
+func post(t *testing.T, url string) string {
+	t.Helper()
+	res, err := http.Post(url, "application/json", strings.NewReader(demoRequest))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(body)
+}
+
+// safeBuffer can be read while a server still logs to it.
+type safeBuffer struct {
+	mu sync.Mutex
+	b  strings.Builder
+}
+
+func (s *safeBuffer) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(p)
+}
+
+func (s *safeBuffer) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
+}

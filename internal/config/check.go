@@ -1,0 +1,127 @@
+package config
+
+import (
+	"net"
+	"os"
+	"strings"
+)
+
+// check makes the checks that compare settings with each other or with the disk.
+func (l *loader) check() {
+	l.checkData()
+	l.checkListeners()
+	l.checkTLS()
+	l.checkNetworkNames()
+	l.checkDefaultNetwork()
+	for i := range l.cfg.Networks {
+		l.checkNetwork(i)
+	}
+}
+
+// checkData refuses a file in the place of the data folder, without making the folder.
+func (l *loader) checkData() {
+	if info, err := os.Stat(l.cfg.Data); err == nil && !info.IsDir() {
+		l.failAt("data", "%q is a file; name a folder", l.cfg.Data)
+	}
+}
+
+// checkListeners refuses one address for two listeners. Port 0 is a different
+// port each time. Different spellings of one address are left to the kernel.
+func (l *loader) checkListeners() {
+	taken := map[string]string{}
+	for _, one := range []struct{ name, addr string }{
+		{"listen", l.cfg.Listen}, {"storage_listen", l.cfg.StorageListen}, {"admin_listen", l.cfg.AdminListen},
+	} {
+		_, port, _ := net.SplitHostPort(one.addr)
+		other, twice := taken[one.addr]
+		if twice && strings.Trim(port, "0") != "" {
+			l.failAt(l.chosen(one.name, other), "%s and %s are both %s; give each its own port", other, one.name, one.addr)
+		}
+		taken[one.addr] = one.name
+	}
+}
+
+// chosen returns the setting that somebody set rather than the one that is a default.
+func (l *loader) chosen(a, b string) string {
+	if l.src[a].origin == fromDefault {
+		return b
+	}
+	return a
+}
+
+func (l *loader) checkTLS() {
+	cert, key := l.cfg.TLS.Cert, l.cfg.TLS.Key
+	switch {
+	case cert == "" && key == "":
+		return
+	case key == "":
+		l.failAt("tls.cert", "a certificate needs its private key; set tls.key too")
+	case cert == "":
+		l.failAt("tls.key", "a private key needs its certificate; set tls.cert too")
+	}
+	l.checkFile("tls.cert", cert)
+	l.checkFile("tls.key", key)
+}
+
+func (l *loader) checkNetworkNames() {
+	first := map[string]int{}
+	for i, n := range l.cfg.Networks {
+		if n.Name == "" {
+			l.failAt(networkPath(i), "has no name; add name: to it")
+			continue
+		}
+		if line, twice := first[n.Name]; twice {
+			l.failAt(networkPath(i)+"name", "%q is the name of the network on line %d already; choose another", n.Name, line)
+			continue
+		}
+		first[n.Name] = l.src[networkPath(i)+"name"].line
+	}
+}
+
+func (l *loader) checkDefaultNetwork() {
+	var names []string
+	for _, n := range l.cfg.Networks {
+		if n.Name == l.cfg.DefaultNetwork {
+			return
+		}
+		names = append(names, n.Name)
+	}
+	if l.cfg.DefaultNetwork != "" {
+		l.failAt("default_network", "there is no network %q%s", l.cfg.DefaultNetwork, suggest(l.cfg.DefaultNetwork, names))
+	}
+}
+
+func (l *loader) checkNetwork(i int) {
+	n, at := l.cfg.Networks[i], networkPath(i)
+	if n.Embedded == nil {
+		l.failAt(at, "has no embedded chain; add embedded: {} (remote nodes are not supported yet)")
+		return
+	}
+	if n.Embedded.Chain != "" && n.Embedded.Genesis == "" {
+		l.failAt(at+"embedded.chain", "a chain file needs the genesis that it starts from; set embedded.genesis too")
+	}
+	l.checkFile(at+"embedded.genesis", n.Embedded.Genesis)
+	l.checkFile(at+"embedded.chain", n.Embedded.Chain)
+	if n.Layer2 != nil {
+		l.checkFile(at+"layer2.dictionary", n.Layer2.Dictionary)
+	}
+}
+
+// checkFile opens a file, which finds missing permissions too. It looks at what
+// the file is first: opening a pipe would wait for its other end.
+func (l *loader) checkFile(path, name string) {
+	if name == "" {
+		return
+	}
+	info, err := os.Stat(name)
+	if err == nil && !info.Mode().IsRegular() {
+		l.failAt(path, "%q is not a file; name a regular file", name)
+		return
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		l.failAt(path, "%q can't be read: %s", name, cause(err))
+		return
+	}
+	f.Close()
+}

@@ -1,0 +1,143 @@
+// Package config holds the configuration of the service: plain data, one table
+// that declares every scalar setting, and a loader that puts defaults, a strict
+// YAML file, the environment and the flags over each other, in that order.
+//
+// The help text, docs/config.md and the redacted dump all come from the table in
+// table.go: to add a setting, add a field to Config and a row there. Problems
+// are reported together, each with file, line and column where the value came
+// from a file. The package imports nothing of ours, and Load changes nothing on
+// disk: it opens files only to see that they can be read.
+package config
+
+import "time"
+
+// Config is the effective configuration. The yaml names, the defaults and what
+// each setting means stand in the table.
+type Config struct {
+	Data           string
+	Listen         string
+	StorageListen  string
+	AdminListen    string
+	DefaultNetwork string   // the only network's name where there is one; else "" when none is named
+	TrustedProxies []string // CIDR ranges or single addresses
+	TLS            TLS
+	Log            Log
+	Limits         Limits
+	Memory         Memory
+	Networks       []Network // never empty after Load
+
+	// src says where each value came from, for the comments in the dump. It is
+	// nil in a Config that Load did not make.
+	src map[string]source
+}
+
+// TLS is the certificate of the JSON-RPC listener: both files or none.
+type TLS struct {
+	Cert, Key string
+}
+
+// Log says what is logged and how.
+type Log struct {
+	Level  string // debug, info, warn, error
+	Format string // text, json
+}
+
+// Limits bound what one request, connection or key may take.
+type Limits struct {
+	BodyBytes            Size
+	BatchItems           int
+	ResponseBytes        Size
+	CallTimeout          Duration
+	HeavyPerKey          int
+	ConnsPerIP           int
+	SubscriptionsPerConn int
+	LogBlocks            int
+	LogResults           int
+}
+
+// Memory bounds the caches, for each network.
+type Memory struct {
+	Answers Size
+	State   Size
+}
+
+// Network is one chain and how it is served.
+type Network struct {
+	Name          string
+	Dialect       string
+	Embedded      *Embedded         // never nil after Load, until remote nodes exist
+	HistoryWindow map[string]uint64 // blocks served, by method
+	Layer2        *Layer2           // nil on a layer-1 network
+	Namespaces    []string          // beyond eth, net and web3
+}
+
+// Embedded is a chain that runs inside this process.
+type Embedded struct {
+	Genesis string // a file; "" takes the built-in chain that Preset names
+	Chain   string // a file of blocks to import at the first start, or ""
+	Preset  string // devnet or rollup; "" when Genesis is given
+	Period  uint64 // seconds between blocks; 0 mines when a transaction arrives
+}
+
+// Layer2 is the fee model of a rollup.
+type Layer2 struct {
+	Stack      string
+	Alias      string // a second prefix for layer2_ methods, or ""
+	Dictionary string // a file for the compressor, or ""
+	Margin     float64
+}
+
+// Duration is the type of every time setting. It is the standard one, so that
+// it can be handed on as it is.
+type Duration = time.Duration
+
+// Default is the configuration of a start with no file, environment or flags.
+func Default() *Config {
+	c := &Config{}
+	settings.defaults(c, allSections)
+	c.Networks = builtinNetworks()
+	c.DefaultNetwork = c.Networks[0].Name
+	return c
+}
+
+// builtinNetworks are the two development chains that a newcomer meets.
+func builtinNetworks() []Network {
+	devnet, rollup := Network{Name: "devnet"}, Network{Name: "rollup"}
+	networkSettings.defaults(&devnet, "")
+	networkSettings.defaults(&devnet, "embedded.")
+	networkSettings.defaults(&rollup, "")
+	networkSettings.defaults(&rollup, "embedded.")
+	networkSettings.defaults(&rollup, "layer2.")
+	devnet.Name, rollup.Name = "devnet", "rollup"
+	rollup.Embedded.Preset = "rollup"
+	rollup.HistoryWindow = map[string]uint64{"eth_getTransactionReceipt": 128}
+	rollup.Layer2.Alias = "linea"
+	return []Network{devnet, rollup}
+}
+
+// embedded gives the table a place to write to before the section is known to exist.
+func (n *Network) embedded() *Embedded {
+	if n.Embedded == nil {
+		n.Embedded = &Embedded{}
+	}
+	return n.Embedded
+}
+
+// layer2 does for the fee model what embedded does for the chain.
+func (n *Network) layer2() *Layer2 {
+	if n.Layer2 == nil {
+		n.Layer2 = &Layer2{}
+	}
+	return n.Layer2
+}
+
+// has tells whether an optional section of the network is present.
+func (n *Network) has(section string) bool {
+	switch section {
+	case "embedded.":
+		return n.Embedded != nil
+	case "layer2.":
+		return n.Layer2 != nil
+	}
+	return true
+}

@@ -1,0 +1,278 @@
+package config
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+)
+
+// plainData leaves out where values came from.
+var plainData = cmpopts.IgnoreUnexported(Config{})
+
+func TestDefault(t *testing.T) {
+	want := &Config{
+		Data: "./nodegate-data", Listen: "127.0.0.1:8545", StorageListen: "127.0.0.1:5001", AdminListen: "127.0.0.1:6060",
+		DefaultNetwork: "devnet",
+		Log:            Log{Level: "info", Format: "text"},
+		Limits: Limits{
+			BodyBytes: 5 << 20, BatchItems: 1000, ResponseBytes: 25 << 20, CallTimeout: 5 * time.Second,
+			HeavyPerKey: 2, ConnsPerIP: 1024, SubscriptionsPerConn: 128, LogBlocks: 10000, LogResults: 10000,
+		},
+		Memory: Memory{Answers: 128 << 20, State: 64 << 20},
+		Networks: []Network{
+			{Name: "devnet", Dialect: "spec", Embedded: &Embedded{Preset: "devnet"}},
+			{
+				Name: "rollup", Dialect: "spec", Embedded: &Embedded{Preset: "rollup"},
+				HistoryWindow: map[string]uint64{"eth_getTransactionReceipt": 128},
+				Layer2:        &Layer2{Stack: "embedded", Alias: "linea", Margin: 1.2},
+			},
+		},
+	}
+	if diff := cmp.Diff(want, mustLoad(t, Options{}), plainData); diff != "" {
+		t.Errorf("Load with no options (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(want, Default(), plainData); diff != "" {
+		t.Errorf("Default (-want +got):\n%s", diff)
+	}
+}
+
+// full sets everything that a file can set.
+const full = `# a comment
+data: state
+listen: ":0"
+storage_listen: "[::1]:0"
+admin_listen: localhost:7070
+default_network: main
+trusted_proxies: [10.0.0.0/8, "::1"]
+tls:
+  cert: cert.pem
+  key: ` + "KEY" + `
+log: {level: debug, format: json}
+limits:
+  body_bytes: 64KiB
+  batch_items: 7
+  response_bytes: 1048576
+  call_timeout: 1m30s
+  heavy_calls_per_key: 1
+  connections_per_ip: 9
+  subscriptions_per_connection: 3
+  log_blocks: 100
+  log_results: 50
+memory: {answers: 1GiB, state: 2 MiB}
+networks:
+  - name: main
+    dialect: standard
+    embedded:
+      genesis: genesis.json
+      chain: sub/chain.rlp
+      period: 12
+    namespaces: [debug, evm]
+  - name: l2
+    embedded:
+    history_window:
+      eth_call: 64
+      eth_getProof: 1
+    layer2:
+      alias: scroll2
+      dictionary: words
+      margin: 2
+`
+
+func TestFullFile(t *testing.T) {
+	dir := folder(t, "genesis.json", "sub/chain.rlp", "words", "cert.pem", "key.pem")
+	key := filepath.Join(dir, "key.pem")
+	got := mustLoad(t, Options{File: write(t, dir, strings.ReplaceAll(full, "KEY", key))})
+	want := &Config{
+		Data: "state", Listen: ":0", StorageListen: "[::1]:0", AdminListen: "localhost:7070",
+		DefaultNetwork: "main", TrustedProxies: []string{"10.0.0.0/8", "::1"},
+		TLS: TLS{Cert: filepath.Join(dir, "cert.pem"), Key: key},
+		Log: Log{Level: "debug", Format: "json"},
+		Limits: Limits{
+			BodyBytes: 64 << 10, BatchItems: 7, ResponseBytes: 1 << 20, CallTimeout: 90 * time.Second,
+			HeavyPerKey: 1, ConnsPerIP: 9, SubscriptionsPerConn: 3, LogBlocks: 100, LogResults: 50,
+		},
+		Memory: Memory{Answers: 1 << 30, State: 2 << 20},
+		Networks: []Network{
+			{
+				Name: "main", Dialect: "standard", Namespaces: []string{"debug", "evm"},
+				Embedded: &Embedded{
+					Genesis: filepath.Join(dir, "genesis.json"), Chain: filepath.Join(dir, "sub/chain.rlp"), Period: 12,
+				},
+			},
+			{
+				Name: "l2", Dialect: "spec", Embedded: &Embedded{Preset: "devnet"},
+				HistoryWindow: map[string]uint64{"eth_call": 64, "eth_getProof": 1},
+				Layer2:        &Layer2{Stack: "embedded", Alias: "scroll2", Dictionary: filepath.Join(dir, "words"), Margin: 2},
+			},
+		},
+	}
+	if diff := cmp.Diff(want, got, plainData); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestPrecedence(t *testing.T) {
+	file := write(t, t.TempDir(), "listen: :1\nlog: {level: warn}\ndata: from-file\n")
+	env := []string{"NODEGATE_LISTEN=:2", "NODEGATE_LOG_LEVEL=error", "NODEGATE_ADMIN_LISTEN=", "HOME=/root"}
+	got := mustLoad(t, Options{File: file, Env: env, Flags: map[string]string{"listen": ":3"}})
+	for _, c := range []struct{ name, got, want string }{
+		{"flag over environment over file", got.Listen, ":3"},
+		{"environment over file", got.Log.Level, "error"},
+		{"file over default", got.Data, "from-file"},
+		{"an empty variable is not set", got.AdminListen, "127.0.0.1:6060"},
+	} {
+		if c.got != c.want {
+			t.Errorf("%s: got %q, want %q", c.name, c.got, c.want)
+		}
+	}
+}
+
+func TestFileFromEnvironment(t *testing.T) {
+	dir := t.TempDir()
+	file := write(t, dir, "listen: :1\n")
+	if got := mustLoad(t, Options{Env: []string{"NODEGATE_CONFIG=" + file}}); got.Listen != ":1" {
+		t.Errorf("Listen = %q, want the file's", got.Listen)
+	}
+	other := filepath.Join(dir, "other.yaml")
+	if err := os.WriteFile(other, []byte("listen: :2\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := mustLoad(t, Options{File: other, Env: []string{"NODEGATE_CONFIG=" + file}}); got.Listen != ":2" {
+		t.Errorf("Listen = %q, want that of the file in the flag", got.Listen)
+	}
+}
+
+func TestDefaultNetwork(t *testing.T) {
+	for _, c := range []struct{ name, yaml, want string }{
+		{"the only one", "networks: [{name: one, embedded: {}}]", "one"},
+		{"several, none named", "networks: [{name: one, embedded: {}}, {name: two, embedded: {}}]", ""},
+		{"several, one named", "default_network: two\nnetworks: [{name: one, embedded: {}}, {name: two, embedded: {}}]", "two"},
+		{"built in, named", "default_network: rollup", "rollup"},
+		{"built in", "# nothing", "devnet"},
+		{"an empty file", "", "devnet"},
+		{"a byte order mark and CRLF", "\ufeffdefault_network: rollup\r\n", "rollup"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := mustLoad(t, Options{File: write(t, t.TempDir(), c.yaml)})
+			if got.DefaultNetwork != c.want {
+				t.Errorf("DefaultNetwork = %q, want %q", got.DefaultNetwork, c.want)
+			}
+		})
+	}
+}
+
+// TestForeignVariables lets through what others put under our prefix.
+func TestForeignVariables(t *testing.T) {
+	mustLoad(t, Options{Env: []string{
+		"NODEGATE_CONFORMANCE=x", "NODEGATE_PEPPER=hush", "NODEGATED=1",
+		"NODEGATE_SERVICE_HOST=10.0.0.1", "NODEGATE_SERVICE_PORT=8545", "NODEGATE_SERVICE_PORT_RPC=8545",
+		"NODEGATE_PORT=tcp://10.0.0.1:8545", "NODEGATE_PORT_8545_TCP=tcp://10.0.0.1:8545",
+		"NODEGATE_PORT_8545_TCP_ADDR=10.0.0.1", "NODEGATE_PORT_8545_TCP_PROTO=tcp",
+		"NODEGATE_ADMIN_SERVICE_HOST=10.0.0.1", "NODEGATE_ADMIN_PORT=tcp://10.0.0.1:6060",
+	}})
+}
+
+func TestOverrideErrors(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		opts Options
+		want string
+	}{
+		{"flag", Options{Flags: map[string]string{"listen": "x"}},
+			`--listen: "x" is not host:port; write it like 127.0.0.1:8545`},
+		{"environment", Options{Env: []string{"NODEGATE_LIMITS_BATCH_ITEMS=many"}},
+			`NODEGATE_LIMITS_BATCH_ITEMS: "many" is not a whole number; use plain digits, as in 1000`},
+		{"unknown", Options{Env: []string{"NODEGATE_LIMIT_BATCH_ITEM=1"}},
+			`NODEGATE_LIMIT_BATCH_ITEM: unknown variable; did you mean NODEGATE_LIMITS_BATCH_ITEMS?`},
+		{"list", Options{Env: []string{"NODEGATE_TRUSTED_PROXIES=::1"}},
+			`NODEGATE_TRUSTED_PROXIES: trusted_proxies can only be set in the configuration file`},
+		{"a port that nobody made", Options{Env: []string{"NODEGATE_PORT=80"}},
+			`NODEGATE_PORT: unknown variable; nodegate help lists the known ones`},
+		{"cross-field", Options{Env: []string{"NODEGATE_TLS_KEY=" + os.Args[0]}},
+			`NODEGATE_TLS_KEY: a private key needs its certificate; set tls.cert too`},
+		{"the chosen one of two", Options{Env: []string{"NODEGATE_LISTEN=127.0.0.1:6060"}},
+			`NODEGATE_LISTEN: listen and admin_listen are both 127.0.0.1:6060; give each its own port`},
+		{"no such file", Options{File: "missing.yaml"},
+			`missing.yaml: can't be read: no such file or directory; check --config or NODEGATE_CONFIG`},
+		{"a folder", Options{File: "."}, `.: can't be read: is a directory`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := Load(c.opts)
+			if err == nil || err.Error() != c.want {
+				t.Errorf("got  %v\nwant %s", err, c.want)
+			}
+		})
+	}
+}
+
+// TestAllProblems reports more than the first, in the order of the lines.
+func TestAllProblems(t *testing.T) {
+	file := write(t, t.TempDir(), "lisen: :1\nlimits:\n  batch_items: 0\n  call_timeout: 5\n")
+	_, err := Load(Options{File: file, Env: []string{"NODEGATE_LOG_LEVEL=loud"}})
+	var all Errors
+	if !errors.As(err, &all) {
+		t.Fatalf("got %T, want Errors", err)
+	}
+	var places [][2]int
+	for _, e := range all {
+		places = append(places, [2]int{e.Line, e.Column})
+	}
+	if want := [][2]int{{1, 1}, {3, 16}, {4, 17}, {0, 0}}; !slices.Equal(places, want) {
+		t.Errorf("problems at %v, want %v:\n%v", places, want, err)
+	}
+	var first *Error
+	if !errors.As(err, &first) || first.File != file {
+		t.Errorf("errors.As does not find the first problem: %v", first)
+	}
+}
+
+// TestLoadLeavesNoTrace makes sure that looking at a configuration makes no folder.
+func TestLoadLeavesNoTrace(t *testing.T) {
+	data := filepath.Join(t.TempDir(), "data")
+	mustLoad(t, Options{Flags: map[string]string{"data": data}})
+	if _, err := os.Stat(data); !os.IsNotExist(err) {
+		t.Errorf("the data folder exists after Load: %v", err)
+	}
+}
+
+func mustLoad(t *testing.T, o Options) *Config {
+	t.Helper()
+	c, err := Load(o)
+	if err != nil {
+		t.Fatalf("Load: %v", err)
+	}
+	return c
+}
+
+// write makes a configuration file and returns its path.
+func write(t *testing.T, dir, text string) string {
+	t.Helper()
+	file := filepath.Join(dir, "nodegate.yaml")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+// folder makes a temporary folder with small files in it.
+func folder(t *testing.T, names ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, name := range names {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte("{}"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}

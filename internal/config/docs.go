@@ -1,0 +1,164 @@
+package config
+
+import (
+	"fmt"
+	"io"
+	"strings"
+)
+
+// Setting describes one scalar setting for documentation and command lines.
+type Setting struct {
+	Name    string // dotted path in the file
+	Env     string // environment variable
+	Flag    string // with its dashes; "" when it has none
+	Default string
+	Allowed string // "" when any value is
+	Secret  bool
+	Help    string
+}
+
+// Settings lists the scalar settings in the order of the table.
+func Settings() []Setting {
+	scratch := &Config{}
+	list := make([]Setting, len(settings.fields))
+	for i, f := range settings.fields {
+		list[i] = Setting{
+			Name: f.name, Env: envName(f.name), Default: f.def, Secret: f.secret, Help: f.help,
+			Allowed: f.at(scratch).allowed(),
+		}
+		if f.flag {
+			list[i].Flag = flagName(f.name)
+		}
+	}
+	return list
+}
+
+// WriteHelp writes the settings for a terminal.
+func WriteHelp(w io.Writer) error {
+	var b strings.Builder
+	b.WriteString("Settings, in the file of --config. A flag goes over an environment variable,\n" +
+		"a variable over the file, the file over the default.\n\n")
+	for _, s := range Settings() {
+		fmt.Fprintf(&b, "  %s\n      %s\n      %s\n", s.Name, s.Help, strings.Join(s.facts(), "; "))
+	}
+	for _, g := range settings.groups {
+		fmt.Fprintf(&b, "  %s\n      %s\n      only in the file\n", g.name, plain(g.help))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// facts are what the help says of a setting behind its sentence.
+func (s Setting) facts() []string {
+	facts := []string{s.Env}
+	if s.Flag != "" {
+		facts = append(facts, s.Flag)
+	}
+	if s.Default != "" {
+		facts = append(facts, "default "+s.Default)
+	}
+	if s.Allowed != "" {
+		facts = append(facts, plain(s.Allowed))
+	}
+	if s.Secret {
+		facts = append(facts, "secret")
+	}
+	return facts
+}
+
+// plain drops the code marks that only Markdown needs.
+func plain(s string) string { return strings.ReplaceAll(s, "`", "") }
+
+// WriteMarkdown writes docs/config.md.
+func WriteMarkdown(w io.Writer) error {
+	var b strings.Builder
+	b.WriteString(docsHead)
+	b.WriteString("| setting | variable | flag | default | allowed | what it is |\n|---|---|---|---|---|---|\n")
+	for _, s := range Settings() {
+		row(&b, code(s.Name), code(s.Env), code(s.Flag), code(s.Default), s.Allowed, s.Help)
+	}
+	b.WriteString("\nOnly in the file:\n\n| setting | what it is |\n|---|---|\n")
+	for _, g := range settings.groups {
+		row(&b, code(g.name), g.help)
+	}
+	b.WriteString(docsNetworks)
+	b.WriteString("| setting | default | allowed | what it is |\n|---|---|---|---|\n")
+	scratch := &Network{}
+	for _, f := range networkSettings.fields {
+		row(&b, code(f.name), code(f.def), f.at(scratch).allowed(), f.help)
+	}
+	for _, g := range networkSettings.groups {
+		row(&b, code(g.name), "", "", g.help)
+	}
+	fmt.Fprintf(&b, docsTail, codes(reservedNames), codes(extraNamespaces), codes(forbiddenNamespaces), codes(windowMethods))
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func row(b *strings.Builder, cells ...string) {
+	b.WriteString("| " + strings.Join(cells, " | ") + " |\n")
+}
+
+func code(s string) string {
+	if s == "" {
+		return ""
+	}
+	return "`" + s + "`"
+}
+
+func codes(names []string) string {
+	marked := make([]string, len(names))
+	for i, n := range names {
+		marked[i] = code(n)
+	}
+	return strings.Join(marked, ", ")
+}
+
+const docsHead = `<!-- Generated from the table in internal/config: run ` + "`go test ./internal/config -update`" + `. -->
+# Configuration
+
+nodegate needs no configuration. What you change goes into one YAML file (` + "`--config FILE`, or `NODEGATE_CONFIG`" + `), into
+environment variables, or into flags. A flag goes over a variable, a variable over the file, the file over the default.
+` + "`nodegate config`" + ` prints what is in effect and where each value came from, without secrets; the file it prints can be used as
+a configuration file.
+
+The file is strict: an unknown key, a key that stands twice or a value of the wrong type is an error with its line and column,
+all problems are reported at once, nothing is started, and the exit code is 2. Anchors, aliases, tags and
+merge keys are not supported. An empty variable counts as not set; an unknown ` + "`NODEGATE_`" + ` variable is an error. Variables that
+Kubernetes makes for a service called nodegate are let through.
+
+Sizes are bytes or use ` + "`KiB`, `MiB`, `GiB`" + `; times have a unit, as in ` + "`500ms`, `5s`, `2m`" + `. Names of files in the file are relative
+to its folder; ` + "`data`" + ` is relative to the working directory.
+
+## Settings
+
+`
+
+const docsNetworks = `
+## Networks
+
+` + "```yaml" + `
+networks:
+  - name: compat            # host name label and path prefix
+    dialect: standard       # spec | strict | standard
+    embedded:
+      genesis: genesis.json # optional; the built-in development chain otherwise
+      chain: chain.rlp      # optional; imported at the first start
+      period: 0             # seconds between blocks; 0 mines when a transaction arrives
+    history_window: {eth_getTransactionReceipt: 128}
+    layer2: {stack: embedded, alias: linea}
+    namespaces: [debug, txpool]
+` + "```" + `
+
+A list of networks replaces the built-in ones. With several networks and no ` + "`default_network`" + `, an address without a network name
+is an unknown network. Every network needs ` + "`embedded`" + ` for now; remote nodes are not supported yet.
+
+`
+
+const docsTail = `
+Reserved, because the service answers there itself: %s.
+
+Namespaces that can be turned on: %s. These can't be: %s.
+
+Methods that a history window can bound: %s.
+`

@@ -1,0 +1,125 @@
+package config
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Dump writes a configuration as YAML that Load accepts again, with a comment on
+// where each value came from. Secrets are named and not shown: their lines are
+// comments, so that loading the dump can't mistake the placeholder for a secret.
+func Dump(w io.Writer, c *Config) error {
+	d := &dumper{src: c.src}
+	dumpFields(d, settings.fields, c, "")
+	d.proxies(c.TrustedProxies)
+	d.networks(c.Networks)
+	_, err := w.Write(d.out.Bytes())
+	return err
+}
+
+// dumper collects the text, so that a failing writer is one error at the end.
+type dumper struct {
+	out    bytes.Buffer
+	src    map[string]source
+	indent string
+}
+
+func (d *dumper) line(format string, args ...any) {
+	fmt.Fprintf(&d.out, d.indent+format+"\n", args...)
+}
+
+// dumpFields writes the fields of the table, opening a section when its first field comes.
+func dumpFields[T any](d *dumper, fields []field[T], t *T, base string) {
+	outer, section := d.indent, ""
+	for _, f := range fields {
+		if s := sectionOf(f.name); s != section {
+			section, d.indent = s, outer
+			d.line("%s:", strings.TrimSuffix(s, "."))
+			d.indent = outer + "  "
+		}
+		key := strings.TrimPrefix(f.name, section)
+		if f.secret {
+			d.line("# %s: [redacted]%s", key, d.comment(base+f.name))
+			continue
+		}
+		d.line("%s: %s%s", key, yamlText(f.at(t)), d.comment(base+f.name))
+	}
+	d.indent = outer
+}
+
+// comment says where a value came from, if that is known.
+func (d *dumper) comment(path string) string {
+	if d.src == nil {
+		return ""
+	}
+	return " # " + d.src[path].String()
+}
+
+func (d *dumper) proxies(list []string) {
+	d.line("trusted_proxies: %s%s", flow(list), d.comment("trusted_proxies"))
+}
+
+func (d *dumper) networks(networks []Network) {
+	d.line("networks:%s", d.comment("networks"))
+	for i := range networks {
+		start := d.out.Len()
+		d.indent = "    "
+		d.network(&networks[i], networkPath(i))
+		d.indent = ""
+		// The first key of the element stands behind its dash.
+		d.out.Bytes()[start+2] = '-'
+	}
+}
+
+// network writes one element of networks. It leaves out what is absent, so that
+// a section that was not there does not come back when the dump is loaded.
+func (d *dumper) network(n *Network, base string) {
+	var present []field[Network]
+	for _, f := range networkSettings.fields {
+		if n.has(sectionOf(f.name)) && f.at(n).String() != "" {
+			present = append(present, f)
+		}
+	}
+	dumpFields(d, present, n, base)
+	if len(n.HistoryWindow) > 0 {
+		d.line("history_window:%s", d.comment(base+"history_window"))
+		for _, method := range slices.Sorted(maps.Keys(n.HistoryWindow)) {
+			d.line("  %s: %d", method, n.HistoryWindow[method])
+		}
+	}
+	if len(n.Namespaces) > 0 {
+		d.line("namespaces: %s%s", flow(n.Namespaces), d.comment(base+"namespaces"))
+	}
+}
+
+// yamlText quotes every text: without quotes, some would read as another type.
+func yamlText(v value) string {
+	if v.kind() == kindText {
+		return quote(v.String())
+	}
+	return v.String()
+}
+
+func flow(list []string) string {
+	quoted := make([]string, len(list))
+	for i, s := range list {
+		quoted[i] = quote(s)
+	}
+	return "[" + strings.Join(quoted, ", ") + "]"
+}
+
+// quote writes a JSON string, which is a YAML string too.
+func quote(s string) string {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(s); err != nil {
+		return `""`
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}

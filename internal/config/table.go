@@ -1,0 +1,162 @@
+package config
+
+import "time"
+
+// settings declares everything that may stand at the top of the file. It is
+// read, never written.
+var settings = schema[Config]{
+	fields: []field[Config]{
+		{
+			name: "data", def: "./nodegate-data", flag: true,
+			help: "folder of the chains and all other state; a relative one is below the working directory",
+			at:   func(c *Config) value { return text(&c.Data, notEmpty) },
+		}, {
+			name: "listen", def: "127.0.0.1:8545", flag: true,
+			help: "address of JSON-RPC over HTTP and WebSocket",
+			at:   func(c *Config) value { return text(&c.Listen, address) },
+		}, {
+			name: "storage_listen", def: "127.0.0.1:5001", flag: true,
+			help: "address reserved for the storage gateway; nothing listens there yet",
+			at:   func(c *Config) value { return text(&c.StorageListen, address) },
+		}, {
+			name: "admin_listen", def: "127.0.0.1:6060", flag: true,
+			help: "address of metrics, health and profiles; keep it private",
+			at:   func(c *Config) value { return text(&c.AdminListen, address) },
+		}, {
+			name: "default_network",
+			help: "network that /v3/KEY without a name reaches; the only one by default, devnet with the built-in networks",
+			at:   func(c *Config) value { return text(&c.DefaultNetwork, anyText) },
+		}, {
+			name: "tls.cert",
+			help: "certificate file of the JSON-RPC listener; needs tls.key",
+			at:   func(c *Config) value { return text(&c.TLS.Cert, anyText) },
+		}, {
+			name: "tls.key",
+			help: "private key file of the certificate; needs tls.cert",
+			at:   func(c *Config) value { return text(&c.TLS.Key, anyText) },
+		}, {
+			name: "log.level", def: "info", flag: true,
+			help: "least severe messages that are logged",
+			at:   func(c *Config) value { return text(&c.Log.Level, oneOf("debug", "info", "warn", "error")) },
+		}, {
+			name: "log.format", def: "text",
+			help: "form of a log line",
+			at:   func(c *Config) value { return text(&c.Log.Format, oneOf("text", "json")) },
+		}, {
+			name: "limits.body_bytes", def: "5MiB",
+			help: "largest request body or WebSocket message",
+			at:   func(c *Config) value { return size(&c.Limits.BodyBytes, 1<<10, 256<<20) },
+		}, {
+			name: "limits.batch_items", def: "1000",
+			help: "most requests in one batch",
+			at:   func(c *Config) value { return whole(&c.Limits.BatchItems, 1, 100_000) },
+		}, {
+			name: "limits.response_bytes", def: "25MiB",
+			help: "largest answer, batches included",
+			at:   func(c *Config) value { return size(&c.Limits.ResponseBytes, 1<<10, 1<<30) },
+		}, {
+			name: "limits.call_timeout", def: "5s",
+			help: "longest time one call may run",
+			at: func(c *Config) value {
+				return span(&c.Limits.CallTimeout, 10*time.Millisecond, 10*time.Minute)
+			},
+		}, {
+			name: "limits.heavy_calls_per_key", def: "2",
+			help: "long-running calls of one key at the same time",
+			at:   func(c *Config) value { return whole(&c.Limits.HeavyPerKey, 1, 1024) },
+		}, {
+			name: "limits.connections_per_ip", def: "1024",
+			help: "open connections of one client address",
+			at:   func(c *Config) value { return whole(&c.Limits.ConnsPerIP, 1, 1_000_000) },
+		}, {
+			name: "limits.subscriptions_per_connection", def: "128",
+			help: "eth_subscribe subscriptions of one WebSocket",
+			at:   func(c *Config) value { return whole(&c.Limits.SubscriptionsPerConn, 1, 100_000) },
+		}, {
+			name: "limits.log_blocks", def: "10000",
+			help: "widest block range of eth_getLogs",
+			at:   func(c *Config) value { return whole(&c.Limits.LogBlocks, 1, 10_000_000) },
+		}, {
+			name: "limits.log_results", def: "10000",
+			help: "most logs that eth_getLogs returns",
+			at:   func(c *Config) value { return whole(&c.Limits.LogResults, 1, 10_000_000) },
+		}, {
+			name: "memory.answers", def: "128MiB",
+			help: "memory for pre-encoded answers and repeated calls, for each network",
+			at:   func(c *Config) value { return size(&c.Memory.Answers, 1<<20, 1<<40) },
+		}, {
+			name: "memory.state", def: "64MiB",
+			help: "memory for cached chain state, for each network",
+			at:   func(c *Config) value { return size(&c.Memory.State, 1<<20, 1<<40) },
+		},
+	},
+	groups: []group[Config]{
+		{
+			name: "trusted_proxies",
+			help: "addresses and ranges whose `X-Forwarded-*` headers are believed; nobody's by default",
+			read: readProxies,
+		}, {
+			name: "networks",
+			help: "the chains to serve, as under Networks in docs/config.md; the built-in `devnet` and `rollup` when left out",
+			read: readNetworks,
+		},
+	},
+}
+
+// networkSettings declares one element of networks.
+var networkSettings = schema[Network]{
+	fields: []field[Network]{
+		{
+			name: "name",
+			help: "path prefix and host name label of the network; must be given",
+			at:   func(n *Network) value { return text(&n.Name, networkName) },
+		}, {
+			name: "dialect", def: "spec",
+			help: "what holds where the specification and the Ethereum standard differ",
+			at:   func(n *Network) value { return text(&n.Dialect, oneOf("spec", "strict", "standard")) },
+		}, {
+			name: "embedded.genesis",
+			help: "genesis file; the built-in development chain when left out",
+			at:   func(n *Network) value { return text(&n.embedded().Genesis, anyText) },
+		}, {
+			name: "embedded.chain",
+			help: "file of RLP blocks, imported at the first start; needs a genesis",
+			at:   func(n *Network) value { return text(&n.embedded().Chain, anyText) },
+		}, {
+			name: "embedded.preset", def: "devnet",
+			help: "built-in development chain to use when there is no genesis",
+			at:   func(n *Network) value { return text(&n.embedded().Preset, oneOf("devnet", "rollup")) },
+		}, {
+			name: "embedded.period", def: "0",
+			help: "seconds between blocks; 0 mines when a transaction arrives",
+			at:   func(n *Network) value { return whole(&n.embedded().Period, 0, 86_400) },
+		}, {
+			name: "layer2.stack", def: "embedded",
+			help: "fee model of the rollup",
+			at:   func(n *Network) value { return text(&n.layer2().Stack, oneOf("embedded")) },
+		}, {
+			name: "layer2.alias",
+			help: "second prefix of the layer2_ methods: linea also answers linea_estimateGas",
+			at:   func(n *Network) value { return text(&n.layer2().Alias, aliasName) },
+		}, {
+			name: "layer2.dictionary",
+			help: "dictionary file of the compressor that measures transactions",
+			at:   func(n *Network) value { return text(&n.layer2().Dictionary, anyText) },
+		}, {
+			name: "layer2.margin", def: "1.2",
+			help: "factor on the priority fee that layer2_estimateGas returns",
+			at:   func(n *Network) value { return factor(&n.layer2().Margin, 1, 10) },
+		},
+	},
+	groups: []group[Network]{
+		{
+			name: "history_window",
+			help: "how many of the latest blocks a method serves, by method: `{eth_getTransactionReceipt: 128}`; all by default",
+			read: readWindow,
+		}, {
+			name: "namespaces",
+			help: "namespaces beyond eth, net and web3: debug, trace, txpool, evm; none by default",
+			read: readNamespaces,
+		},
+	},
+}

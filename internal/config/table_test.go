@@ -1,0 +1,230 @@
+package config
+
+import (
+	"bytes"
+	"flag"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+var update = flag.Bool("update", false, "rewrite docs/config.md")
+
+const docsPage = "../../docs/config.md"
+
+func TestDocsPage(t *testing.T) {
+	var b bytes.Buffer
+	if err := WriteMarkdown(&b); err != nil {
+		t.Fatal(err)
+	}
+	if *update {
+		if err := os.WriteFile(docsPage, b.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(docsPage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(b.String(), string(got)); diff != "" {
+		t.Errorf("docs/config.md is not what the table says; run go test ./internal/config -update (-want +got):\n%s", diff)
+	}
+}
+
+// TestDocsExample loads the example of the page, so that it can be pasted.
+func TestDocsExample(t *testing.T) {
+	_, rest, ok := strings.Cut(docsNetworks, "```yaml\n")
+	example, _, end := strings.Cut(rest, "```")
+	if !ok || !end {
+		t.Fatal("no example in the page")
+	}
+	c := mustLoad(t, Options{File: write(t, folder(t, "genesis.json", "chain.rlp"), example)})
+	if len(c.Networks) != 1 || c.Networks[0].Name != "compat" || c.Networks[0].Layer2.Alias != "linea" {
+		t.Errorf("the example reads as %+v", c.Networks)
+	}
+}
+
+// TestTable checks what every row promises.
+func TestTable(t *testing.T) {
+	name, seen := regexp.MustCompile(`^[a-z0-9_]+(\.[a-z0-9_]+)?$`), map[string]bool{}
+	for _, s := range Settings() {
+		if !name.MatchString(s.Name) || seen[s.Env] || s.Help == "" {
+			t.Errorf("row %+v: bad name, taken variable or no help", s)
+		}
+		seen[s.Env] = true
+		if foreign(s.Env, "x") || foreign(s.Env, "tcp://x") {
+			t.Errorf("%s would be taken for somebody else's variable", s.Env)
+		}
+	}
+	for _, f := range networkSettings.fields {
+		if !name.MatchString(f.name) || f.help == "" {
+			t.Errorf("network row %s: bad name or no help", f.name)
+		}
+	}
+}
+
+// TestEveryFieldHasARow finds a field of Config that no row writes to: the full
+// file changes everything, so nothing may be left at its default.
+func TestEveryFieldHasARow(t *testing.T) {
+	dir := folder(t, "genesis.json", "sub/chain.rlp", "words", "cert.pem", "key.pem")
+	c := mustLoad(t, Options{File: write(t, dir, strings.ReplaceAll(full, "KEY", "key.pem"))})
+	unchanged(t, reflect.ValueOf(*c), reflect.ValueOf(*Default()), "Config")
+}
+
+func unchanged(t *testing.T, got, def reflect.Value, path string) {
+	t.Helper()
+	for i := range got.NumField() {
+		field := got.Type().Field(i)
+		at := path + "." + field.Name
+		switch {
+		case !field.IsExported():
+		case field.Type.Kind() == reflect.Struct:
+			unchanged(t, got.Field(i), def.Field(i), at)
+		case reflect.DeepEqual(got.Field(i).Interface(), def.Field(i).Interface()):
+			t.Errorf("%s has its default value", at)
+		}
+	}
+}
+
+func TestHelpNamesEverySetting(t *testing.T) {
+	var b bytes.Buffer
+	if err := WriteHelp(&b); err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range Settings() {
+		for _, want := range []string{s.Name, s.Env, s.Flag, s.Default, s.Help} {
+			if !strings.Contains(b.String(), want) {
+				t.Errorf("the help of %s lacks %q", s.Name, want)
+			}
+		}
+	}
+}
+
+func TestDumpRoundTrip(t *testing.T) {
+	dir := folder(t, "genesis.json", "sub/chain.rlp", "words", "cert.pem", "key.pem")
+	file := write(t, dir, strings.ReplaceAll(full, "KEY", "key.pem"))
+	odd := map[string]string{"data": "a \"b\" \\ 'c' # é\t1"}
+	for name, opts := range map[string]Options{
+		"defaults":  {},
+		"full":      {File: file},
+		"overrides": {File: file, Env: []string{"NODEGATE_LIMITS_CALL_TIMEOUT=2m", "NODEGATE_MEMORY_STATE=1048577"}, Flags: odd},
+	} {
+		t.Run(name, func(t *testing.T) {
+			want := mustLoad(t, opts)
+			var dump bytes.Buffer
+			if err := Dump(&dump, want); err != nil {
+				t.Fatal(err)
+			}
+			got := mustLoad(t, Options{File: write(t, t.TempDir(), dump.String())})
+			if diff := cmp.Diff(want, got, plainData); diff != "" {
+				t.Errorf("(-want +got):\n%s\n%s", diff, &dump)
+			}
+		})
+	}
+}
+
+func TestDumpSaysWhere(t *testing.T) {
+	file := write(t, t.TempDir(), "log:\n  level: warn\n")
+	c := mustLoad(t, Options{File: file, Env: []string{"NODEGATE_LISTEN=:1"}, Flags: map[string]string{"data": "d"}})
+	var b bytes.Buffer
+	if err := Dump(&b, c); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		`data: "d" # flag --data`, `listen: ":1" # environment NODEGATE_LISTEN`,
+		`  level: "warn" # ` + file + `:2:10`, `  format: "text" # default`, "networks: # default\n  - name: \"devnet\"",
+	} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("the dump lacks %q:\n%s", want, &b)
+		}
+	}
+}
+
+// TestSecrets uses a row of its own: no setting is a secret yet, and the first
+// one must find the machinery right.
+func TestSecrets(t *testing.T) {
+	row := field[Config]{name: "log.token", secret: true, help: "x", at: func(c *Config) value {
+		return text(&c.Log.Format, oneOf("hunter2"))
+	}}
+	l := newLoader(Options{})
+	assign(l, row, l.cfg, row.name, source{origin: fromEnv, name: envName(row.name)}, "swordfish")
+	if msg := l.errs.Error(); strings.Contains(msg, "swordfish") || strings.Contains(msg, "hunter2") || !strings.Contains(msg, "NODEGATE_LOG_TOKEN") {
+		t.Errorf("the error shows the secret or not the variable: %s", msg)
+	}
+
+	assign(l, row, l.cfg, row.name, source{origin: fromEnv, name: envName(row.name)}, "hunter2")
+	d := &dumper{src: l.src}
+	dumpFields(d, []field[Config]{row}, l.cfg, "")
+	if got, want := d.out.String(), "log:\n  # token: [redacted] # environment NODEGATE_LOG_TOKEN\n"; got != want {
+		t.Errorf("the dump is %q, want %q", got, want)
+	}
+	mustLoad(t, Options{File: write(t, t.TempDir(), d.out.String())})
+}
+
+// TestSyntaxErrorHidesTheFile keeps the parser's excerpt out of the message.
+func TestSyntaxErrorHidesTheFile(t *testing.T) {
+	_, err := Load(Options{File: write(t, t.TempDir(), "password: swordfish\nlisten: [\n")})
+	if err == nil || strings.Contains(err.Error(), "swordfish") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestSize(t *testing.T) {
+	for text, want := range map[string]Size{
+		"0": 0, "1023": 1023, "1KiB": 1 << 10, "5MiB": 5 << 20, "5 MiB": 5 << 20, "3GiB": 3 << 30, "1TiB": 1 << 40,
+	} {
+		got, err := ParseSize(text)
+		if err != nil || got != want {
+			t.Errorf("ParseSize(%q) = %d, %v; want %d", text, got, err, want)
+		}
+		if again, err := ParseSize(got.String()); err != nil || again != got {
+			t.Errorf("%q reads back as %d, %v", got.String(), again, err)
+		}
+	}
+	for _, text := range []string{"", "MiB", "-1", "+1", "5MB", "5mib", "1.5MiB", "0x10", "5 MiB ", "9999999TiB", "99999999999999999999", "5  MiB"} {
+		if got, err := ParseSize(text); err == nil {
+			t.Errorf("ParseSize(%q) = %d, want an error", text, got)
+		}
+	}
+}
+
+func TestNearest(t *testing.T) {
+	known := []string{"listen", "log", "limits", "memory"}
+	for name, want := range map[string]string{"lisen": "listen", "limit": "limits", "lgo": "log", "xyz": "", "network": "", "memroy": "memory"} {
+		if got := nearest(name, known); got != want {
+			t.Errorf("nearest(%q) = %q, want %q", name, got, want)
+		}
+	}
+}
+
+// FuzzLoad feeds files to the loader: it never panics, and what it accepts comes
+// back the same from its dump.
+func FuzzLoad(f *testing.F) {
+	f.Add(strings.ReplaceAll(full, "KEY", "key.pem"))
+	f.Add("networks: [{name: a, embedded: {}, history_window: {eth_call: 1}}]\n")
+	f.Add("a: &x {b: *x}\n<<: *x\n")
+	dir := f.TempDir()
+	f.Fuzz(func(t *testing.T, text string) {
+		file := filepath.Join(dir, "in.yaml")
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c, err := Load(Options{File: file})
+		if err != nil {
+			return
+		}
+		var dump bytes.Buffer
+		if err := Dump(&dump, c); err != nil {
+			t.Fatal(err)
+		}
+		again := mustLoad(t, Options{File: write(t, t.TempDir(), dump.String())})
+		if diff := cmp.Diff(c, again, plainData); diff != "" {
+			t.Errorf("(-want +got):\n%s\n%s", diff, &dump)
+		}
+	})
+}

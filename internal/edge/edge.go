@@ -38,6 +38,7 @@ type Edge struct {
 	bodies   sync.Pool // *exchange
 	in, out  prometheus.Counter
 	ready    http.Handler
+	date     httpDate
 
 	sockets  sync.WaitGroup
 	draining chan struct{} // closed when the server shuts down

@@ -44,8 +44,8 @@ func (x *exchange) release() {
 	e.bodies.Put(x)
 }
 
-// respond reads the body and writes the whole answer into x.answer, which stays
-// empty when there is nothing to say. The error is that of a single call and
+// respond reads the body and writes the whole answer to the end of x.answer; nothing
+// is added when there is nothing to say. The error is that of a single call and
 // decides the HTTP status; it stands in the answer already.
 func (x *exchange) respond(ctx context.Context) error {
 	if fault := x.scan.Scan(x.body, x.edge.cfg.BatchItems); fault != nil {
@@ -62,15 +62,16 @@ func (x *exchange) respond(ctx context.Context) error {
 // batch answers each element in order. Past the limit of the whole answer the
 // rest is refused, but notifications are still executed.
 func (x *exchange) batch(ctx context.Context) {
+	start := len(x.answer)
 	x.answer = append(x.answer, '[')
 	for i := range x.scan.Requests {
 		before := len(x.answer)
-		if before > 1 {
+		if before > start+1 {
 			x.answer = append(x.answer, ',')
 		}
 		mark := len(x.answer)
 		req := &x.scan.Requests[i]
-		if before > x.edge.cfg.ResponseBytes && req.ID != nil {
+		if before-start > x.edge.cfg.ResponseBytes && req.ID != nil {
 			x.answer = x.edge.appendError(x.answer, req.ID, errResponseTooLarge)
 			continue
 		}
@@ -79,8 +80,8 @@ func (x *exchange) batch(ctx context.Context) {
 			x.answer = x.answer[:before]
 		}
 	}
-	if len(x.answer) == 1 {
-		x.answer = x.answer[:0] // nothing but notifications
+	if len(x.answer) == start+1 {
+		x.answer = x.answer[:start] // nothing but notifications
 		return
 	}
 	x.answer = append(x.answer, ']')

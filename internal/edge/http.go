@@ -103,8 +103,8 @@ func (e *Edge) answer(w http.ResponseWriter, req *http.Request, body []byte, cal
 	if len(body) >= web.CompressFrom {
 		h.Add("Vary", "Accept-Encoding")
 		if web.AcceptsGzip(req.Header) {
-			web.WriteGzip(w, status, body)
-			return
+			h.Set("Content-Encoding", "gzip")
+			body = web.Gzip(make([]byte, 0, len(body)/4), body)
 		}
 	}
 	h["Content-Length"] = []string{strconv.Itoa(len(body))}

@@ -2,10 +2,13 @@ package web
 
 import "net/http"
 
+// ExposedHeaders are those that a page may read of an answer.
+const ExposedHeaders = "Retry-After, X-Cache, Server-Timing, X-Request-Id"
+
 // The header values are shared slices, so that a hot response allocates none.
 var (
 	anyOrigin      = []string{"*"}
-	exposedHeaders = []string{"Retry-After, X-Cache, Server-Timing, X-Request-Id"}
+	exposedHeaders = []string{ExposedHeaders}
 	allowedHeaders = []string{"Content-Type, Authorization, X-API-Key, X-Explain, Idempotency-Key"}
 	allowedMethods = []string{"POST, OPTIONS"}
 	preflightAge   = []string{"86400"}

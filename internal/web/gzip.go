@@ -1,6 +1,7 @@
 package web
 
 import (
+	"bytes"
 	"compress/gzip"
 	"net/http"
 	"strings"
@@ -30,13 +31,13 @@ func AcceptsGzip(h http.Header) bool {
 	return false
 }
 
-// WriteGzip answers a body compressed.
-func WriteGzip(w http.ResponseWriter, status int, body []byte) {
-	w.Header().Set("Content-Encoding", "gzip")
-	w.WriteHeader(status)
+// Gzip appends body, compressed, to dst.
+func Gzip(dst, body []byte) []byte {
+	out := bytes.NewBuffer(dst)
 	z := gzipWriters.Get().(*gzip.Writer)
 	defer gzipWriters.Put(z)
-	z.Reset(w)
-	_, _ = z.Write(body)
+	z.Reset(out)
+	_, _ = z.Write(body) // a buffer takes everything
 	_ = z.Close()
+	return out.Bytes()
 }

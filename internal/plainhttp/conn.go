@@ -1,0 +1,160 @@
+package plainhttp
+
+import (
+	"context"
+	"net"
+	"sync/atomic"
+	"time"
+)
+
+// Times of a connection. A body that has begun gets bodyWait to arrive; after that
+// net/http's own limits take over.
+const (
+	idleTime   = 2 * time.Minute
+	renewEvery = time.Second
+	bodyWait   = 2 * time.Second
+)
+
+// bufferSize holds most requests whole; larger ones grow it up to a request's bound.
+const (
+	bufferSize = 4 << 10
+	keepBuffer = 16 << 10
+)
+
+// Conn is one connection while it is on the short way. Handlers may keep state
+// for it in Memo: what they worked out for the last request's address.
+type Conn struct {
+	Memo any
+
+	server   *Server
+	raw      net.Conn
+	buf      []byte // bytes read
+	used     int    // of them, those of requests already answered
+	pushBack []byte // what the watcher read of the next request
+	out      []byte
+	renewed  time.Time
+	busy     atomic.Bool
+	watch    *watcher
+}
+
+// serve answers requests until the connection ends or is handed over.
+func (c *Conn) serve() {
+	defer c.server.forget(c)
+	for {
+		var r Request
+		v, size, err := c.next(&r)
+		if err != nil {
+			_ = c.raw.Close()
+			return
+		}
+		if v != plain || !c.answer(&r) {
+			c.server.handOver(c.raw, append(c.buf[c.used:], c.pushBack...))
+			return
+		}
+		c.used += size
+		if c.server.draining.Load() || c.watch.gone() {
+			_ = c.raw.Close()
+			return
+		}
+	}
+}
+
+// next reads until there is a whole request or a reason to hand over.
+func (c *Conn) next(r *Request) (v verdict, size int, err error) {
+	c.compact()
+	if len(c.buf) == 0 {
+		if err := c.fill(c.idle()); err != nil {
+			return notMine, 0, err
+		}
+	}
+	v, size = parse(c.buf, r)
+	if v != bodyMore {
+		return v, size, nil
+	}
+	return c.rest(r, size)
+}
+
+// rest waits for a body that came in pieces, for a moment only.
+func (c *Conn) rest(r *Request, size int) (verdict, int, error) {
+	if cap(c.buf) < size {
+		c.buf = append(make([]byte, 0, size), c.buf...)
+	}
+	deadline := time.Now().Add(bodyWait)
+	c.renewed = time.Time{}
+	for len(c.buf) < size {
+		if err := c.fill(deadline); err != nil {
+			return notMine, 0, timeoutIsNil(err)
+		}
+	}
+	v, size := parse(c.buf, r)
+	return v, size, nil
+}
+
+// timeoutIsNil hands a slow body over instead of ending the connection.
+func timeoutIsNil(err error) error {
+	if ne, ok := err.(net.Error); ok && ne.Timeout() {
+		return nil
+	}
+	return err
+}
+
+// compact moves what is left of the buffer to its start.
+func (c *Conn) compact() {
+	rest := c.buf[c.used:]
+	if cap(c.buf) > keepBuffer && len(rest) <= bufferSize {
+		c.buf = make([]byte, 0, bufferSize)
+	}
+	c.buf = append(append(c.buf[:0], rest...), c.pushBack...)
+	c.used, c.pushBack = 0, c.pushBack[:0]
+}
+
+// idle returns the deadline of a wait for the next request; zero leaves the one
+// that is set, because setting it costs as much as a small read.
+func (c *Conn) idle() time.Time {
+	now := time.Now()
+	if now.Sub(c.renewed) < renewEvery {
+		return time.Time{}
+	}
+	c.renewed = now
+	return now.Add(idleTime)
+}
+
+// fill reads once.
+func (c *Conn) fill(deadline time.Time) error {
+	if !deadline.IsZero() {
+		if err := c.raw.SetReadDeadline(deadline); err != nil {
+			return err
+		}
+	}
+	if len(c.buf) == cap(c.buf) {
+		c.buf = append(c.buf, 0)[:len(c.buf)]
+	}
+	if c.server.draining.Load() && len(c.buf) == 0 {
+		return net.ErrClosed
+	}
+	n, err := c.raw.Read(c.buf[len(c.buf):cap(c.buf)])
+	c.buf = c.buf[:len(c.buf)+n]
+	if n > 0 {
+		return nil
+	}
+	return err
+}
+
+// answer has the request answered and writes the answer.
+func (c *Conn) answer(r *Request) bool {
+	c.busy.Store(true)
+	defer c.busy.Store(false)
+	c.watch = &watcher{conn: c}
+	out, ok := c.server.handler.ServePlain(watchContext{context.Background(), c.watch}, c, r, c.out[:0])
+	c.watch.stop()
+	if !ok {
+		return false
+	}
+	if cap(out) <= keepBuffer {
+		c.out = out[:0]
+	}
+	if _, err := c.raw.Write(out); err != nil {
+		c.watch.lost.Store(true)
+	}
+	return true
+}

@@ -1,0 +1,143 @@
+package plainhttp
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Handler answers plain requests.
+type Handler interface {
+	// ServePlain appends a whole HTTP response to out. False hands the request,
+	// untouched, to the net/http server.
+	ServePlain(ctx context.Context, c *Conn, r *Request, out []byte) ([]byte, bool)
+}
+
+// Server accepts connections, serves plain requests itself and gives the rest to
+// an http.Server.
+type Server struct {
+	handler  Handler
+	full     *http.Server
+	handed   *handedListener
+	draining atomic.Bool
+
+	mu    sync.Mutex
+	conns map[*Conn]struct{}
+	live  sync.WaitGroup
+	ln    net.Listener
+}
+
+// New builds a server that hands over to full.
+func New(h Handler, full *http.Server) *Server {
+	return &Server{handler: h, full: full, conns: map[*Conn]struct{}{}}
+}
+
+// Serve accepts connections until the listener closes.
+func (s *Server) Serve(ln net.Listener) error {
+	s.mu.Lock()
+	s.ln = ln
+	s.handed = newHandedListener(ln.Addr())
+	s.mu.Unlock()
+	failed := make(chan error, 1)
+	go func() { failed <- s.full.Serve(s.handed) }()
+	for {
+		raw, err := ln.Accept()
+		if err == nil {
+			s.begin(raw)
+			continue
+		}
+		if temporary(err) {
+			time.Sleep(5 * time.Millisecond) // out of descriptors: others must end first
+			continue
+		}
+		if s.draining.Load() {
+			return <-failed
+		}
+		return err
+	}
+}
+
+func temporary(err error) bool {
+	var t interface{ Temporary() bool }
+	return errors.As(err, &t) && t.Temporary()
+}
+
+func (s *Server) begin(raw net.Conn) {
+	c := &Conn{server: s, raw: raw, buf: make([]byte, 0, bufferSize), watch: &watcher{}}
+	s.mu.Lock()
+	s.conns[c] = struct{}{}
+	s.live.Add(1)
+	s.mu.Unlock()
+	go c.serve()
+}
+
+func (s *Server) forget(c *Conn) {
+	s.mu.Lock()
+	delete(s.conns, c)
+	s.mu.Unlock()
+	s.live.Done()
+}
+
+// handOver gives a connection to net/http, with what was read of it put back.
+func (s *Server) handOver(raw net.Conn, read []byte) {
+	_ = raw.SetReadDeadline(time.Time{})
+	if !s.handed.give(&prefixedConn{Conn: raw, prefix: append([]byte(nil), read...)}) {
+		_ = raw.Close()
+	}
+}
+
+// Shutdown stops accepting, lets requests under way finish while ctx lasts and
+// closes idle connections; then it does the same to the net/http server.
+func (s *Server) Shutdown(ctx context.Context) error {
+	s.draining.Store(true)
+	s.mu.Lock()
+	if s.ln != nil {
+		_ = s.ln.Close()
+	}
+	s.mu.Unlock()
+	s.wakeIdle()
+	done := make(chan struct{})
+	go func() { s.live.Wait(); close(done) }()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for waiting := true; waiting; {
+		select {
+		case <-done:
+			waiting = false
+		case <-ctx.Done():
+			waiting = false
+		case <-tick.C:
+			s.wakeIdle() // those that were busy a moment ago
+		}
+	}
+	return s.full.Shutdown(ctx)
+}
+
+// wakeIdle ends the reads of connections that wait for a request.
+func (s *Server) wakeIdle() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c := range s.conns {
+		if !c.busy.Load() {
+			_ = c.raw.SetReadDeadline(time.Unix(1, 0))
+		}
+	}
+}
+
+// Close cuts everything at once.
+func (s *Server) Close() error {
+	s.draining.Store(true)
+	s.mu.Lock()
+	if s.ln != nil {
+		_ = s.ln.Close()
+	}
+	for c := range s.conns {
+		_ = c.raw.Close()
+	}
+	s.mu.Unlock()
+	return s.full.Close()
+}

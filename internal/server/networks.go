@@ -1,0 +1,127 @@
+package server
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/ethereum/go-ethereum/core"
+
+	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/chain"
+	"github.com/nodegate/nodegate/internal/chain/devchain"
+	"github.com/nodegate/nodegate/internal/config"
+	"github.com/nodegate/nodegate/internal/eth"
+	"github.com/nodegate/nodegate/internal/rollup"
+)
+
+// openNetworks starts every network and stacks its layers: the checks over the
+// fee model over the chain.
+func (s *Server) openNetworks() ([]nodegate.Network, error) {
+	var networks []nodegate.Network
+	for i := range s.cfg.Networks {
+		n := &s.cfg.Networks[i]
+		node, err := s.openNetwork(n)
+		if err != nil {
+			return nil, fmt.Errorf("network %s: %w", n.Name, err)
+		}
+		networks = append(networks, nodegate.Network{Name: n.Name, Node: node})
+	}
+	return networks, nil
+}
+
+func (s *Server) openNetwork(n *config.Network) (nodegate.Node, error) {
+	var node nodegate.Node
+	embedded, err := s.openChain(n)
+	if err != nil {
+		return nil, err
+	}
+	node = embedded
+	if n.Layer2 != nil {
+		if node, err = withFees(node, n.Layer2); err != nil {
+			return nil, err
+		}
+	}
+	dialect, _ := eth.ParseDialect(n.Dialect) // checked when the configuration was read
+	c := eth.Config{
+		Dialect: dialect, HistoryWindow: n.HistoryWindow, Layer2: n.Layer2 != nil, Namespaces: n.Namespaces,
+		LogBlocks: uint64(s.cfg.Limits.LogBlocks), LogResults: s.cfg.Limits.LogResults,
+	}
+	if n.Layer2 != nil {
+		c.Alias = n.Layer2.Alias
+	}
+	return eth.New(node, c), nil
+}
+
+func (s *Server) openChain(n *config.Network) (*chain.Node, error) {
+	genesis, blocks, err := beginnings(n.Embedded)
+	if err != nil {
+		return nil, err
+	}
+	node, err := chain.Open(chain.Config{
+		Dir: filepath.Join(s.cfg.Data, "networks", n.Name), Genesis: genesis, Chain: blocks, Period: n.Embedded.Period,
+		AnswerBytes: uint64(s.cfg.Memory.Answers), StateBytes: uint64(s.cfg.Memory.State),
+		CallTimeout: s.cfg.Limits.CallTimeout, HeavyPerKey: s.cfg.Limits.HeavyPerKey,
+		Log: s.log.With("network", n.Name),
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.chains = append(s.chains, node)
+	return node, nil
+}
+
+// beginnings reads how a chain starts: its genesis and the blocks to import.
+func beginnings(e *config.Embedded) (*core.Genesis, []byte, error) {
+	if e.Genesis == "" {
+		preset, ok := devchain.ByName(e.Preset)
+		if !ok {
+			return nil, nil, badFile("unknown built-in chain "+e.Preset, nil)
+		}
+		return preset.Genesis(), preset.Chain, nil
+	}
+	genesis, err := readGenesis(e.Genesis)
+	if err != nil || e.Chain == "" {
+		return genesis, nil, err
+	}
+	blocks, err := os.ReadFile(e.Chain)
+	if err != nil {
+		return nil, nil, badFile("can't read the chain file "+e.Chain, err)
+	}
+	return genesis, blocks, nil
+}
+
+// readGenesis reads a genesis file in Geth's format.
+func readGenesis(path string) (*core.Genesis, error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, badFile("can't read the genesis file "+path, err)
+	}
+	genesis := new(core.Genesis)
+	if err := json.NewDecoder(bytes.NewReader(data)).Decode(genesis); err != nil {
+		return nil, badFile("the genesis file "+path+" is not a genesis in Geth's JSON format", err)
+	}
+	if genesis.Config == nil || genesis.Config.ChainID == nil {
+		return nil, badFile("the genesis file "+path+" has no config with a chainId", nil)
+	}
+	return genesis, nil
+}
+
+// withFees puts a rollup's fee model over its chain.
+func withFees(node nodegate.Node, l *config.Layer2) (nodegate.Node, error) {
+	c := rollup.Config{Margin: l.Margin}
+	if l.Dictionary != "" {
+		dictionary, err := os.ReadFile(l.Dictionary)
+		if err != nil {
+			return nil, badFile("can't read the compressor's dictionary "+l.Dictionary, err)
+		}
+		c.Dictionary = dictionary
+	}
+	return rollup.New(node, c)
+}
+
+func badFile(msg string, err error) error {
+	return &nodegate.Error{Op: "server.open", Code: nodegate.BadConfig, Msg: msg, Err: err}
+}

@@ -1,0 +1,194 @@
+package server
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/chain"
+	"github.com/nodegate/nodegate/internal/config"
+	"github.com/nodegate/nodegate/internal/edge"
+	"github.com/nodegate/nodegate/internal/eth"
+	"github.com/nodegate/nodegate/internal/obs"
+	"github.com/nodegate/nodegate/internal/plainhttp"
+	"github.com/nodegate/nodegate/internal/web"
+)
+
+// Build says what is running.
+type Build struct{ Version, Commit string }
+
+// Addresses are the base URLs the server listens on.
+type Addresses struct{ RPC, Admin string }
+
+// Server is the whole service.
+type Server struct {
+	cfg     *config.Config
+	log     *slog.Logger
+	metrics *obs.Metrics
+	chains  []*chain.Node
+	edge    *edge.Edge
+	lock    *folderLock
+
+	public                *plainhttp.Server
+	admin                 *http.Server
+	publicAddr, adminAddr string
+
+	serving atomic.Bool
+	failed  chan error
+}
+
+// The listeners' time limits. A header gets 5 s; a body 12 s, and more while it
+// keeps coming (see web.ReadBody); an idle connection two minutes.
+const (
+	headerTime     = 5 * time.Second
+	bodyTime       = 12 * time.Second
+	idleTime       = 2 * time.Minute
+	maxHeaderBytes = 16 << 10
+)
+
+// New opens the data folder and starts the networks. Nothing listens yet.
+func New(cfg *config.Config, log *slog.Logger, build Build) (*Server, error) {
+	s := &Server{cfg: cfg, log: log, metrics: obs.NewMetrics(), failed: make(chan error, 2)}
+	if err := s.open(); err != nil {
+		return nil, errors.Join(err, s.Close(context.Background()))
+	}
+	log.Debug("built", "version", build.Version, "commit", build.Commit, "networks", len(s.chains))
+	return s, nil
+}
+
+func (s *Server) open() error {
+	chain.RouteLogs(s.log)
+	var err error
+	if s.lock, err = lockFolder(s.cfg.Data); err != nil {
+		return err
+	}
+	networks, err := s.openNetworks()
+	if err != nil {
+		return err
+	}
+	s.edge = edge.New(edge.Config{
+		Networks:             networks,
+		DefaultNetwork:       s.cfg.DefaultNetwork,
+		Auth:                 openDoor{},
+		Methods:              eth.Methods(),
+		BodyBytes:            int64(s.cfg.Limits.BodyBytes),
+		BatchItems:           s.cfg.Limits.BatchItems,
+		ResponseBytes:        int(s.cfg.Limits.ResponseBytes),
+		SubscriptionsPerConn: s.cfg.Limits.SubscriptionsPerConn,
+		Log:                  s.log,
+		Metrics:              s.metrics,
+		Ready:                s.ready,
+	})
+	return nil
+}
+
+// Start listens on both addresses before it returns, so that a taken port is an
+// error here and not a line in the log later.
+func (s *Server) Start() error {
+	s.log.Warn("NO ACCOUNTS YET: every API key of 32 hex digits is let in. Don't expose this server.")
+	var err error
+	var public, admin net.Listener
+	if public, s.publicAddr, err = s.listen(s.cfg.Listen, s.cfg.TLS); err != nil {
+		return err
+	}
+	s.public = plainhttp.New(s.edge, s.httpServer(s.edge))
+	go s.serve(s.public, public)
+	if admin, s.adminAddr, err = s.listen(s.cfg.AdminListen, config.TLS{}); err != nil {
+		return err
+	}
+	s.admin = s.httpServer(obs.AdminHandler(s.metrics, s.ready))
+	go s.serve(s.admin, admin)
+	s.serving.Store(true)
+	return nil
+}
+
+// listen binds an address.
+func (s *Server) listen(addr string, cert config.TLS) (ln net.Listener, url string, err error) {
+	if ln, err = net.Listen("tcp", addr); err != nil {
+		return nil, "", &nodegate.Error{Op: "server.listen", Code: nodegate.BadConfig, Msg: "can't listen on " + addr + ": is the port taken? Another one is set with --listen or --admin-listen", Err: err}
+	}
+	url = ln.Addr().String()
+	ln = web.Limit(ln, s.cfg.Limits.ConnsPerIP)
+	if cert.Cert == "" {
+		return ln, "http://" + url, nil
+	}
+	ln, err = secure(ln, cert)
+	return ln, "https://" + url, err
+}
+
+func (s *Server) httpServer(h http.Handler) *http.Server {
+	return &http.Server{
+		Handler: h, ReadHeaderTimeout: headerTime, ReadTimeout: bodyTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeaderBytes,
+		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
+	}
+}
+
+// listener is a server of either kind.
+type listener interface {
+	Serve(net.Listener) error
+	Shutdown(context.Context) error
+	Close() error
+}
+
+func (s *Server) serve(srv listener, ln net.Listener) {
+	if err := srv.Serve(ln); !errors.Is(err, http.ErrServerClosed) {
+		s.failed <- fmt.Errorf("listener %s: %w", ln.Addr(), err)
+	}
+}
+
+func secure(ln net.Listener, cert config.TLS) (net.Listener, error) {
+	pair, err := tls.LoadX509KeyPair(cert.Cert, cert.Key)
+	if err != nil {
+		_ = ln.Close()
+		return nil, &nodegate.Error{Op: "server.tls", Code: nodegate.BadConfig, Msg: "can't use the certificate in tls.cert and tls.key", Err: err}
+	}
+	return tls.NewListener(ln, &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}), nil
+}
+
+// Failed delivers the error of a listener that stopped by itself.
+func (s *Server) Failed() <-chan error { return s.failed }
+
+// Addresses are known once Start has returned; port 0 is resolved in them.
+func (s *Server) Addresses() Addresses { return Addresses{RPC: s.publicAddr, Admin: s.adminAddr} }
+
+// ready is what balancers ask: is traffic welcome?
+func (s *Server) ready() error {
+	if !s.serving.Load() {
+		return errors.New("not serving")
+	}
+	return nil
+}
+
+// Close drains: no new requests, what is under way is finished while ctx lasts,
+// WebSockets get 1001, then the networks close.
+func (s *Server) Close(ctx context.Context) error {
+	s.serving.Store(false)
+	var errs []error
+	if s.public != nil {
+		go s.edge.Close() // WebSockets are not the HTTP server's to wait for
+		errs = append(errs, shutdown(ctx, s.public))
+		s.edge.Close()
+	}
+	if s.admin != nil {
+		errs = append(errs, shutdown(ctx, s.admin))
+	}
+	for _, c := range s.chains {
+		errs = append(errs, c.Close())
+	}
+	return errors.Join(append(errs, s.lock.release())...)
+}
+
+// shutdown drains a listener and cuts what has not finished when ctx ends.
+func shutdown(ctx context.Context, srv listener) error {
+	if err := srv.Shutdown(ctx); err != nil {
+		return srv.Close()
+	}
+	return nil
+}

@@ -1,17 +1,12 @@
 package server
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
 
-	"github.com/ethereum/go-ethereum/core"
-
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/chain"
-	"github.com/nodegate/nodegate/internal/chain/devchain"
 	"github.com/nodegate/nodegate/internal/config"
 	"github.com/nodegate/nodegate/internal/eth"
 	"github.com/nodegate/nodegate/internal/rollup"
@@ -56,7 +51,7 @@ func (s *Server) openNetwork(n *config.Network) (nodegate.Node, error) {
 }
 
 func (s *Server) openChain(n *config.Network) (*chain.Node, error) {
-	genesis, blocks, err := beginnings(n.Embedded)
+	genesis, blocks, err := chain.Beginning(n.Embedded.Preset, n.Embedded.Genesis, n.Embedded.Chain)
 	if err != nil {
 		return nil, err
 	}
@@ -71,42 +66,6 @@ func (s *Server) openChain(n *config.Network) (*chain.Node, error) {
 	}
 	s.chains = append(s.chains, node)
 	return node, nil
-}
-
-// beginnings reads how a chain starts: its genesis and the blocks to import.
-func beginnings(e *config.Embedded) (*core.Genesis, []byte, error) {
-	if e.Genesis == "" {
-		preset, ok := devchain.ByName(e.Preset)
-		if !ok {
-			return nil, nil, badFile("unknown built-in chain "+e.Preset, nil)
-		}
-		return preset.Genesis(), preset.Chain, nil
-	}
-	genesis, err := readGenesis(e.Genesis)
-	if err != nil || e.Chain == "" {
-		return genesis, nil, err
-	}
-	blocks, err := os.ReadFile(e.Chain)
-	if err != nil {
-		return nil, nil, badFile("can't read the chain file "+e.Chain, err)
-	}
-	return genesis, blocks, nil
-}
-
-// readGenesis reads a genesis file in Geth's format.
-func readGenesis(path string) (*core.Genesis, error) {
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, badFile("can't read the genesis file "+path, err)
-	}
-	genesis := new(core.Genesis)
-	if err := json.NewDecoder(bytes.NewReader(data)).Decode(genesis); err != nil {
-		return nil, badFile("the genesis file "+path+" is not a genesis in Geth's JSON format", err)
-	}
-	if genesis.Config == nil || genesis.Config.ChainID == nil {
-		return nil, badFile("the genesis file "+path+" has no config with a chainId", nil)
-	}
-	return genesis, nil
 }
 
 // withFees puts a rollup's fee model over its chain.

@@ -1,0 +1,52 @@
+# nodegate: build, test and measure. `make help` lists the targets.
+
+GO ?= go
+# Packages that don't link the chain engine: the race detector is cheap on them.
+LIGHT = . ./internal/config/... ./internal/jsonrpc/... ./internal/obs/... ./internal/plainhttp/... ./internal/rollup/... ./internal/web/... ./internal/edge/...
+STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
+FUZZTIME ?= 30s
+
+.PHONY: help build run test race lint fuzz bench-rpc docs clean
+
+#? help: list the targets
+help:
+	@sed -n 's/^#?/ /p' $(MAKEFILE_LIST)
+
+#? build: build ./nodegate
+build:
+	CGO_ENABLED=0 $(GO) build -trimpath -o nodegate ./cmd/nodegate
+
+#? run: start on the embedded defaults (the same as go run ./cmd/nodegate)
+run:
+	$(GO) run ./cmd/nodegate
+
+#? test: everything that has to hold, under 20 minutes on two cores from a cold cache
+test:
+	@GO="$(GO)" LIGHT="$(LIGHT)" ./test/run
+
+#? race: all tests under the race detector (needs gcc; some minutes more)
+race:
+	CGO_ENABLED=1 $(GO) test -race -timeout 40m ./...
+
+#? lint: gofmt, vet, staticcheck; the import rules are a test (test/house)
+lint:
+	@out=$$(gofmt -l $$(git ls-files '*.go')); test -z "$$out" || { echo "not gofmt-ed:"; echo "$$out"; exit 1; }
+	$(GO) vet ./...
+	$(GO) run $(STATICCHECK) ./...
+	$(GO) test ./test/house
+
+#? fuzz: every fuzz target for FUZZTIME each (default 30s)
+fuzz:
+	@GO="$(GO)" FUZZTIME="$(FUZZTIME)" ./test/fuzz
+
+#? bench-rpc: the nine methods against go-ethereum's own API in the same run
+bench-rpc:
+	$(GO) run ./bench/rpc
+
+#? docs: rewrite the generated pages
+docs:
+	$(GO) test ./internal/config -run Doc -update
+
+#? clean: remove what was built here; never the data folder
+clean:
+	rm -rf nodegate bench/out

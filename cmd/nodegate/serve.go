@@ -47,6 +47,7 @@ func (serveCmd) Run(a *app) error {
 // again, so that it leaves no lock in the data folder.
 func start(cfg *config.Config, log *slog.Logger) (*server.Server, error) {
 	b := readBuild()
+	server.TuneRuntime()
 	srv, err := server.New(cfg, log, server.Build{Version: b.version, Commit: b.commit})
 	if err != nil {
 		return nil, err

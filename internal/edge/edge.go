@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"context"
 	"log/slog"
 	"net/http"
 	"sync"
@@ -43,6 +44,8 @@ type Edge struct {
 	sockets  sync.WaitGroup
 	draining chan struct{} // closed when the server shuts down
 	drained  atomic.Bool
+	base     context.Context // of every WebSocket
+	cut      context.CancelFunc
 }
 
 // network is a network with its counters.
@@ -67,6 +70,7 @@ func New(cfg Config) *Edge {
 	e := &Edge{cfg: cfg, networks: map[string]*network{}, ids: obs.NewRequestIDs(), draining: make(chan struct{})}
 	e.in, e.out = cfg.Metrics.Traffic()
 	e.ready = obs.Ready(cfg.Ready)
+	e.base, e.cut = context.WithCancel(context.Background())
 	e.bodies.New = func() any { return new(exchange) }
 	for _, n := range cfg.Networks {
 		e.networks[n.Name] = e.network(n)
@@ -90,10 +94,21 @@ func (n *network) method(name []byte) methodEntry {
 	return methodEntry{name: string(name), metrics: n.other}
 }
 
-// Close ends the open WebSockets with 1001 and waits for them.
-func (e *Edge) Close() {
+// Close ends the open WebSockets with 1001 and waits for them; those that have
+// not ended when ctx does are cut.
+func (e *Edge) Close(ctx context.Context) {
 	if e.drained.CompareAndSwap(false, true) {
 		close(e.draining)
 	}
-	e.sockets.Wait()
+	ended := make(chan struct{})
+	go func() {
+		e.sockets.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+	case <-ctx.Done():
+	}
+	e.cut()
+	<-ended
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/coder/websocket"
@@ -32,6 +33,7 @@ type socket struct {
 	cancel  context.CancelFunc
 
 	jobs    chan *exchange
+	running atomic.Int32 // messages taken and not yet answered
 	workers int32
 	active  sync.WaitGroup
 
@@ -69,7 +71,7 @@ func (e *Edge) serveSocket(w http.ResponseWriter, req *http.Request, r route) er
 
 func (e *Edge) newSocket(n *network, grant *nodegate.Grant, conn *websocket.Conn) *socket {
 	conn.SetReadLimit(e.cfg.BodyBytes)
-	ctx, cancel := context.WithCancel(nodegate.WithGrant(context.Background(), grant))
+	ctx, cancel := context.WithCancel(nodegate.WithGrant(e.base, grant))
 	s := &socket{edge: e, network: n, conn: conn, ctx: ctx, cancel: cancel, jobs: make(chan *exchange)}
 	s.events = newEventQueue(queueBytes)
 	s.subs.limit = e.cfg.SubscriptionsPerConn
@@ -100,6 +102,7 @@ func (s *socket) read() {
 			return
 		}
 		s.edge.in.Add(float64(len(x.body)))
+		s.running.Add(1)
 		if !s.dispatch(x) {
 			x.release()
 			return

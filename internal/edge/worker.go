@@ -47,6 +47,7 @@ func (s *socket) work(x *exchange) {
 // execute answers one message.
 func (s *socket) execute(x *exchange) {
 	defer x.release()
+	defer s.running.Add(-1)
 	ctx, cancel := context.WithTimeout(s.ctx, requestTime)
 	defer cancel()
 	_ = x.respond(ctx) // a WebSocket has no status: the error stands in the answer
@@ -69,17 +70,13 @@ func (s *socket) write(message []byte) {
 	s.edge.out.Add(float64(len(message)))
 }
 
-// keepAlive pings an otherwise silent peer and closes the socket with 1001 when
-// the server shuts down.
+// keepAlive pings an otherwise silent peer.
 func (s *socket) keepAlive() {
 	tick := time.NewTicker(pingEvery)
 	defer tick.Stop()
 	for {
 		select {
 		case <-s.ctx.Done():
-			return
-		case <-s.edge.draining:
-			s.close(websocket.StatusGoingAway, "server is shutting down")
 			return
 		case <-tick.C:
 			ctx, cancel := context.WithTimeout(s.ctx, pingEvery)
@@ -93,6 +90,20 @@ func (s *socket) keepAlive() {
 	}
 }
 
+// finish waits until the messages under way are answered. The server's own
+// deadline ends the wait.
+func (s *socket) finish() {
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for s.running.Load() > 0 {
+		select {
+		case <-s.ctx.Done():
+			return
+		case <-tick.C:
+		}
+	}
+}
+
 // close sends a close frame and ends the socket.
 func (s *socket) close(status websocket.StatusCode, reason string) {
 	_ = s.conn.Close(status, reason)
@@ -100,11 +111,16 @@ func (s *socket) close(status websocket.StatusCode, reason string) {
 }
 
 // sendEvents writes what the subscriptions produce. When they produce more than
-// the peer reads, the socket is closed: it never slows others down.
+// the peer reads, the socket is closed: it never slows others down. A server that
+// shuts down says so with 1001.
 func (s *socket) sendEvents() {
 	for {
 		select {
 		case <-s.ctx.Done():
+			return
+		case <-s.edge.draining:
+			s.finish()
+			s.close(websocket.StatusGoingAway, "server is shutting down")
 			return
 		case <-s.events.overflow:
 			s.close(policyViolation, "reading too slowly for this subscription")

@@ -172,9 +172,8 @@ func (s *Server) Close(ctx context.Context) error {
 	s.serving.Store(false)
 	var errs []error
 	if s.public != nil {
-		go s.edge.Close() // WebSockets are not the HTTP server's to wait for
 		errs = append(errs, shutdown(ctx, s.public))
-		s.edge.Close()
+		s.edge.Close(ctx) // WebSockets are not the HTTP server's to wait for
 	}
 	if s.admin != nil {
 		errs = append(errs, shutdown(ctx, s.admin))

@@ -1,6 +1,7 @@
 package native
 
 import (
+	"math/big"
 	"sync"
 	"sync/atomic"
 
@@ -8,13 +9,31 @@ import (
 	"github.com/ethereum/go-ethereum/core"
 	"github.com/ethereum/go-ethereum/core/rawdb"
 	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/core/vm"
 	"github.com/maypok86/otter/v2"
 )
 
-// block is a header with its hash, which costs a microsecond to compute.
+// block is a header with what is costly to work out from it.
 type block struct {
 	header *types.Header
 	hash   common.Hash
+
+	once    sync.Once
+	context vm.BlockContext // of calls on this block; GetHash is set for each
+}
+
+// callContext is the EVM's view of the block for a call. Everything in it is read
+// only but GetHash, whose closure remembers what it has seen and belongs to one call.
+func (b *block) callContext(bc *core.BlockChain) vm.BlockContext {
+	b.once.Do(func() {
+		b.context = core.NewEVMBlockContext(b.header, bc, nil)
+		if b.context.BaseFee != nil {
+			b.context.BaseFee = new(big.Int) // calls are free, and no price may be below the base fee
+		}
+	})
+	c := b.context
+	c.GetHash = core.GetHashFn(b.header, bc)
+	return c
 }
 
 // location says where in the canonical chain a transaction is.

@@ -47,7 +47,7 @@ func (p *Path) call(ctx context.Context, a *args) ([]byte, bool, error) {
 }
 
 func (p *Path) execute(ctx context.Context, c *callObject, blk *block) (result *core.ExecutionResult, err error) {
-	x, err := p.execution(blk.header)
+	x, err := p.execution(blk)
 	if err != nil {
 		return nil, failed(err.Error())
 	}

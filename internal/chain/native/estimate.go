@@ -41,7 +41,7 @@ func (p *Path) estimateGas(ctx context.Context, a *args) ([]byte, bool, error) {
 }
 
 func (p *Path) estimate(ctx context.Context, c *callObject, blk *block) (gas uint64, err error) {
-	x, err := p.execution(blk.header)
+	x, err := p.execution(blk)
 	if err != nil {
 		return 0, failed(err.Error())
 	}

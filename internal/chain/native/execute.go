@@ -3,7 +3,6 @@ package native
 import (
 	"context"
 	"errors"
-	"math/big"
 	"time"
 
 	"github.com/ethereum/go-ethereum/core"
@@ -24,16 +23,12 @@ type execution struct {
 	context vm.BlockContext
 }
 
-func (p *Path) execution(header *types.Header) (*execution, error) {
-	view, err := p.states.view(header.Root)
+func (p *Path) execution(blk *block) (*execution, error) {
+	view, err := p.states.view(blk.header.Root)
 	if err != nil {
 		return nil, err
 	}
-	x := &execution{path: p, header: header, view: view, context: core.NewEVMBlockContext(header, p.bc, nil)}
-	if x.context.BaseFee != nil {
-		x.context.BaseFee = new(big.Int) // calls are free, and no price may be below the base fee
-	}
-	return x, nil
+	return &execution{path: p, header: blk.header, view: view, context: blk.callContext(p.bc)}, nil
 }
 
 // run executes the message on a state of its own, for at most limit.

@@ -19,6 +19,7 @@ const (
 const (
 	bufferSize = 4 << 10
 	keepBuffer = 16 << 10
+	maxPooled  = 1 << 20 // answers' buffers are shared, so that idle connections hold none
 )
 
 // Conn is one connection while it is on the short way. Handlers may keep state
@@ -31,7 +32,6 @@ type Conn struct {
 	buf      []byte // bytes read
 	used     int    // of them, those of requests already answered
 	pushBack []byte // what the watcher read of the next request
-	out      []byte
 	renewed  time.Time
 	busy     atomic.Bool
 	watch    *watcher
@@ -145,16 +145,18 @@ func (c *Conn) answer(r *Request) bool {
 	c.busy.Store(true)
 	defer c.busy.Store(false)
 	c.watch = &watcher{conn: c}
-	out, ok := c.server.handler.ServePlain(watchContext{context.Background(), c.watch}, c, r, c.out[:0])
+	buf := c.server.buffers.Get().(*[]byte)
+	defer c.server.buffers.Put(buf)
+	out, ok := c.server.handler.ServePlain(watchContext{context.Background(), c.watch}, c, r, (*buf)[:0])
 	c.watch.stop()
 	if !ok {
 		return false
 	}
-	if cap(out) <= keepBuffer {
-		c.out = out[:0]
-	}
 	if _, err := c.raw.Write(out); err != nil {
 		c.watch.lost.Store(true)
+	}
+	if cap(out) > cap(*buf) && cap(out) <= maxPooled { // else it is a part of the one we gave
+		*buf = out[:0]
 	}
 	return true
 }

@@ -116,7 +116,7 @@ func (s *headerSet) take(line []byte, r *Request) bool {
 	case is(name, "connection"):
 		return is(value, "keep-alive")
 	case is(name, "origin"):
-		r.HasOrigin = true
+		r.HasOrigin = r.HasOrigin || len(value) > 0
 		return true
 	case is(name, "accept-encoding"):
 		return s.setEncoding(value, r)

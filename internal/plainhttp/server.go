@@ -24,6 +24,7 @@ type Server struct {
 	full     *http.Server
 	handed   *handedListener
 	draining atomic.Bool
+	buffers  sync.Pool // *[]byte, for answers
 
 	mu    sync.Mutex
 	conns map[*Conn]struct{}
@@ -33,7 +34,9 @@ type Server struct {
 
 // New builds a server that hands over to full.
 func New(h Handler, full *http.Server) *Server {
-	return &Server{handler: h, full: full, conns: map[*Conn]struct{}{}}
+	s := &Server{handler: h, full: full, conns: map[*Conn]struct{}{}}
+	s.buffers.New = func() any { return new([]byte) }
+	return s
 }
 
 // Serve accepts connections until the listener closes.

@@ -3,6 +3,7 @@ package native
 import (
 	"encoding/hex"
 	"math/bits"
+	"slices"
 	"strconv"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -139,5 +140,21 @@ func quoteHex(b []byte) []byte {
 // appendHex appends 0x and the bytes in lower case.
 func appendHex(dst, b []byte) []byte {
 	dst = append(dst, '0', 'x')
-	return hex.AppendEncode(dst, b)
+	at := len(dst)
+	dst = slices.Grow(dst, 2*len(b))[:at+2*len(b)]
+	out := dst[at:]
+	for i, c := range b {
+		pair := hexPairs[c]
+		out[2*i], out[2*i+1] = byte(pair), byte(pair>>8)
+	}
+	return dst
 }
+
+// hexPairs are the two digits of every byte: one look-up instead of two.
+var hexPairs = func() (table [256]uint16) {
+	const digits = "0123456789abcdef"
+	for i := range table {
+		table[i] = uint16(digits[i>>4]) | uint16(digits[i&15])<<8
+	}
+	return table
+}()

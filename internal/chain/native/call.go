@@ -51,6 +51,7 @@ func (p *Path) execute(ctx context.Context, c *callObject, blk *block) (result *
 	if err != nil {
 		return nil, failed(err.Error())
 	}
+	defer x.close()
 	err = p.lanes.run(ctx, p.cfg.CallTimeout, func(ctx context.Context, limit time.Duration) (err error) {
 		result, err = x.run(ctx, c.message(c.gas).SkipExecutionGasCapCheck(), limit)
 		return err

@@ -45,6 +45,7 @@ func (p *Path) estimate(ctx context.Context, c *callObject, blk *block) (gas uin
 	if err != nil {
 		return 0, failed(err.Error())
 	}
+	defer x.close()
 	err = p.lanes.run(ctx, p.cfg.CallTimeout, func(ctx context.Context, limit time.Duration) (err error) {
 		s := &search{x: x, call: c, ctx: ctx, deadline: time.Now().Add(limit), light: limit <= lightLimit}
 		gas, err = s.estimate()

@@ -14,13 +14,16 @@ import (
 // errAborted is an execution that was stopped before it ended.
 var errAborted = errors.New("execution aborted")
 
-// execution is what the runs of one call share: the block's context and state.
-// It belongs to one request.
+// execution is what the runs of one call share: the block's context, the state
+// and what was read of it. It belongs to one request.
 type execution struct {
 	path    *Path
 	header  *types.Header
 	view    *stateView
 	context vm.BlockContext
+
+	db  *state.StateDB
+	evm *vm.EVM
 }
 
 func (p *Path) execution(blk *block) (*execution, error) {
@@ -31,23 +34,44 @@ func (p *Path) execution(blk *block) (*execution, error) {
 	return &execution{path: p, header: blk.header, view: view, context: blk.callContext(p.bc)}, nil
 }
 
-// run executes the message on a state of its own, for at most limit.
+// open makes the state and the machine. Later runs find what the first one read.
+func (x *execution) open() (err error) {
+	if x.evm != nil {
+		return nil
+	}
+	if x.db, err = state.NewWithReader(x.header.Root, x.path.db, x.view); err != nil {
+		return err
+	}
+	x.evm = vm.NewEVM(x.context, x.db, x.path.bc.Config(), vm.Config{NoBaseFee: true})
+	x.evm.SetJumpDestCache(x.path.bc.JumpDestCache())
+	return nil
+}
+
+// close returns the machine's memory to its pool.
+func (x *execution) close() {
+	if x.evm != nil {
+		x.evm.Release()
+		x.evm, x.db = nil, nil
+	}
+}
+
+// run executes the message for at most limit and undoes what it did to the state.
 func (x *execution) run(ctx context.Context, msg *core.Message, limit time.Duration) (*core.ExecutionResult, error) {
-	db, err := state.NewWithReader(x.header.Root, x.path.db, x.view)
-	if err != nil {
+	if err := x.open(); err != nil {
 		return nil, err
 	}
-	evm := vm.NewEVM(x.context, db, x.path.bc.Config(), vm.Config{NoBaseFee: true})
-	evm.SetJumpDestCache(x.path.bc.JumpDestCache())
-	defer evm.Release()
-	defer stopAfter(ctx, limit, evm)()
-	result, err := core.ApplyMessage(evm, msg, nil)
-	if evm.Cancelled() {
+	before := x.db.Snapshot()
+	done := stopAfter(ctx, limit, x.evm)
+	result, err := core.ApplyMessage(x.evm, msg, nil)
+	done()
+	if x.evm.Cancelled() {
+		x.close() // a machine that was stopped stays stopped
 		return nil, errAborted
 	}
-	if db.Error() != nil {
-		return nil, db.Error()
+	if x.db.Error() != nil {
+		return nil, x.db.Error()
 	}
+	x.db.RevertToSnapshot(before)
 	return result, err
 }
 

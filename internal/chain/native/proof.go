@@ -1,8 +1,6 @@
 package native
 
 import (
-	"encoding/hex"
-
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/holiman/uint256"
@@ -93,8 +91,9 @@ func writeProof(view *stateView, addr common.Address, keys []proofKey) ([]byte, 
 }
 
 type proofWriter struct {
-	out   []byte
-	first bool
+	out     []byte
+	scratch []byte // a slot's nodes, which stand behind the value they prove
+	first   bool
 }
 
 func (w *proofWriter) open() {
@@ -111,9 +110,7 @@ func (w *proofWriter) node(raw []byte) {
 		w.out = append(w.out, ',')
 	}
 	w.first = false
-	w.out = append(w.out, `"0x`...)
-	w.out = hex.AppendEncode(w.out, raw)
-	w.out = append(w.out, '"')
+	w.out = append(appendHex(append(w.out, '"'), raw), '"')
 }
 
 // account writes balance, code hash, nonce and storage root. An absent account
@@ -149,7 +146,7 @@ func (w *proofWriter) slot(view *stateView, addr common.Address, acct *types.Sta
 	if acct != nil {
 		root = acct.Root
 	}
-	nodes := &proofWriter{}
+	nodes := &proofWriter{out: w.scratch[:0]}
 	nodes.open()
 	value, err := view.proveSlot(addr, root, key.slot, nodes.node)
 	if err != nil {
@@ -159,6 +156,7 @@ func (w *proofWriter) slot(view *stateView, addr common.Address, acct *types.Sta
 	w.out = append(w.out, shortHex(value)...)
 	w.out = append(w.out, `","proof":`...)
 	w.out = append(append(w.out, nodes.out...), '}')
+	w.scratch = nodes.out
 	return nil
 }
 

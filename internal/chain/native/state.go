@@ -7,7 +7,6 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/crypto"
 	"github.com/ethereum/go-ethereum/rlp"
-	"github.com/ethereum/go-ethereum/triedb/database"
 	"github.com/maypok86/otter/v2"
 )
 
@@ -26,6 +25,7 @@ type slotKey struct {
 const (
 	accountWeight = 320
 	slotWeight    = 256
+	nodeOverhead  = 192
 )
 
 // stateCache remembers accounts and slots by state root. A root never changes
@@ -35,15 +35,23 @@ type stateCache struct {
 	code     *state.CodeReader
 	accounts *otter.Cache[accountKey, *types.StateAccount]
 	slots    *otter.Cache[slotKey, common.Hash]
+	nodes    *otter.Cache[common.Hash, []byte]
 }
 
 func newStateCache(bc *core.BlockChain, budget uint64) (*stateCache, error) {
-	accounts, err := otter.New(&otter.Options[accountKey, *types.StateAccount]{MaximumSize: int(max(budget/4/accountWeight, 64))})
-	if err != nil {
+	c := &stateCache{bc: bc, code: bc.CodeDB().Reader()}
+	var err error
+	if c.accounts, err = otter.New(&otter.Options[accountKey, *types.StateAccount]{MaximumSize: int(max(budget/4/accountWeight, 64))}); err != nil {
 		return nil, err
 	}
-	slots, err := otter.New(&otter.Options[slotKey, common.Hash]{MaximumSize: int(max(budget/4*3/slotWeight, 64))})
-	return &stateCache{bc: bc, code: bc.CodeDB().Reader(), accounts: accounts, slots: slots}, err
+	if c.slots, err = otter.New(&otter.Options[slotKey, common.Hash]{MaximumSize: int(max(budget/4/slotWeight, 64))}); err != nil {
+		return nil, err
+	}
+	c.nodes, err = otter.New(&otter.Options[common.Hash, []byte]{
+		MaximumWeight: max(budget/2, 1),
+		Weigher:       func(_ common.Hash, node []byte) uint32 { return uint32(len(node) + nodeOverhead) },
+	})
+	return c, err
 }
 
 // view opens the state of one root for reading.
@@ -52,7 +60,7 @@ func (c *stateCache) view(root common.Hash) (*stateView, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &stateView{CodeReader: c.code, cache: c, root: root, nodes: nodes}, nil
+	return &stateView{CodeReader: c.code, cache: c, root: root, nodes: nodeSource{nodes, c.nodes}}, nil
 }
 
 // stateView reads one state. It implements go-ethereum's state.Reader and is safe
@@ -61,7 +69,7 @@ type stateView struct {
 	*state.CodeReader
 	cache *stateCache
 	root  common.Hash
-	nodes database.NodeReader
+	nodes nodeSource
 }
 
 // Account returns a copy, since the EVM changes what it gets. Nil is an absent account.

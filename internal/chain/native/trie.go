@@ -8,6 +8,7 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/rlp"
 	"github.com/ethereum/go-ethereum/triedb/database"
+	"github.com/maypok86/otter/v2"
 )
 
 // errTrie is a node that is missing or malformed. The call is handed over, so
@@ -20,7 +21,7 @@ const keyNibbles = 2 * common.HashLength
 // walk follows a hashed key from a trie's root and returns the leaf's value, nil
 // when the key is absent. Every node that stands on its own (embedded ones don't)
 // is given to visit as raw RLP, in order: that is the Merkle proof.
-func walk(nodes database.NodeReader, owner, root, key common.Hash, visit func([]byte)) ([]byte, error) {
+func walk(nodes nodeSource, owner, root, key common.Hash, visit func([]byte)) ([]byte, error) {
 	if root == types.EmptyRootHash || root == (common.Hash{}) {
 		return nil, nil
 	}
@@ -44,8 +45,16 @@ func walk(nodes database.NodeReader, owner, root, key common.Hash, visit func([]
 	}
 }
 
+// nodeSource reads nodes by hash. A hash never changes its content, so a node is
+// true for every state that refers to it; go-ethereum's own cache copies what it
+// returns, this one shares it.
+type nodeSource struct {
+	reader database.NodeReader
+	cache  *otter.Cache[common.Hash, []byte]
+}
+
 type walker struct {
-	nodes    database.NodeReader
+	nodes    nodeSource
 	owner    common.Hash
 	path     [keyNibbles]byte
 	at       int  // nibbles consumed
@@ -54,10 +63,14 @@ type walker struct {
 
 func (w *walker) load(hash common.Hash) ([]byte, error) {
 	w.embedded = false
-	node, err := w.nodes.Node(w.owner, w.path[:w.at], hash)
+	if node, ok := w.nodes.cache.GetIfPresent(hash); ok {
+		return node, nil
+	}
+	node, err := w.nodes.reader.Node(w.owner, w.path[:w.at], hash)
 	if err != nil || len(node) == 0 {
 		return nil, fmt.Errorf("%w %x", errTrie, hash)
 	}
+	w.nodes.cache.Set(hash, node)
 	return node, nil
 }
 

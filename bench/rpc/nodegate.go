@@ -1,0 +1,65 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/nodegate/nodegate/internal/config"
+	"github.com/nodegate/nodegate/internal/server"
+)
+
+// benchNetwork is the name of the measured network, benchPath its address with a key.
+const (
+	benchNetwork = "bench"
+	benchPath    = "/" + benchNetwork + "/v3/0123456789abcdef0123456789abcdef"
+	benchWSPath  = "/" + benchNetwork + "/ws/v3/0123456789abcdef0123456789abcdef"
+)
+
+// nodegateServer is the whole service.
+type nodegateServer struct {
+	server *server.Server
+}
+
+// defaultConfig is what a newcomer starts, except for ports and folder.
+func defaultConfig(c childFlags) *config.Config {
+	cfg := config.Default()
+	cfg.Data = c.data
+	cfg.Listen, cfg.AdminListen, cfg.StorageListen = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0"
+	return cfg
+}
+
+// benchConfig serves the benchmark's chain and leaves every other setting at its default.
+func benchConfig(c childFlags) *config.Config {
+	cfg := defaultConfig(c)
+	cfg.Networks = []config.Network{{
+		Name: benchNetwork, Dialect: "spec", Embedded: &config.Embedded{Genesis: c.genesis, Chain: c.chain},
+	}}
+	cfg.DefaultNetwork = benchNetwork
+	return cfg
+}
+
+func openNodegate(cfg *config.Config, log *slog.Logger) (served, error) {
+	server.TuneRuntime()
+	srv, err := server.New(cfg, log, server.Build{Version: "bench"})
+	if err != nil {
+		return nil, err
+	}
+	s := &nodegateServer{server: srv}
+	if err := srv.Start(); err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	return s, nil
+}
+
+func (s *nodegateServer) hello() hello {
+	at := s.server.Addresses()
+	return hello{RPC: at.RPC, Admin: at.Admin}
+}
+
+func (s *nodegateServer) close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	return s.server.Close(ctx)
+}

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"time"
+)
+
+// options are the command line.
+type options struct {
+	dir       string
+	only      *regexp.Regexp
+	conns     int
+	duration  time.Duration
+	rounds    int
+	json      string
+	profile   string
+	ws        bool
+	skipStart bool
+}
+
+func parseFlags(args []string) (*options, error) {
+	o := &options{}
+	f := flag.NewFlagSet("bench/rpc", flag.ExitOnError)
+	only := f.String("only", "", "measure the rows whose name matches this regular expression")
+	f.StringVar(&o.dir, "dir", cacheDir(), "folder where the chain is kept between runs")
+	f.IntVar(&o.conns, "c", 8, "connections")
+	f.DurationVar(&o.duration, "d", 2*time.Second, "length of a round")
+	f.IntVar(&o.rounds, "rounds", 3, "rounds of each server for each method")
+	f.StringVar(&o.json, "json", "", "write the figures to this file too")
+	f.StringVar(&o.profile, "profile", "", "write a CPU profile of nodegate for each method to this folder, from a round of its own")
+	f.BoolVar(&o.ws, "ws", false, "measure nodegate over WebSocket too")
+	f.BoolVar(&o.skipStart, "skip-start", false, "leave out start times and idle memory")
+	_ = f.Parse(args) // exits on an error
+	if f.NArg() > 0 {
+		return nil, fmt.Errorf("unexpected argument %q", f.Arg(0))
+	}
+	if o.conns < 1 || o.rounds < 1 || o.duration <= 0 {
+		return nil, fmt.Errorf("-c, -rounds and -d must be positive")
+	}
+	var err error
+	o.only, err = regexp.Compile(*only)
+	return o, err
+}
+
+func cacheDir() string {
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		dir = os.TempDir()
+	}
+	return filepath.Join(dir, "nodegate-bench")
+}

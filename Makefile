@@ -45,7 +45,7 @@ bench-rpc:
 
 #? docs: rewrite the generated pages
 docs:
-	$(GO) test ./internal/config -run Doc -update
+	$(GO) test ./internal/config -run TestDocsPage -update
 
 #? clean: remove what was built here; never the data folder
 clean:

@@ -13,15 +13,18 @@ package chain
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
 	"time"
 
 	"github.com/ethereum/go-ethereum/core"
 	"github.com/ethereum/go-ethereum/rpc"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/chain/lane"
 	"github.com/nodegate/nodegate/internal/chain/native"
 )
 
@@ -43,7 +46,8 @@ type Config struct {
 // Node is an embedded chain. It implements nodegate.Node and nodegate.Feed.
 type Node struct {
 	engine *engine
-	client *rpc.Client
+	client *rpc.Client // for subscriptions; calls go to the engine's RPC server
+	lanes  *lane.Lanes
 	native *native.Path
 	evm    *devMethods
 }
@@ -56,11 +60,22 @@ func Open(cfg Config) (*Node, error) {
 	if err := prepareDir(cfg); err != nil {
 		return nil, err
 	}
-	n, err := open(cfg)
+	n, err := guarded(cfg)
 	if err != nil && cfg.Dir != "" && !imported(cfg.Dir) {
 		_ = os.RemoveAll(cfg.Dir) // nothing was acknowledged yet, so nothing is lost
 	}
 	return n, err
+}
+
+// guarded opens the chain. Some damage to a database makes go-ethereum panic
+// instead of returning an error.
+func guarded(cfg Config) (n *Node, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			n, err = nil, openError(fmt.Errorf("%v", p))
+		}
+	}()
+	return open(cfg)
 }
 
 func open(cfg Config) (*Node, error) {
@@ -68,7 +83,8 @@ func open(cfg Config) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &Node{engine: engine, client: engine.stack.Attach()}
+	n := &Node{engine: engine, client: rpc.DialInProc(engine.rpc)}
+	n.lanes = lane.New(max(1, runtime.GOMAXPROCS(0)-1), max(1, cfg.HeavyPerKey))
 	n.evm = &devMethods{engine: engine}
 	if !cfg.GenericOnly {
 		n.native, err = native.New(engine.eth.BlockChain(), native.Config{
@@ -76,7 +92,7 @@ func open(cfg Config) (*Node, error) {
 			StateBytes:  cfg.StateBytes,
 			GasCap:      engine.gasCap,
 			CallTimeout: cfg.CallTimeout,
-			HeavyPerKey: cfg.HeavyPerKey,
+			Lanes:       n.lanes,
 		})
 	}
 	if err != nil {

@@ -6,7 +6,6 @@ import (
 	"math/big"
 	"time"
 
-	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core"
 	"github.com/ethereum/go-ethereum/core/rawdb"
 	"github.com/ethereum/go-ethereum/eth"
@@ -14,6 +13,7 @@ import (
 	"github.com/ethereum/go-ethereum/eth/ethconfig"
 	"github.com/ethereum/go-ethereum/eth/filters"
 	"github.com/ethereum/go-ethereum/eth/tracers"
+	_ "github.com/ethereum/go-ethereum/eth/tracers/native" // callTracer, prestateTracer and the like
 	"github.com/ethereum/go-ethereum/node"
 	"github.com/ethereum/go-ethereum/p2p"
 	"github.com/ethereum/go-ethereum/rpc"
@@ -33,6 +33,7 @@ const minGasCap = 50_000_000
 type engine struct {
 	stack    *node.Node
 	eth      *eth.Ethereum
+	rpc      *rpc.Server
 	producer *producer
 	gasCap   uint64
 }
@@ -51,30 +52,43 @@ func startEngine(cfg Config) (*engine, error) {
 
 func (e *engine) start(cfg Config) error {
 	conf := ethConfig(cfg)
-	e.gasCap = conf.RPCGasCap
-	backend, err := eth.New(e.stack, conf)
-	if err != nil {
+	var err error
+	if e.eth, err = eth.New(e.stack, conf); err != nil {
 		return openError(err)
 	}
-	e.eth = backend
-	system := filters.NewFilterSystem(backend.APIBackend, filters.Config{LogCacheSize: conf.FilterLogCacheSize, LogQueryLimit: conf.LogQueryLimit})
-	e.stack.RegisterAPIs([]rpc.API{{Namespace: "eth", Service: filters.NewFilterAPI(system)}})
-	e.stack.RegisterAPIs(tracers.APIs(backend.APIBackend))
+	system := filters.NewFilterSystem(e.eth.APIBackend, filters.Config{LogCacheSize: conf.FilterLogCacheSize, LogQueryLimit: conf.LogQueryLimit})
+	apis := append(e.eth.APIs(), rpc.API{Namespace: "eth", Service: filters.NewFilterAPI(system)})
+	if e.rpc, err = newRPC(append(apis, tracers.APIs(e.eth.APIBackend)...)); err != nil {
+		return badData("chain.open", "can't start the embedded node", err)
+	}
 	if err := e.stack.Start(); err != nil {
 		return badData("chain.open", "can't start the embedded node", err)
 	}
 	if err := importOnce(e.eth.BlockChain(), cfg); err != nil {
 		return err
 	}
+	e.followGasLimit(conf)
 	return e.produce(cfg)
+}
+
+// followGasLimit takes the gas limit from the chain's head, which an import may
+// have moved far from the genesis. go-ethereum keeps the configuration it was
+// given and reads the cap from it at each call; nothing calls it yet.
+func (e *engine) followGasLimit(conf *ethconfig.Config) {
+	limit := max(e.eth.BlockChain().CurrentBlock().GasLimit, conf.Genesis.GasLimit)
+	conf.RPCGasCap = max(gasCapFactor*limit, minGasCap)
+	e.gasCap = conf.RPCGasCap
+	e.eth.Miner().SetGasCeil(e.eth.BlockChain().CurrentBlock().GasLimit)
 }
 
 // produce starts the block producer on top of what was imported or mined before.
 func (e *engine) produce(cfg Config) error {
-	beacon, err := catalyst.NewSimulatedBeacon(0, common.Address{}, e.eth)
+	beacon, err := catalyst.NewSimulatedBeacon(0, cfg.Genesis.Coinbase, e.eth)
 	if err != nil {
 		return badData("chain.open", "can't produce blocks on this chain: its newest fork must be post-merge", err)
 	}
+	bc := e.eth.BlockChain()
+	bc.SetSafe(bc.CurrentBlock()) // as after every block; go-ethereum forgets it at a restart
 	e.producer = newProducer(e.eth, beacon, time.Duration(cfg.Period)*time.Second, cfg.Log)
 	return nil
 }
@@ -82,6 +96,9 @@ func (e *engine) produce(cfg Config) error {
 func (e *engine) close() error {
 	if e.producer != nil {
 		e.producer.close()
+	}
+	if e.rpc != nil {
+		e.rpc.Stop()
 	}
 	return e.stack.Close()
 }
@@ -113,7 +130,6 @@ func ethConfig(cfg Config) *ethconfig.Config {
 	c.LogNoHistory = true
 	c.TransactionHistory = 0 // index every block's transactions
 	c.TxLookupLimit = 0
-	c.RPCGasCap = max(gasCapFactor*cfg.Genesis.GasLimit, minGasCap)
 	c.RPCEVMTimeout = cfg.CallTimeout
 	c.RPCTxFeeCap = 0 // a development account may pay what it likes
 	c.Miner.GasCeil = cfg.Genesis.GasLimit

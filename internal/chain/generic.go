@@ -1,66 +1,142 @@
 package chain
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
+	"net/http"
 	"strings"
-
-	"github.com/ethereum/go-ethereum/rpc"
+	"time"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/chain/lane"
 )
 
-// generic answers by go-ethereum's own API, in process.
+// genericTime bounds a call to go-ethereum's API that has no limit of its own.
+const genericTime = 30 * time.Second
+
+// heavyMethods may run for long in go-ethereum's API. They take a seat in the
+// heavy lane, so that a call that the native path hands over costs its key as much.
+var heavyMethods = []string{"eth_call", "eth_estimateGas", "eth_createAccessList", "eth_simulateV1", "eth_getLogs", "eth_getFilterLogs", "eth_getProof", "debug_trace"}
+
+// generic answers by go-ethereum's own API, in process. A call that outlasts its
+// time is answered with a timeout; where go-ethereum can't be stopped, its seat is
+// held until it ends.
 func (n *Node) generic(ctx context.Context, method string, params []byte) ([]byte, error) {
-	args, err := rawArgs(params)
-	if err != nil {
-		return nil, err
+	ctx, cancel := context.WithTimeout(ctx, genericTime)
+	leave := func() {}
+	if heavy(method) {
+		var err error
+		if leave, err = n.lanes.Enter(ctx); err != nil {
+			cancel()
+			return nil, laneError(err)
+		}
 	}
-	var result json.RawMessage
-	if err := n.client.CallContext(ctx, &result, method, args...); err != nil {
-		return nil, nodeError(err)
+	done := make(chan *memoryResponse, 1)
+	go func() {
+		defer cancel()
+		defer leave()
+		done <- n.serve(ctx, method, params)
+	}()
+	select {
+	case response := <-done:
+		return response.outcome()
+	case <-ctx.Done():
+		select {
+		case response := <-done: // both at once: the answer wins
+			return response.outcome()
+		default:
+			return nil, nodegate.ErrTimeout("chain.call", ctx.Err())
+		}
 	}
-	if result == nil {
-		return []byte("null"), nil
-	}
-	return result, nil
 }
 
-// rawArgs splits the parameters; go-ethereum checks each against its own types.
-func rawArgs(params []byte) ([]any, error) {
-	if len(params) == 0 {
-		return nil, nil
+func heavy(method string) bool {
+	for _, h := range heavyMethods {
+		if strings.HasPrefix(method, h) {
+			return true
+		}
 	}
-	var list []json.RawMessage
-	if err := json.Unmarshal(params, &list); err != nil {
-		return nil, &nodegate.Error{Op: "chain.call", Code: nodegate.InvalidParams, Msg: "non-array args", Err: err}
+	return false
+}
+
+func laneError(err error) error {
+	if errors.Is(err, lane.ErrAborted) {
+		return nodegate.ErrTimeout("chain.call", err)
 	}
-	args := make([]any, len(list))
-	for i := range list {
-		args[i] = list[i]
+	return err
+}
+
+// serve plays one request to go-ethereum's RPC server, without a socket.
+func (n *Node) serve(ctx context.Context, method string, params []byte) (w *memoryResponse) {
+	w = &memoryResponse{header: http.Header{}}
+	defer func() {
+		if p := recover(); p != nil {
+			w.crashed = p
+		}
+	}()
+	if params == nil {
+		params = []byte("[]")
 	}
-	return args, nil
+	name, _ := json.Marshal(method) // a string always marshals
+	body := append(append(append([]byte(`{"jsonrpc":"2.0","id":1,"method":`), name...), `,"params":`...), params...)
+	body = append(body, '}')
+	req := (&http.Request{
+		Method: http.MethodPost, Header: http.Header{"Content-Type": {"application/json"}},
+		Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)),
+	}).WithContext(ctx)
+	n.engine.rpc.ServeHTTP(w, req)
+	return w
+}
+
+// memoryResponse is an http.ResponseWriter that keeps what it is given.
+type memoryResponse struct {
+	header  http.Header
+	body    bytes.Buffer
+	status  int
+	crashed any
+}
+
+func (w *memoryResponse) Header() http.Header         { return w.header }
+func (w *memoryResponse) WriteHeader(status int)      { w.status = status }
+func (w *memoryResponse) Write(b []byte) (int, error) { return w.body.Write(b) }
+
+// outcome reads the envelope that go-ethereum wrote.
+func (w *memoryResponse) outcome() ([]byte, error) {
+	var envelope struct {
+		Result json.RawMessage `json:"result"`
+		Error  *struct {
+			Code    int             `json:"code"`
+			Message string          `json:"message"`
+			Data    json.RawMessage `json:"data"`
+		} `json:"error"`
+	}
+	switch err := json.Unmarshal(w.body.Bytes(), &envelope); {
+	case w.crashed != nil:
+		return nil, internal("go-ethereum's API crashed", w.crashed)
+	case err != nil:
+		return nil, internal("go-ethereum's API answered no envelope", w.body.String())
+	case envelope.Error != nil:
+		return nil, nodeError(envelope.Error.Code, envelope.Error.Message, envelope.Error.Data)
+	case envelope.Result == nil:
+		return []byte("null"), nil
+	}
+	return envelope.Result, nil
 }
 
 // abortPrefix starts the message of an execution that ran out of time.
 const abortPrefix = "execution aborted (timeout"
 
 // nodeError maps go-ethereum's errors to ours; their words and data stay.
-func nodeError(err error) error {
-	e := &nodegate.Error{Op: "chain.call", Msg: err.Error()}
-	var coded rpc.Error
-	switch {
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled), strings.HasPrefix(err.Error(), abortPrefix):
-		return nodegate.ErrTimeout("chain.call", err)
-	case errors.As(err, &coded):
-		e.Code, e.Number = codeOf(coded.ErrorCode()), coded.ErrorCode()
-	default:
-		return &nodegate.Error{Op: "chain.call", Code: nodegate.Internal, Msg: "internal error", Err: err}
+func nodeError(number int, msg string, data json.RawMessage) error {
+	if strings.HasPrefix(msg, abortPrefix) || msg == context.DeadlineExceeded.Error() || msg == context.Canceled.Error() {
+		return nodegate.ErrTimeout("chain.call", errors.New(msg))
 	}
-	var detailed rpc.DataError
-	if errors.As(err, &detailed) && detailed.ErrorData() != nil {
-		e.Data, _ = json.Marshal(detailed.ErrorData())
+	e := &nodegate.Error{Op: "chain.call", Code: codeOf(number), Number: number, Msg: msg, Data: data}
+	if e.Code == nodegate.Internal {
+		e.Msg, e.Err = "internal error", errors.New(msg)
 	}
 	return e
 }

@@ -21,7 +21,7 @@ func (n *Node) Subscribe(ctx context.Context, params []byte) (<-chan []byte, err
 	events := make(chan json.RawMessage, feedBuffer)
 	sub, err := n.client.EthSubscribe(ctx, events, args...)
 	if err != nil {
-		return nil, nodeError(err)
+		return nil, subscribeError(err)
 	}
 	out := make(chan []byte)
 	go forward(ctx, sub, events, out)

@@ -56,7 +56,7 @@ var settings = schema[Config]{
 			at:   func(c *Config) value { return size(&c.Limits.ResponseBytes, 1<<10, 1<<30) },
 		}, {
 			name: "limits.call_timeout", def: "5s",
-			help: "longest time one call may run",
+			help: "longest time one simulated call (eth_call, eth_estimateGas) may run",
 			at: func(c *Config) value {
 				return span(&c.Limits.CallTimeout, 10*time.Millisecond, 10*time.Minute)
 			},
@@ -93,7 +93,7 @@ var settings = schema[Config]{
 	groups: []group[Config]{
 		{
 			name: "trusted_proxies",
-			help: "addresses and ranges whose `X-Forwarded-*` headers are believed; nobody's by default",
+			help: "addresses and ranges whose `X-Forwarded-*` headers are believed; nobody's by default. Nothing reads them yet: the limits go by the connection's address",
 			read: readProxies,
 		}, {
 			name: "networks",
@@ -155,7 +155,7 @@ var networkSettings = schema[Network]{
 			read: readWindow,
 		}, {
 			name: "namespaces",
-			help: "namespaces beyond eth, net and web3: debug, trace, txpool, evm; none by default",
+			help: "namespaces beyond eth, net and web3: debug (its reading methods only), trace, txpool, evm; none by default",
 			read: readNamespaces,
 		},
 	},

@@ -94,12 +94,17 @@ func (n *network) method(name []byte) methodEntry {
 	return methodEntry{name: string(name), metrics: n.other}
 }
 
-// Close ends the open WebSockets with 1001 and waits for them; those that have
-// not ended when ctx does are cut.
-func (e *Edge) Close(ctx context.Context) {
+// Drain tells the open WebSockets to end, with 1001, and takes no new ones.
+func (e *Edge) Drain() {
 	if e.drained.CompareAndSwap(false, true) {
 		close(e.draining)
 	}
+}
+
+// Close drains and waits for the WebSockets; those that have not ended when ctx
+// does are cut.
+func (e *Edge) Close(ctx context.Context) {
+	e.Drain()
 	ended := make(chan struct{})
 	go func() {
 		e.sockets.Wait()

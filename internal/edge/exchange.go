@@ -100,6 +100,9 @@ func (x *exchange) one(ctx context.Context, req *jsonrpc.Request) error {
 	m := x.network.method(req.Method)
 	start := time.Now()
 	result, err := x.call(ctx, m.name, req.Params)
+	if len(result) > x.edge.cfg.ResponseBytes {
+		err = errResponseTooLarge
+	}
 	m.metrics.Done(err, time.Since(start))
 	switch {
 	case req.ID == nil: // a notification is executed and not answered

@@ -88,11 +88,11 @@ func firstByte(b []byte) byte {
 
 // answer writes a finished envelope, compressed when the client asks and it pays.
 func (e *Edge) answer(w http.ResponseWriter, req *http.Request, body []byte, callErr error) {
-	status := http.StatusOK
-	if callErr != nil {
-		status = web.Status(nodegate.AsError(callErr).Code)
-	}
+	status, retry := outcome(callErr)
 	h := w.Header()
+	if retry != "" {
+		h.Set("Retry-After", retry)
+	}
 	if len(body) == 0 {
 		w.WriteHeader(http.StatusNoContent)
 		return
@@ -110,6 +110,18 @@ func (e *Edge) answer(w http.ResponseWriter, req *http.Request, body []byte, cal
 	h["Content-Length"] = []string{strconv.Itoa(len(body))}
 	w.WriteHeader(status)
 	_, _ = w.Write(body) // a client that left can't be told
+}
+
+// outcome is the status of a single call's answer, and when to try again.
+func outcome(callErr error) (status int, retry string) {
+	if callErr == nil {
+		return http.StatusOK, ""
+	}
+	x := nodegate.AsError(callErr)
+	if x.RetryAfter > 0 {
+		retry = retryAfter(x.RetryAfter)
+	}
+	return web.Status(x.Code), retry
 }
 
 // refuse answers what did not get past the door. There is no WWW-Authenticate:

@@ -73,10 +73,7 @@ func (e *Edge) addressOf(c *plainhttp.Conn, r *plainhttp.Request) *address {
 
 // plainResponse puts the head before the answer that begins at headRoom.
 func (e *Edge) plainResponse(out []byte, r *plainhttp.Request, callErr error) []byte {
-	status := http.StatusOK
-	if callErr != nil {
-		status = web.Status(nodegate.AsError(callErr).Code)
-	}
+	status, retry := outcome(callErr)
 	body := out[headRoom:]
 	e.out.Add(float64(len(body)))
 	compress := r.AcceptGzip && len(body) >= web.CompressFrom
@@ -85,38 +82,48 @@ func (e *Edge) plainResponse(out []byte, r *plainhttp.Request, callErr error) []
 		out, body = packed, packed[headRoom:]
 	}
 	var buf [headRoom]byte
-	head := e.plainHead(buf[:0], status, len(body), r, compress)
+	head := e.plainHead(buf[:0], headOf{status: status, retry: retry, length: len(body), compressed: compress, origin: r.HasOrigin})
 	start := headRoom - len(head)
 	copy(out[start:], head)
 	return out[start:]
 }
 
+// headOf is what the head of an answer depends on.
+type headOf struct {
+	status, length     int
+	retry              string
+	compressed, origin bool
+}
+
 // plainHead writes the same headers that ServeHTTP sends.
-func (e *Edge) plainHead(h []byte, status, length int, r *plainhttp.Request, compressed bool) []byte {
-	if length == 0 {
-		status = http.StatusNoContent
+func (e *Edge) plainHead(h []byte, p headOf) []byte {
+	if p.length == 0 {
+		p.status = http.StatusNoContent
 	}
 	h = append(h, "HTTP/1.1 "...)
-	h = strconv.AppendInt(h, int64(status), 10)
-	h = append(append(h, ' '), http.StatusText(status)...)
+	h = strconv.AppendInt(h, int64(p.status), 10)
+	h = append(append(h, ' '), http.StatusText(p.status)...)
 	h = append(h, "\r\nAccess-Control-Allow-Origin: *"...)
-	if r.HasOrigin {
+	if p.origin {
 		h = append(append(h, "\r\nAccess-Control-Expose-Headers: "...), web.ExposedHeaders...)
+	}
+	if p.retry != "" {
+		h = append(append(h, "\r\nRetry-After: "...), p.retry...)
 	}
 	h = append(append(h, "\r\nX-Request-Id: "...), e.ids.New()...)
 	h = append(append(h, "\r\nDate: "...), e.date.now()...)
-	if length == 0 {
+	if p.length == 0 {
 		return append(h, "\r\n\r\n"...)
 	}
 	h = append(h, "\r\nContent-Type: application/json\r\nX-Content-Type-Options: nosniff"...)
-	if compressed {
+	if p.compressed {
 		h = append(h, "\r\nContent-Encoding: gzip"...)
 	}
-	if compressed || length >= web.CompressFrom {
+	if p.compressed || p.length >= web.CompressFrom {
 		h = append(h, "\r\nVary: Accept-Encoding"...)
 	}
 	h = append(h, "\r\nContent-Length: "...)
-	h = strconv.AppendInt(h, int64(length), 10)
+	h = strconv.AppendInt(h, int64(p.length), 10)
 	return append(h, "\r\n\r\n"...)
 }
 

@@ -1,6 +1,7 @@
 package edge
 
 import (
+	"net"
 	"net/http"
 	"strings"
 
@@ -46,16 +47,27 @@ func cut(s string) (head, tail string) {
 func (e *Edge) find(r route, host string) (*network, error) {
 	name := r.network
 	if name == "" {
-		label, _, _ := strings.Cut(host, ".")
-		if n, ok := e.networks[label]; ok {
-			return n, nil
-		}
-		name = e.cfg.DefaultNetwork
+		name = e.byHost(host)
 	}
 	if n, ok := e.networks[name]; ok {
 		return n, nil
 	}
 	return nil, &nodegate.Error{Op: "edge.route", Code: nodegate.UnknownNetwork, Msg: "unknown network"}
+}
+
+// byHost names the network of a host: its first label where that is a network, and
+// the default otherwise. Every label before .localhost is meant to be a network.
+func (e *Edge) byHost(host string) string {
+	name, _, err := net.SplitHostPort(host)
+	if err != nil {
+		name = host
+	}
+	name = strings.ToLower(name)
+	label, rest, _ := strings.Cut(name, ".")
+	if _, ok := e.networks[label]; ok || rest == "localhost" {
+		return label
+	}
+	return e.cfg.DefaultNetwork
 }
 
 // admit finds the network and lets the key in.

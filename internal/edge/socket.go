@@ -2,7 +2,9 @@ package edge
 
 import (
 	"context"
+	"encoding/base64"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -48,9 +50,10 @@ func (e *Edge) serveSocket(w http.ResponseWriter, req *http.Request, r route) er
 	if err != nil {
 		return err
 	}
-	if req.Method != http.MethodGet || req.Header.Get("Upgrade") == "" {
+	if !wantsSocket(req) {
 		w.Header().Set("Allow", "GET")
-		return &nodegate.Error{Op: "edge.socket", Code: nodegate.HTTPMethod, Msg: "this address is for WebSockets: connect with ws:// or use /v3 for HTTP"}
+		w.Header().Set("Sec-WebSocket-Version", "13")
+		return &nodegate.Error{Op: "edge.socket", Code: nodegate.HTTPMethod, Msg: "this address is for WebSockets (version 13): connect with ws:// or use /v3 for HTTP"}
 	}
 	if e.drained.Load() {
 		return &nodegate.Error{Op: "edge.socket", Code: nodegate.Busy, Msg: "server busy: shutting down", RetryAfter: time.Second}
@@ -67,6 +70,16 @@ func (e *Edge) serveSocket(w http.ResponseWriter, req *http.Request, r route) er
 	defer e.cfg.Metrics.SocketClosed()
 	e.newSocket(n, grant, conn).serve()
 	return nil
+}
+
+// wantsSocket checks the handshake, so that a bad one gets an envelope like every
+// other answer here.
+func wantsSocket(req *http.Request) bool {
+	key, err := base64.StdEncoding.DecodeString(req.Header.Get("Sec-WebSocket-Key"))
+	return req.Method == http.MethodGet && req.ProtoAtLeast(1, 1) && err == nil && len(key) == 16 &&
+		strings.EqualFold(req.Header.Get("Upgrade"), "websocket") &&
+		strings.Contains(strings.ToLower(req.Header.Get("Connection")), "upgrade") &&
+		req.Header.Get("Sec-WebSocket-Version") == "13"
 }
 
 func (e *Edge) newSocket(n *network, grant *nodegate.Grant, conn *websocket.Conn) *socket {

@@ -50,8 +50,11 @@ func (x *exchange) unsubscribe(params []byte) ([]byte, error) {
 		return nil, &nodegate.Error{Op: "edge.unsubscribe", Code: nodegate.MethodNotFound, Msg: "notifications not supported"}
 	}
 	list, ok := jsonrpc.Elements(nil, params)
-	if !ok || len(list) != 1 {
+	switch {
+	case !ok || len(list) == 0:
 		return nil, &nodegate.Error{Op: "edge.unsubscribe", Code: nodegate.InvalidParams, Msg: "missing value for required argument 0"}
+	case len(list) > 1:
+		return nil, &nodegate.Error{Op: "edge.unsubscribe", Code: nodegate.InvalidParams, Msg: "too many arguments, want at most 1"}
 	}
 	id, ok := jsonrpc.String(list[0])
 	if !ok {

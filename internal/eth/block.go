@@ -58,23 +58,39 @@ func parseBlockNumber(s []byte) (blockParam, string) {
 	return blockParam{text: text}, ""
 }
 
+var blockFields = []string{"blockNumber", "blockHash", "requireCanonical"}
+
+func setOnce(slot *[]byte, value []byte) (reason string) {
+	if *slot != nil {
+		return "a field is given twice"
+	}
+	*slot = value
+	return ""
+}
+
 // parseBlockObject reads the EIP-1898 form.
 func parseBlockObject(raw []byte) (b blockParam, reason string) {
 	var number, blockHash, required []byte
 	ok := jsonrpc.Fields(raw, func(name, value []byte) bool {
 		switch string(name) {
 		case "blockNumber":
-			number = value
+			reason = setOnce(&number, value)
 		case "blockHash":
-			blockHash = value
+			reason = setOnce(&blockHash, value)
 		case "requireCanonical":
-			required = value
+			reason = setOnce(&required, value)
+		default:
+			reason = variantOf(name, blockFields)
 		}
-		return true
+		return reason == ""
 	})
 	switch {
+	case reason != "":
+		return b, reason
 	case !ok:
 		return b, "json: cannot unmarshal object into Go value of type rpc.BlockNumberOrHash"
+	case required != nil && string(required) != "true" && string(required) != "false" && string(required) != "null":
+		return b, "json: cannot unmarshal non-bool into Go struct field .requireCanonical of type bool"
 	case number != nil && blockHash != nil:
 		return b, "cannot specify both BlockHash and BlockNumber, choose one or the other"
 	case number != nil && number[0] != '{':

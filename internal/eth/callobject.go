@@ -79,6 +79,7 @@ func listField(raw []byte) (value, reason string) {
 // "" where it is absent.
 type callObject struct {
 	fields [fieldCount + 1]string
+	seen   [fieldCount + 1]bool
 }
 
 // parseCall reads the call object at parameter 0.
@@ -112,11 +113,12 @@ func (c *callObject) set(name, value []byte) (reason string) {
 		if string(name) != spec.name {
 			continue
 		}
+		if c.seen[i] {
+			return fmt.Sprintf("field %q is given twice", spec.name)
+		}
+		c.seen[i] = true
 		if string(value) == "null" {
 			return ""
-		}
-		if c.fields[i] != "" {
-			return fmt.Sprintf("field %q is given twice", spec.name)
 		}
 		c.fields[i], reason = spec.check(value)
 		if reason != "" {
@@ -124,9 +126,22 @@ func (c *callObject) set(name, value []byte) (reason string) {
 		}
 		return ""
 	}
+	return variantOf(name, fieldNames)
+}
+
+// fieldNames are the names of all fields.
+var fieldNames = func() (names []string) {
 	for _, spec := range fieldSpecs {
-		if strings.EqualFold(string(name), spec.name) {
-			return fmt.Sprintf("unknown field %q: it is spelled %q", name, spec.name)
+		names = append(names, spec.name)
+	}
+	return names
+}()
+
+// variantOf says that a name is a known one in another case.
+func variantOf(name []byte, known []string) (reason string) {
+	for _, k := range known {
+		if string(name) != k && strings.EqualFold(string(name), k) {
+			return fmt.Sprintf("unknown field %q: it is spelled %q", name, k)
 		}
 	}
 	return ""

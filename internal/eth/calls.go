@@ -2,7 +2,10 @@ package eth
 
 import (
 	"context"
+	"fmt"
+	"strings"
 
+	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/jsonrpc"
 )
 
@@ -73,7 +76,8 @@ func layer2EstimateGas(ctx context.Context, n *Node, _ string, params []byte) ([
 		if a.at(2) != nil {
 			return nil, tooMany(2)
 		}
-		return n.simulate(ctx, layer2Method, c, blockParam{text: "latest"}, &a, 1)
+		result, err := n.simulate(ctx, layer2Method, c, blockParam{text: "latest"}, &a, 1)
+		return result, renumber(err)
 	}
 	b := blockParam{text: "latest"}
 	if second != nil {
@@ -85,6 +89,42 @@ func layer2EstimateGas(ctx context.Context, n *Node, _ string, params []byte) ([
 		return nil, err
 	}
 	return n.simulate(ctx, layer2Method, c, b, &a, 2)
+}
+
+// renumber makes an error about the overrides name the place where the client put
+// them: below, the block comes before them.
+func renumber(err error) error {
+	e := nodegate.AsError(err)
+	rest, ok := strings.CutPrefix(e.Msg, "invalid argument 2:")
+	if err == nil || !ok {
+		return err
+	}
+	renamed := *e
+	renamed.Msg = "invalid argument 1:" + rest
+	return &renamed
+}
+
+// createAccessList: call object, block, state overrides. go-ethereum executes it
+// several times and can't be stopped, so its gas is held to what any call gets.
+func createAccessList(ctx context.Context, n *Node, name string, params []byte) ([]byte, error) {
+	var a args
+	if err := a.split(params, 3); err != nil {
+		return nil, err
+	}
+	c, err := n.parseCall(ctx, &a)
+	if err != nil {
+		return nil, err
+	}
+	if gas, ok := number(c.fields[fieldGas]); !ok {
+		c.fields[fieldGas] = quoted(defaultCallGas)
+	} else if gas > defaultCallGas {
+		return nil, badArg(0, fmt.Sprintf("gas: %d is above the cap of %d for %s", gas, defaultCallGas, name))
+	}
+	b, err := n.block(&a, 1)
+	if err != nil {
+		return nil, err
+	}
+	return n.simulate(ctx, name, c, b, &a, 2)
 }
 
 // refuseSafe keeps the tag `safe` from estimates where the dialect has none.

@@ -43,6 +43,8 @@ func New(next nodegate.Node, cfg Config) *Node {
 		"eth_estimateGas":                       estimateGas,
 		"eth_getLogs":                           getLogs,
 		"eth_newFilter":                         newFilter,
+		"eth_getFilterLogs":                     getFilterLogs,
+		"eth_createAccessList":                  createAccessList,
 		"eth_accounts":                          accounts,
 	}}
 	if cfg.Layer2 {
@@ -73,6 +75,13 @@ func (n *Node) Subscribe(ctx context.Context, params []byte) (<-chan []byte, err
 	feed, ok := n.next.(nodegate.Feed)
 	if !ok {
 		return nil, notFound("eth_subscribe")
+	}
+	var a args
+	if err := a.split(params, len(a.store)); err != nil {
+		return nil, err
+	}
+	if a.at(0) == nil {
+		return nil, missing(0)
 	}
 	canonical, err := compact(params)
 	if err != nil {
@@ -115,12 +124,24 @@ func (n *Node) offers(name string) bool {
 		return !strings.HasPrefix(name, "eth_sign") && !slices.Contains(needsKey, name)
 	case space == "net" || space == "web3":
 		return true
+	case space == "debug" && !readsOnly(name):
+		return false
 	}
 	return slices.Contains(n.cfg.Namespaces, space)
 }
 
+// readsOnly are the methods of the debug namespace that look and don't touch:
+// the others write files on the server or rewind its chain.
+func readsOnly(name string) bool {
+	return strings.HasPrefix(name, "debug_trace") || strings.HasPrefix(name, "debug_getRaw") || name == "debug_storageRangeAt"
+}
+
 // accounts is always empty: there are no keys on the server.
-func accounts(context.Context, *Node, string, []byte) ([]byte, error) {
+func accounts(_ context.Context, _ *Node, _ string, params []byte) ([]byte, error) {
+	var a args
+	if err := a.split(params, 0); err != nil {
+		return nil, err
+	}
 	return []byte("[]"), nil
 }
 

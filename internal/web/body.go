@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/nodegate/nodegate"
@@ -27,7 +28,7 @@ func ReadBody(w http.ResponseWriter, r *http.Request, buf []byte, limit int64) (
 		return buf, tooLarge(limit)
 	}
 	body := io.Reader(&pacedReader{body: r.Body, control: http.NewResponseController(w)})
-	switch r.Header.Get("Content-Encoding") {
+	switch strings.ToLower(r.Header.Get("Content-Encoding")) {
 	case "", "identity":
 	case "gzip":
 		z, err := gzip.NewReader(body)

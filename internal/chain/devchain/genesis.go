@@ -1,13 +1,14 @@
 package devchain
 
 import (
-	"encoding/binary"
 	"math/big"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core"
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/params"
+
+	"github.com/nodegate/nodegate/internal/rollup"
 )
 
 const (
@@ -47,9 +48,11 @@ func devnetGenesis() *core.Genesis {
 
 func rollupGenesis() *core.Genesis {
 	return &core.Genesis{
-		Config:     chainConfig(rollupChainID),
-		Timestamp:  genesisTime,
-		ExtraData:  pricing(rollupFixedKwei, rollupVariableKwei, rollupGasPriceKwei),
+		Config:    chainConfig(rollupChainID),
+		Timestamp: genesisTime,
+		ExtraData: rollup.EncodeExtraData(rollup.Pricing{
+			FixedKwei: rollupFixedKwei, VariableKwei: rollupVariableKwei, EthGasPriceKwei: rollupGasPriceKwei,
+		}),
 		GasLimit:   rollupGasLimit,
 		Difficulty: new(big.Int),
 		Coinbase:   feeRecipient(),
@@ -113,15 +116,4 @@ func alloc() types.GenesisAlloc {
 // feeRecipient is nobody's address; tips must not go to a funded account.
 func feeRecipient() common.Address {
 	return common.HexToAddress("0xfee0000000000000000000000000000000000fee")
-}
-
-// pricing encodes version 1 of Linea's header pricing, all in kwei: one version byte,
-// three big-endian words, zeros up to 32 bytes.
-func pricing(fixed, variable, gasPrice uint32) []byte {
-	extra := make([]byte, 32)
-	extra[0] = 0x01
-	binary.BigEndian.PutUint32(extra[1:], fixed)
-	binary.BigEndian.PutUint32(extra[5:], variable)
-	binary.BigEndian.PutUint32(extra[9:], gasPrice)
-	return extra
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/ethereum/go-ethereum/core/vm"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/chain/lane"
 )
 
 // Kinds of remembered results.
@@ -52,13 +53,15 @@ func (p *Path) execute(ctx context.Context, c *callObject, blk *block) (result *
 		return nil, failed(err.Error())
 	}
 	defer x.close()
-	err = p.lanes.run(ctx, p.cfg.CallTimeout, func(ctx context.Context, limit time.Duration) (err error) {
+	err = p.lanes.Run(ctx, p.cfg.CallTimeout, func(ctx context.Context, limit time.Duration) (err error) {
 		result, err = x.run(ctx, c.message(c.gas).SkipExecutionGasCapCheck(), limit)
 		return err
 	})
 	switch {
-	case errors.Is(err, errAborted):
+	case errors.Is(err, lane.ErrAborted):
 		return nil, nodegate.ErrTimeout("native.call", err)
+	case errors.Is(err, nodegate.Busy):
+		return nil, err
 	case err != nil:
 		return nil, failed(fmt.Sprintf("err: %v (supplied gas %d)", err, c.gas))
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/ethereum/go-ethereum/params"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/chain/lane"
 )
 
 // errorRatio is how far above the least sufficient gas an estimate may be. It is
@@ -46,12 +47,12 @@ func (p *Path) estimate(ctx context.Context, c *callObject, blk *block) (gas uin
 		return 0, failed(err.Error())
 	}
 	defer x.close()
-	err = p.lanes.run(ctx, p.cfg.CallTimeout, func(ctx context.Context, limit time.Duration) (err error) {
-		s := &search{x: x, call: c, ctx: ctx, deadline: time.Now().Add(limit), light: limit <= lightLimit}
+	err = p.lanes.Run(ctx, p.cfg.CallTimeout, func(ctx context.Context, limit time.Duration) (err error) {
+		s := &search{x: x, call: c, ctx: ctx, deadline: time.Now().Add(limit), light: limit <= lane.LightLimit}
 		gas, err = s.estimate()
 		return err
 	})
-	if errors.Is(err, errAborted) {
+	if errors.Is(err, lane.ErrAborted) {
 		err = nodegate.ErrTimeout("native.estimate", err)
 	}
 	return gas, err
@@ -107,7 +108,7 @@ func (s *search) plainTransfer() (uint64, bool, error) {
 		return 0, false, nil
 	}
 	result, err := s.try(params.TxGas)
-	if errors.Is(err, errAborted) {
+	if errors.Is(err, lane.ErrAborted) {
 		return 0, false, err
 	}
 	if err != nil || result == nil || result.Failed() {
@@ -128,10 +129,10 @@ func (s *search) hasCode() bool {
 func (s *search) try(gas uint64) (*core.ExecutionResult, error) {
 	limit := time.Until(s.deadline)
 	if limit <= 0 {
-		return nil, errAborted
+		return nil, lane.ErrAborted
 	}
 	if s.light {
-		limit = min(limit, lightLimit)
+		limit = min(limit, lane.LightLimit)
 	}
 	result, err := s.x.run(s.ctx, s.call.message(gas), limit)
 	if errors.Is(err, core.ErrIntrinsicGas) || errors.Is(err, core.ErrGasLimitTooHigh) {
@@ -142,7 +143,7 @@ func (s *search) try(gas uint64) (*core.ExecutionResult, error) {
 
 // invalid words a call that can't be executed at all.
 func (s *search) invalid(err error, gas uint64) error {
-	if errors.Is(err, errAborted) {
+	if errors.Is(err, lane.ErrAborted) {
 		return err
 	}
 	return failed(fmt.Sprintf("failed with %d gas: %v", gas, err))

@@ -2,17 +2,15 @@ package native
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/ethereum/go-ethereum/core"
 	"github.com/ethereum/go-ethereum/core/state"
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/core/vm"
-)
 
-// errAborted is an execution that was stopped before it ended.
-var errAborted = errors.New("execution aborted")
+	"github.com/nodegate/nodegate/internal/chain/lane"
+)
 
 // execution is what the runs of one call share: the block's context, the state
 // and what was read of it. It belongs to one request.
@@ -66,7 +64,7 @@ func (x *execution) run(ctx context.Context, msg *core.Message, limit time.Durat
 	done()
 	if x.evm.Cancelled() {
 		x.close() // a machine that was stopped stays stopped
-		return nil, errAborted
+		return nil, lane.ErrAborted
 	}
 	if x.db.Error() != nil {
 		return nil, x.db.Error()
@@ -79,7 +77,7 @@ func (x *execution) run(ctx context.Context, msg *core.Message, limit time.Durat
 // away: a short run is over before that matters.
 func stopAfter(ctx context.Context, limit time.Duration, evm *vm.EVM) (done func()) {
 	timer := time.AfterFunc(limit, evm.Cancel)
-	if limit <= lightLimit {
+	if limit <= lane.LightLimit {
 		return func() { timer.Stop() }
 	}
 	stop := context.AfterFunc(ctx, evm.Cancel)

@@ -12,11 +12,12 @@ package native
 
 import (
 	"context"
-	"runtime"
 	"time"
 
 	"github.com/ethereum/go-ethereum/core"
 	"github.com/ethereum/go-ethereum/core/state"
+
+	"github.com/nodegate/nodegate/internal/chain/lane"
 )
 
 // Config bounds the path.
@@ -25,7 +26,7 @@ type Config struct {
 	StateBytes  uint64 // cached accounts and slots
 	GasCap      uint64 // the engine's cap for one call
 	CallTimeout time.Duration
-	HeavyPerKey int
+	Lanes       *lane.Lanes // where long calls wait their turn
 }
 
 // Path is the native path over one blockchain. It is safe for concurrent use.
@@ -37,12 +38,12 @@ type Path struct {
 	answers *answerCache
 	states  *stateCache
 	memo    *memo
-	lanes   *lanes
+	lanes   *lane.Lanes
 }
 
 // New builds the path. Nothing is read from the chain before the first request.
 func New(bc *core.BlockChain, cfg Config) (*Path, error) {
-	p := &Path{bc: bc, cfg: cfg, db: state.NewMPTDatabase(bc.TrieDB(), bc.CodeDB())}
+	p := &Path{bc: bc, cfg: cfg, lanes: cfg.Lanes, db: state.NewMPTDatabase(bc.TrieDB(), bc.CodeDB())}
 	var err error
 	if p.answers, err = newAnswerCache(bc, cfg.AnswerBytes*3/4); err != nil {
 		return nil, err
@@ -53,7 +54,6 @@ func New(bc *core.BlockChain, cfg Config) (*Path, error) {
 	if p.states, err = newStateCache(bc, cfg.StateBytes); err != nil {
 		return nil, err
 	}
-	p.lanes = newLanes(max(1, runtime.GOMAXPROCS(0)-1), max(1, cfg.HeavyPerKey))
 	return p, p.canon.init(bc)
 }
 

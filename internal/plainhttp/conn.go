@@ -1,8 +1,11 @@
 package plainhttp
 
 import (
+	"bytes"
 	"context"
 	"net"
+	"runtime/debug"
+	"slices"
 	"sync/atomic"
 	"time"
 )
@@ -10,6 +13,7 @@ import (
 // Times of a connection. A body that has begun gets bodyWait to arrive; after that
 // net/http's own limits take over.
 const (
+	firstTime  = 5 * time.Second // a new connection has as long as net/http gives a head
 	idleTime   = 2 * time.Minute
 	renewEvery = time.Second
 	bodyWait   = 2 * time.Second
@@ -33,30 +37,50 @@ type Conn struct {
 	used     int    // of them, those of requests already answered
 	pushBack []byte // what the watcher read of the next request
 	renewed  time.Time
+	answered bool // at least one request
 	busy     atomic.Bool
 	watch    *watcher
 }
 
 // serve answers requests until the connection ends or is handed over.
 func (c *Conn) serve() {
-	defer c.server.forget(c)
+	defer c.survive()
 	for {
 		var r Request
 		v, size, err := c.next(&r)
 		if err != nil {
-			_ = c.raw.Close()
+			c.server.end(c)
 			return
 		}
 		if v != plain || !c.answer(&r) {
-			c.server.handOver(c.raw, append(c.buf[c.used:], c.pushBack...))
+			c.server.handOver(c, c.unanswered())
 			return
 		}
 		c.used += size
+		c.answered = true
 		if c.server.draining.Load() || c.watch.gone() {
-			_ = c.raw.Close()
+			c.server.end(c)
 			return
 		}
 	}
+}
+
+// survive keeps a panic from ending more than its connection, as net/http does.
+func (c *Conn) survive() {
+	if p := recover(); p != nil {
+		c.server.logf("panic serving %v: %v\n%s", c.raw.RemoteAddr(), p, debug.Stack())
+		c.server.end(c)
+	}
+}
+
+// unanswered is what was read and not answered. Line ends after the body of a
+// POST, which old clients send, are left out: net/http would, had it seen the POST.
+func (c *Conn) unanswered() []byte {
+	read := append(c.buf[c.used:], c.pushBack...)
+	for i := 0; c.answered && i < 4 && len(read) > 0 && (read[0] == '\r' || read[0] == '\n'); i++ {
+		read = read[1:]
+	}
+	return read
 }
 
 // next reads until there is a whole request or a reason to hand over.
@@ -112,6 +136,9 @@ func (c *Conn) compact() {
 // that is set, because setting it costs as much as a small read.
 func (c *Conn) idle() time.Time {
 	now := time.Now()
+	if !c.answered {
+		return now.Add(firstTime)
+	}
 	if now.Sub(c.renewed) < renewEvery {
 		return time.Time{}
 	}
@@ -152,11 +179,22 @@ func (c *Conn) answer(r *Request) bool {
 	if !ok {
 		return false
 	}
-	if _, err := c.raw.Write(out); err != nil {
+	last := out
+	if c.server.draining.Load() {
+		last = saysClose(out)
+	}
+	if _, err := c.raw.Write(last); err != nil {
 		c.watch.lost.Store(true)
 	}
 	if cap(out) > cap(*buf) && cap(out) <= maxPooled { // else it is a part of the one we gave
 		*buf = out[:0]
 	}
 	return true
+}
+
+// saysClose adds to an answer that it is the connection's last: a client that is
+// not told may send another request and lose it.
+func saysClose(out []byte) []byte {
+	line := bytes.Index(out, lineEnd) + len(lineEnd)
+	return slices.Concat(out[:line], []byte("Connection: close\r\n"), out[line:])
 }

@@ -5,10 +5,24 @@ import (
 	"sync"
 )
 
-// prefixedConn reads what was read before, and then the connection.
+// prefixedConn reads what was read before, and then the connection. It tells when
+// net/http has begun to answer or has given up: until then a request is under way
+// that net/http would drop if it were told to shut down.
 type prefixedConn struct {
 	net.Conn
 	prefix []byte
+	once   sync.Once
+	taken  func()
+}
+
+func (c *prefixedConn) Write(b []byte) (int, error) {
+	c.once.Do(c.taken)
+	return c.Conn.Write(b)
+}
+
+func (c *prefixedConn) Close() error {
+	c.once.Do(c.taken)
+	return c.Conn.Close()
 }
 
 func (c *prefixedConn) Read(b []byte) (int, error) {

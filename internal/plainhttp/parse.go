@@ -116,8 +116,8 @@ func (s *headerSet) take(line []byte, r *Request) bool {
 	case is(name, "connection"):
 		return is(value, "keep-alive")
 	case is(name, "origin"):
-		r.HasOrigin = r.HasOrigin || len(value) > 0
-		return true
+		r.HasOrigin = true
+		return len(value) > 0
 	case is(name, "accept-encoding"):
 		return s.setEncoding(value, r)
 	}

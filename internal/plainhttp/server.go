@@ -3,6 +3,7 @@ package plainhttp
 import (
 	"context"
 	"errors"
+	"log"
 	"net"
 	"net/http"
 	"sync"
@@ -44,7 +45,12 @@ func (s *Server) Serve(ln net.Listener) error {
 	s.mu.Lock()
 	s.ln = ln
 	s.handed = newHandedListener(ln.Addr())
+	ended := s.draining.Load() // Shutdown may come first: the two run on different goroutines
 	s.mu.Unlock()
+	if ended {
+		_ = ln.Close()
+		return http.ErrServerClosed
+	}
 	failed := make(chan error, 1)
 	go func() { failed <- s.full.Serve(s.handed) }()
 	for {
@@ -72,9 +78,13 @@ func temporary(err error) bool {
 func (s *Server) begin(raw net.Conn) {
 	c := &Conn{server: s, raw: raw, buf: make([]byte, 0, bufferSize), watch: &watcher{}}
 	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.draining.Load() { // Shutdown may be waiting for live already
+		_ = raw.Close()
+		return
+	}
 	s.conns[c] = struct{}{}
 	s.live.Add(1)
-	s.mu.Unlock()
 	go c.serve()
 }
 
@@ -82,14 +92,24 @@ func (s *Server) forget(c *Conn) {
 	s.mu.Lock()
 	delete(s.conns, c)
 	s.mu.Unlock()
+}
+
+// end closes a connection.
+func (s *Server) end(c *Conn) {
+	s.forget(c)
+	_ = c.raw.Close()
 	s.live.Done()
 }
 
-// handOver gives a connection to net/http, with what was read of it put back.
-func (s *Server) handOver(raw net.Conn, read []byte) {
-	_ = raw.SetReadDeadline(time.Time{})
-	if !s.handed.give(&prefixedConn{Conn: raw, prefix: append([]byte(nil), read...)}) {
-		_ = raw.Close()
+// handOver gives a connection to net/http, with what was read of it put back. It
+// is forgotten first, so that wakeIdle no longer touches its deadline, and stays
+// live until net/http answers.
+func (s *Server) handOver(c *Conn, read []byte) {
+	s.forget(c)
+	_ = c.raw.SetReadDeadline(time.Time{})
+	handed := &prefixedConn{Conn: c.raw, prefix: append([]byte(nil), read...), taken: s.live.Done}
+	if !s.handed.give(handed) {
+		_ = handed.Close()
 	}
 }
 
@@ -102,22 +122,22 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		_ = s.ln.Close()
 	}
 	s.mu.Unlock()
+	s.full.SetKeepAlivesEnabled(false) // its answers say so from now on
 	s.wakeIdle()
 	done := make(chan struct{})
 	go func() { s.live.Wait(); close(done) }()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
-	for waiting := true; waiting; {
+	for {
 		select {
 		case <-done:
-			waiting = false
+			return s.full.Shutdown(ctx)
 		case <-ctx.Done():
-			waiting = false
+			return errors.Join(ctx.Err(), s.full.Shutdown(ctx)) // which may well have nothing to wait for
 		case <-tick.C:
 			s.wakeIdle() // those that were busy a moment ago
 		}
 	}
-	return s.full.Shutdown(ctx)
 }
 
 // wakeIdle ends the reads of connections that wait for a request.
@@ -143,4 +163,13 @@ func (s *Server) Close() error {
 	}
 	s.mu.Unlock()
 	return s.full.Close()
+}
+
+// logf logs where the net/http server does.
+func (s *Server) logf(format string, args ...any) {
+	if s.full.ErrorLog != nil {
+		s.full.ErrorLog.Printf("plainhttp: "+format, args...)
+		return
+	}
+	log.Printf("plainhttp: "+format, args...)
 }

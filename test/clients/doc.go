@@ -1,0 +1,8 @@
+// Package clients tests the running service with the libraries that people use:
+// ethers, viem and web3.js from npm, and go-ethereum's own client.
+//
+// The JavaScript libraries are installed once, into the user's cache folder, at the
+// versions of package-lock.json. Each has one script here, NAME.mjs, that the tests run
+// against a server of their own; it prints «ok N checks» or what went wrong. Without
+// Node, or without the packages and a registry to get them from, the scripts are skipped.
+package clients

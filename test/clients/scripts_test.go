@@ -1,0 +1,112 @@
+package clients_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"regexp"
+	"testing"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/common/hexutil"
+	"github.com/ethereum/go-ethereum/crypto"
+
+	"github.com/nodegate/nodegate/internal/chain/devchain"
+)
+
+const scriptTime = 3 * time.Minute
+
+// Each client signs with a development account of its own: two that share one would
+// fight over its nonces.
+const (
+	ethersAccount = iota
+	viemAccount
+	web3Account
+	gethAccount
+	blobAccount
+)
+
+// success is the last line of a script in which every check passed.
+var success = regexp.MustCompile(`(?m)^ok \d+ checks$`)
+
+// scriptInput is all that a script knows of the service.
+type scriptInput struct {
+	Networks map[string]scriptNetwork `json:"networks"`
+	BadKey   endpoint                 `json:"badKey"`
+	Unknown  endpoint                 `json:"unknown"`
+	ABI      json.RawMessage          `json:"abi"`
+	Code     hexutil.Bytes            `json:"code"` // creates the demo contract
+	Account  scriptAccount            `json:"account"`
+}
+
+type scriptNetwork struct {
+	endpoint
+	Facts json.RawMessage `json:"facts"`
+}
+
+type endpoint struct {
+	HTTP string `json:"http"`
+	WS   string `json:"ws"`
+}
+
+type scriptAccount struct {
+	Address    common.Address `json:"address"`
+	PrivateKey string         `json:"privateKey"`
+}
+
+// TestLibraries runs the scripts beside each other on one server.
+func TestLibraries(t *testing.T) {
+	needNode(t)
+	packages := install(t)
+	svc := startService(t)
+	dir := scriptFolder(t, packages)
+	for script, account := range map[string]int{
+		"ethers.mjs": ethersAccount, "viem.mjs": viemAccount, "web3.mjs": web3Account,
+	} {
+		t.Run(script, func(t *testing.T) {
+			t.Parallel()
+			runScript(t, dir, script, svc.input(t, account))
+		})
+	}
+}
+
+func runScript(t *testing.T, dir, script string, input []byte) {
+	ctx, cancel := context.WithTimeout(t.Context(), scriptTime)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "node", script)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "NO_PROXY=127.0.0.1,localhost")
+	cmd.Stdin = bytes.NewReader(input)
+	start := time.Now()
+	out, err := cmd.CombinedOutput()
+	if err != nil || !success.Match(out) {
+		t.Fatalf("%s: %v\n%s", script, err, out)
+	}
+	t.Logf("%s in %s", bytes.TrimSpace(out), time.Since(start).Round(time.Millisecond))
+}
+
+// input tells a script where the service is and what to expect there.
+func (s *service) input(t *testing.T, account int) []byte {
+	t.Helper()
+	a := devchain.Accounts()[account]
+	in := scriptInput{
+		Networks: map[string]scriptNetwork{},
+		BadKey:   endpoint{s.http("devnet", badKey), s.ws("devnet", badKey)},
+		Unknown:  endpoint{s.http("nowhere", key), s.ws("nowhere", key)},
+		ABI:      devchain.DemoABI(),
+		Code:     devchain.DemoCode(),
+		Account:  scriptAccount{a.Address, "0x" + hex.EncodeToString(crypto.FromECDSA(a.PrivateKey))},
+	}
+	for name, f := range s.facts {
+		in.Networks[name] = scriptNetwork{endpoint{s.http(name, key), s.ws(name, key)}, f.raw}
+	}
+	data, err := json.Marshal(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
+}

@@ -1,0 +1,263 @@
+package docs
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"maps"
+	"net/http"
+	"os"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/web"
+)
+
+var link = regexp.MustCompile(`\[[^\]]*\]\(([^)\s]+)\)`)
+
+// TestLinks follows every link that stays in the repository, anchors included.
+func TestLinks(t *testing.T) {
+	all := map[string]*page{}
+	for _, p := range pages(t) {
+		all[p.path] = p
+	}
+	for _, p := range all {
+		for _, m := range link.FindAllStringSubmatch(p.prose(), -1) {
+			if target := m[1]; !strings.Contains(target, "://") {
+				followLink(t, all, p, target)
+			}
+		}
+	}
+}
+
+func followLink(t *testing.T, all map[string]*page, p *page, target string) {
+	t.Helper()
+	file, anchor, _ := strings.Cut(target, "#")
+	if file == "" {
+		file = p.path
+	} else {
+		file = path.Join(path.Dir(p.path), file)
+	}
+	if _, err := os.Stat(filepath.Join(root, file)); err != nil {
+		t.Errorf("%s links to %s, which is not there", p.path, target)
+		return
+	}
+	if anchor == "" {
+		return
+	}
+	if to, ok := all[file]; !ok || !to.hasAnchor(anchor) {
+		t.Errorf("%s links to %s, which has no such heading", p.path, target)
+	}
+}
+
+// nine are the methods of the specification.
+var nine = []string{
+	"eth_getStorageAt", "eth_getProof", "eth_getTransactionByHash", "eth_getTransactionByBlockHashAndIndex",
+	"eth_getTransactionReceipt", "eth_getBlockReceipts", "eth_call", "eth_estimateGas", "layer2_estimateGas",
+}
+
+// TestNineMethods wants a section for each of the nine, with an example of it.
+func TestNineMethods(t *testing.T) {
+	p := readPage(t, filepath.Join(root, "docs", "json-rpc.md"))
+	for _, name := range nine {
+		if !slices.ContainsFunc(p.headings, func(h heading) bool { return h.text == name }) {
+			t.Errorf("%s has no section for %s", p.path, name)
+		}
+		shown := slices.ContainsFunc(p.blocks, func(b block) bool {
+			return isExample(b) && b.section == name && strings.Contains(b.text, `"method":"`+name+`"`)
+		})
+		if !shown {
+			t.Errorf("%s has no example of %s in its section", p.path, name)
+		}
+	}
+}
+
+// tableRow cuts a row of a Markdown table into its cells.
+func tableRow(line string) []string {
+	if !strings.HasPrefix(line, "|") {
+		return nil
+	}
+	cells := strings.Split(strings.Trim(line, "|"), "|")
+	for i := range cells {
+		cells[i] = strings.Trim(strings.TrimSpace(cells[i]), "`")
+	}
+	return cells
+}
+
+// TestErrorTable holds the page's table of errors to the codes of the domain: each
+// has a row, with its HTTP status and its JSON-RPC number.
+func TestErrorTable(t *testing.T) {
+	p := readPage(t, filepath.Join(root, "docs", "json-rpc.md"))
+	rows := map[string][]string{}
+	for _, line := range p.lines {
+		if cells := tableRow(line); len(cells) == 5 {
+			rows[cells[0]] = cells
+		}
+	}
+	numbers := errorNumbers(t)
+	for _, code := range nodegate.Codes() {
+		if code == nodegate.BadConfig {
+			continue // ends the start, never a request
+		}
+		row, ok := rows[code.String()]
+		if !ok {
+			t.Errorf("the table of errors has no row for %q", code)
+			continue
+		}
+		if status := fmt.Sprint(web.Status(code)); row[1] != status {
+			t.Errorf("the row for %q says status %s, want %s", code, row[1], status)
+		}
+		number := numbers[strings.ReplaceAll(code.String(), " ", "")]
+		if row[2] != number && code != nodegate.NodeFault { // a node's own number comes first
+			t.Errorf("the row for %q says code %s, want %s", code, row[2], number)
+		}
+	}
+}
+
+// errorNumbers reads the edge's table, by the code's name in lower case.
+func errorNumbers(t *testing.T) map[string]string {
+	t.Helper()
+	numbers := map[string]string{}
+	for _, pair := range entries(t, "internal/edge/errors.go", "numbers") {
+		sign, value := "", pair.Value
+		if minus, ok := value.(*ast.UnaryExpr); ok {
+			sign, value = "-", minus.X
+		}
+		name := pair.Key.(*ast.SelectorExpr).Sel.Name
+		numbers[strings.ToLower(name)] = sign + value.(*ast.BasicLit).Value
+	}
+	return numbers
+}
+
+// entries reads the map literal that a variable of a file is set to.
+func entries(t *testing.T, path, variable string) (list []*ast.KeyValueExpr) {
+	t.Helper()
+	file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, path), nil, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		if spec, ok := n.(*ast.ValueSpec); ok && spec.Names[0].Name == variable {
+			for _, entry := range spec.Values[0].(*ast.CompositeLit).Elts {
+				list = append(list, entry.(*ast.KeyValueExpr))
+			}
+		}
+		return true
+	})
+	if len(list) == 0 {
+		t.Fatalf("%s has no map %s", path, variable)
+	}
+	return list
+}
+
+var (
+	metricType  = regexp.MustCompile(`(?m)^# TYPE (nodegate_\w+) (\w+)$`)
+	metricLabel = regexp.MustCompile(`(\w+)="`)
+)
+
+// TestMetricsPage holds docs/metrics.md to what the admin listener shows: names,
+// types and labels.
+func TestMetricsPage(t *testing.T) {
+	exposed := exposedMetrics(t)
+	listed := map[string]bool{}
+	p := readPage(t, filepath.Join(root, "docs", "metrics.md"))
+	for _, line := range p.lines {
+		cells := tableRow(line)
+		if len(cells) < 3 || !strings.HasPrefix(cells[0], "nodegate_") {
+			continue
+		}
+		listed[cells[0]] = true
+		if got := cells[1] + " " + strings.ReplaceAll(cells[2], "`", ""); got != exposed[cells[0]] {
+			t.Errorf("%s is listed as %q, want %q", cells[0], got, exposed[cells[0]])
+		}
+	}
+	for name := range exposed {
+		if !listed[name] {
+			t.Errorf("%s does not list %s", p.path, name)
+		}
+	}
+}
+
+// exposedMetrics maps each of our metrics to its type and labels.
+func exposedMetrics(t *testing.T) map[string]string {
+	t.Helper()
+	s := start(t)
+	s.send(t, &request{url: "http://localhost:8545/devnet/v3/none", body: "{}"}) // so that a refusal is counted
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.admin+"/metrics", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, text := do(t, http.DefaultClient, req)
+	exposed := map[string]string{}
+	for _, m := range metricType.FindAllStringSubmatch(text, -1) {
+		exposed[m[1]] = m[2] + " " + strings.Join(labelsOf(text, m[1]), ", ")
+	}
+	if len(exposed) == 0 {
+		t.Fatalf("no metrics: %.300s", text)
+	}
+	return exposed
+}
+
+// labelsOf lists the labels of a metric's first sample, without the histogram's own.
+func labelsOf(text, name string) (labels []string) {
+	sample := regexp.MustCompile(`(?m)^` + name + `(?:_bucket)?\{(.*)\}`).FindStringSubmatch(text)
+	if sample == nil {
+		return nil
+	}
+	for _, m := range metricLabel.FindAllStringSubmatch(sample[1], -1) {
+		if m[1] != "le" {
+			labels = append(labels, m[1])
+		}
+	}
+	return labels
+}
+
+// TestRoomsTable holds the table of docs/architecture.md to the rules that the
+// house's test enforces.
+func TestRoomsTable(t *testing.T) {
+	listed := map[string]string{}
+	for _, line := range readPage(t, filepath.Join(root, "docs", "architecture.md")).lines {
+		if cells := tableRow(line); len(cells) == 3 && (cells[0] == "." || strings.Contains(cells[0], "/")) {
+			listed[cells[0]] = strings.ReplaceAll(cells[2], "`", "")
+		}
+	}
+	if rules := importRules(t); !maps.Equal(listed, rules) {
+		t.Errorf("the table of rooms says\n%v\nthe house's test\n%v", listed, rules)
+	}
+}
+
+// importRules reads mayImport from the house's test.
+func importRules(t *testing.T) map[string]string {
+	t.Helper()
+	rules := map[string]string{}
+	for _, pair := range entries(t, "test/house/house_test.go", "mayImport") {
+		var rooms []string
+		for _, room := range pair.Value.(*ast.CompositeLit).Elts {
+			rooms = append(rooms, roomName(t, room))
+		}
+		if rooms == nil {
+			rooms = []string{"nothing"}
+		}
+		rules[roomName(t, pair.Key)] = strings.Join(rooms, ", ")
+	}
+	return rules
+}
+
+func roomName(t *testing.T, e ast.Expr) string {
+	t.Helper()
+	name, err := strconv.Unquote(e.(*ast.BasicLit).Value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if name == "" {
+		return "."
+	}
+	return name
+}

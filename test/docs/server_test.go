@@ -1,0 +1,81 @@
+package docs
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nodegate/nodegate/internal/config"
+	"github.com/nodegate/nodegate/internal/server"
+)
+
+// service is a running server with nothing but the defaults.
+type service struct {
+	admin  string
+	client *http.Client // reaches the server whatever host an address names
+}
+
+// start runs a server on a fresh data folder.
+func start(t *testing.T) *service {
+	t.Helper()
+	cfg := config.Default()
+	cfg.Data, cfg.Listen, cfg.AdminListen = t.TempDir(), "127.0.0.1:0", "127.0.0.1:0"
+	srv, err := server.New(cfg, slog.New(slog.DiscardHandler), server.Build{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	stop := func() error {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		return srv.Close(ctx)
+	}
+	if err := srv.Start(); err != nil {
+		t.Fatal(errors.Join(err, stop()))
+	}
+	t.Cleanup(func() {
+		if err := stop(); err != nil {
+			t.Errorf("closing the server: %v", err)
+		}
+	})
+	at := strings.TrimPrefix(srv.Addresses().RPC, "http://")
+	dial := func(ctx context.Context, network, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, network, at)
+	}
+	client := &http.Client{Transport: &http.Transport{DialContext: dial}, Timeout: 30 * time.Second}
+	t.Cleanup(client.CloseIdleConnections)
+	return &service{admin: srv.Addresses().Admin, client: client}
+}
+
+// send does what a curl line asks for. The address keeps its host name, so that
+// both forms of a network's address are tried as they stand on the page.
+func (s *service) send(t *testing.T, r *request) (status int, answer string) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, r.url, strings.NewReader(r.body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, h := range r.headers {
+		req.Header.Add(h[0], h[1])
+	}
+	return do(t, s.client, req)
+}
+
+func do(t *testing.T, client *http.Client, req *http.Request) (status int, answer string) {
+	t.Helper()
+	res, err := client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return res.StatusCode, string(body)
+}

@@ -124,8 +124,9 @@ func holdsChain(dir string) bool {
 }
 
 // Call answers natively where the native path knows the shape, and by
-// go-ethereum's API otherwise.
+// go-ethereum's API otherwise. No answer speaks of a block that is not on disk.
 func (n *Node) Call(ctx context.Context, method string, params []byte) ([]byte, error) {
+	defer n.engine.producer.await()
 	if n.native != nil {
 		if result, handled, err := n.native.Answer(ctx, method, params); handled {
 			return result, err

@@ -68,7 +68,25 @@ func (e *engine) start(cfg Config) error {
 		return err
 	}
 	e.followGasLimit(conf)
+	e.awaitIndex()
 	return e.produce(cfg)
+}
+
+// indexWait is how long a start waits for the transaction index; a chain that
+// takes longer serves, and says so for the transactions it can't find yet.
+const indexWait = 10 * time.Second
+
+// awaitIndex waits until every transaction can be found by its hash.
+func (e *engine) awaitIndex() {
+	bc := e.eth.BlockChain()
+	if bc.CurrentBlock().Number.Sign() == 0 {
+		return // the index begins with the first block
+	}
+	for deadline := time.Now().Add(indexWait); time.Now().Before(deadline); time.Sleep(2 * time.Millisecond) {
+		if bc.TxIndexDone() {
+			return
+		}
+	}
 }
 
 // followGasLimit takes the gas limit from the chain's head, which an import may

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core"
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/rlp"
@@ -24,8 +25,8 @@ func imported(dir string) bool {
 // importOnce imports the chain file into an empty chain and marks the data
 // folder complete. The last block becomes the safe and the finalized one.
 func importOnce(bc *core.BlockChain, cfg Config) error {
-	if bc.CurrentBlock().Number.Sign() > 0 || (cfg.Dir != "" && imported(cfg.Dir)) {
-		return nil
+	if cfg.Dir != "" && imported(cfg.Dir) {
+		return checkMarker(bc, cfg.Dir)
 	}
 	blocks, err := decodeChain(cfg.Chain)
 	if err != nil {
@@ -40,6 +41,28 @@ func importOnce(bc *core.BlockChain, cfg Config) error {
 	}
 	return markImported(cfg.Dir, bc)
 }
+
+// checkMarker sees that the chain still holds what was imported: a database that
+// lost a file may open without complaint, as an emptier one.
+func checkMarker(bc *core.BlockChain, dir string) error {
+	text, err := os.ReadFile(filepath.Join(dir, markerName))
+	if err != nil {
+		return badData("chain.open", "can't read the data folder", err)
+	}
+	var genesis, hash string
+	var number uint64
+	if _, err := fmt.Sscanf(string(text), markerFormat, &genesis, &number, &hash); err != nil {
+		return badData("chain.open", "the file "+markerName+" in the data folder is damaged", err)
+	}
+	if bc.GetCanonicalHash(number) != common.HexToHash(hash) && bc.CurrentBlock().Number.Uint64() < number {
+		return badData("chain.open", fmt.Sprintf("the chain database has lost blocks: it ends at %d, below the %d that were imported; restore it from a backup or remove the network's folder to start anew",
+			bc.CurrentBlock().Number, number), nil)
+	}
+	return nil
+}
+
+// markerFormat is the marker's text: what the chain began and ended with.
+const markerFormat = "genesis %s\nhead %d %s\n"
 
 // decodeChain reads every block before the first one is imported, so that a
 // truncated file imports nothing.
@@ -67,7 +90,7 @@ func markImported(dir string, bc *core.BlockChain) error {
 	if dir == "" {
 		return nil
 	}
-	text := fmt.Sprintf("genesis %s\nhead %d %s\n", bc.Genesis().Hash(), bc.CurrentBlock().Number, bc.CurrentBlock().Hash())
+	text := fmt.Sprintf(markerFormat, bc.Genesis().Hash(), bc.CurrentBlock().Number.Uint64(), bc.CurrentBlock().Hash())
 	if err := writeDurably(dir, markerName, []byte(text)); err != nil {
 		return badData("chain.import", "can't write to the data folder", err)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -25,7 +26,8 @@ type producer struct {
 	beacon *catalyst.SimulatedBeacon
 	log    *slog.Logger
 
-	mu sync.Mutex // one block at a time
+	mu      sync.Mutex                   // one block at a time
+	durable atomic.Pointer[types.Header] // the newest head that is on disk
 
 	cancel context.CancelFunc
 	done   sync.WaitGroup
@@ -38,11 +40,36 @@ const retryDelay = time.Second
 func newProducer(e *eth.Ethereum, beacon *catalyst.SimulatedBeacon, period time.Duration, log *slog.Logger) *producer {
 	ctx, cancel := context.WithCancel(context.Background())
 	p := &producer{eth: e, beacon: beacon, log: log, cancel: cancel}
+	p.durable.Store(e.BlockChain().CurrentBlock())
 	txs := make(chan core.NewTxsEvent, 64)
 	sub := e.TxPool().SubscribeTransactions(txs, true)
-	p.done.Add(1)
-	go p.run(ctx, period, txs, sub)
+	arrived := make(chan struct{}, 1)
+	p.done.Go(func() { notice(ctx, txs, sub, arrived) })
+	p.done.Go(func() {
+		if period > 0 {
+			p.runPeriodic(ctx, period)
+		} else {
+			p.runOnDemand(ctx, arrived)
+		}
+	})
 	return p
+}
+
+// notice turns the pool's events into one signal. It always reads: the pool waits
+// for its listeners, and sealing waits for the pool.
+func notice(ctx context.Context, txs <-chan core.NewTxsEvent, sub event.Subscription, arrived chan<- struct{}) {
+	defer sub.Unsubscribe()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-txs:
+			select {
+			case arrived <- struct{}{}:
+			default:
+			}
+		}
+	}
 }
 
 func (p *producer) close() {
@@ -50,37 +77,26 @@ func (p *producer) close() {
 	p.done.Wait()
 }
 
-func (p *producer) run(ctx context.Context, period time.Duration, txs <-chan core.NewTxsEvent, sub event.Subscription) {
-	defer p.done.Done()
-	defer sub.Unsubscribe()
-	if period > 0 {
-		p.runPeriodic(ctx, period, txs)
-		return
-	}
-	p.runOnDemand(ctx, txs)
-}
-
-func (p *producer) runPeriodic(ctx context.Context, period time.Duration, txs <-chan core.NewTxsEvent) {
+func (p *producer) runPeriodic(ctx context.Context, period time.Duration) {
 	tick := time.NewTicker(period)
 	defer tick.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-txs: // they wait for the tick
 		case <-tick.C:
 			p.sealAndLog()
 		}
 	}
 }
 
-func (p *producer) runOnDemand(ctx context.Context, txs <-chan core.NewTxsEvent) {
+func (p *producer) runOnDemand(ctx context.Context, arrived <-chan struct{}) {
 	var retry <-chan time.Time
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-txs:
+		case <-arrived:
 		case <-retry:
 		}
 		retry = nil
@@ -94,17 +110,26 @@ func (p *producer) runOnDemand(ctx context.Context, txs <-chan core.NewTxsEvent)
 // reports whether executable transactions are left.
 func (p *producer) sealPending() bool {
 	for {
-		if err := p.eth.TxPool().Sync(); err != nil {
-			return false // the pool is closed
-		}
-		waiting, _ := p.eth.TxPool().Stats()
-		if waiting == 0 {
+		if p.executable() == 0 {
 			return false
 		}
 		if taken := p.sealAndLog(); taken == 0 {
 			return true
 		}
 	}
+}
+
+// executable counts the transactions that a block could take now. The pool
+// forgets whoever waits for its Sync when a second one comes, so nothing calls it
+// without holding mu.
+func (p *producer) executable() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if err := p.eth.TxPool().Sync(); err != nil {
+		return 0 // the pool is closed
+	}
+	waiting, _ := p.eth.TxPool().Stats()
+	return waiting
 }
 
 // sealAndLog seals one block and returns how many transactions it holds.
@@ -152,7 +177,17 @@ func (p *producer) commit(seal func() error) (*types.Header, error) {
 		return nil, errors.New("the block was refused")
 	}
 	p.keepFinal(final)
-	return head, p.flush()
+	return head, p.flush(head)
+}
+
+// await returns when the newest block is on disk. Whoever is told about a block
+// may rely on it, so every answer passes here; it costs two pointer reads unless a
+// block is being sealed at this moment.
+func (p *producer) await() {
+	if p.durable.Load() != p.eth.BlockChain().CurrentBlock() {
+		p.mu.Lock() // held until the block is flushed
+		p.mu.Unlock()
+	}
 }
 
 // keepFinal puts the finalized block back where it was if sealing moved it down:
@@ -165,9 +200,11 @@ func (p *producer) keepFinal(before *types.Header) {
 	}
 }
 
-// flush puts the block on disk before anyone can see it acknowledged by a power cut.
-func (p *producer) flush() error {
-	return p.eth.ChainDb().SyncKeyValue()
+// flush puts the block on disk.
+func (p *producer) flush(head *types.Header) error {
+	err := p.eth.ChainDb().SyncKeyValue()
+	p.durable.Store(head)
+	return err
 }
 
 // rewind makes an earlier canonical block the head again.
@@ -179,9 +216,15 @@ func (p *producer) rewind(hash common.Hash) error {
 	if header == nil {
 		return errors.New("unknown block")
 	}
-	p.beacon.Rollback()
 	if err := bc.SetHead(header.Number.Uint64()); err != nil {
 		return err
 	}
-	return p.eth.TxPool().Sync()
+	// The pool takes the dropped blocks' transactions back; a revert forgets them.
+	p.beacon.Rollback()
+	head := bc.CurrentBlock()
+	bc.SetSafe(head)
+	if bc.CurrentFinalBlock() == nil {
+		bc.SetFinalized(head)
+	}
+	return errors.Join(p.eth.TxPool().Sync(), p.flush(head))
 }

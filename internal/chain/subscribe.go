@@ -7,9 +7,9 @@ import (
 	"github.com/ethereum/go-ethereum/rpc"
 )
 
-// feedBuffer is how many events wait for a reader before the subscription ends.
-// go-ethereum keeps as many again on its side.
-const feedBuffer = 256
+// feedBuffer is how many events wait for a reader before the subscription ends:
+// enough for all logs of a full block.
+const feedBuffer = 4096
 
 // Subscribe starts one of go-ethereum's subscriptions: newHeads, logs,
 // newPendingTransactions, transactionReceipts or syncing.
@@ -18,19 +18,19 @@ func (n *Node) Subscribe(ctx context.Context, params []byte) (<-chan []byte, err
 	if err != nil {
 		return nil, err
 	}
-	events := make(chan json.RawMessage, feedBuffer)
+	events := make(chan json.RawMessage)
 	sub, err := n.client.EthSubscribe(ctx, events, args...)
 	if err != nil {
 		return nil, subscribeError(err)
 	}
-	out := make(chan []byte)
-	go forward(ctx, sub, events, out)
+	out := make(chan []byte, feedBuffer)
+	go n.forward(ctx, sub, events, out)
 	return out, nil
 }
 
-// forward passes events on until the reader leaves or the node ends the
-// subscription because the reader is too slow.
-func forward(ctx context.Context, sub *rpc.ClientSubscription, events <-chan json.RawMessage, out chan<- []byte) {
+// forward passes events on until the reader leaves, falls too far behind, or the
+// node ends the subscription. An event waits until its block is on disk.
+func (n *Node) forward(ctx context.Context, sub *rpc.ClientSubscription, events <-chan json.RawMessage, out chan<- []byte) {
 	defer close(out)
 	defer sub.Unsubscribe()
 	for {
@@ -40,9 +40,10 @@ func forward(ctx context.Context, sub *rpc.ClientSubscription, events <-chan jso
 		case <-sub.Err():
 			return
 		case ev := <-events:
+			n.engine.producer.await()
 			select {
 			case out <- ev:
-			case <-ctx.Done():
+			default:
 				return
 			}
 		}

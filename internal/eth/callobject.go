@@ -109,25 +109,32 @@ func (n *Node) parseCall(ctx context.Context, a *args) (*callObject, error) {
 // set takes one member. Unknown members are ignored, as Geth does, but not a case
 // variant of a known one: it would be read as that by some decoders.
 func (c *callObject) set(name, value []byte) (reason string) {
-	for i, spec := range fieldSpecs {
-		if string(name) != spec.name {
-			continue
-		}
-		if c.seen[i] {
-			return fmt.Sprintf("field %q is given twice", spec.name)
-		}
-		c.seen[i] = true
-		if string(value) == "null" {
-			return ""
-		}
-		c.fields[i], reason = spec.check(value)
-		if reason != "" {
-			return spec.name + ": " + reason
-		}
+	i, known := fieldIndex[string(name)]
+	if !known {
+		return variantOf(name, fieldNames)
+	}
+	spec := fieldSpecs[i]
+	if c.seen[i] {
+		return fmt.Sprintf("field %q is given twice", spec.name)
+	}
+	c.seen[i] = true
+	if string(value) == "null" {
 		return ""
 	}
-	return variantOf(name, fieldNames)
+	if c.fields[i], reason = spec.check(value); reason != "" {
+		return spec.name + ": " + reason
+	}
+	return ""
 }
+
+// fieldIndex finds a field by its name.
+var fieldIndex = func() map[string]int {
+	index := map[string]int{}
+	for i, spec := range fieldSpecs {
+		index[spec.name] = i
+	}
+	return index
+}()
 
 // fieldNames are the names of all fields.
 var fieldNames = func() (names []string) {

@@ -1,6 +1,7 @@
 package native
 
 import (
+	"bytes"
 	"encoding/hex"
 	"math/bits"
 	"slices"
@@ -52,30 +53,42 @@ func (a *args) parse(params []byte) bool {
 // valueEnd finds the end of the JSON value that b begins with. It refuses
 // strings with escapes by returning 0. The value's grammar was checked before.
 func valueEnd(b []byte) int {
-	depth, inString := 0, false
-	for i, c := range b {
-		switch {
-		case c == '\\':
-			return 0
-		case c == '"':
-			if inString = !inString; !inString && depth == 0 {
+	depth := 0
+	for i := 0; i < len(b); i++ {
+		switch b[i] {
+		case '"':
+			end := stringEnd(b[i+1:])
+			if end < 0 {
+				return 0
+			}
+			if i += 1 + end; depth == 0 {
 				return i + 1
 			}
-		case inString:
-		case c == '{' || c == '[':
+		case '{', '[':
 			depth++
-		case c == '}' || c == ']':
+		case '}', ']':
 			if depth--; depth <= 0 {
 				return i + 1
 			}
-		case depth == 0 && (c == ',' || c == ' '):
-			return i
+		case ',', ' ':
+			if depth == 0 {
+				return i
+			}
 		}
 	}
-	if inString || depth != 0 {
+	if depth != 0 {
 		return 0
 	}
 	return len(b)
+}
+
+// stringEnd finds the closing quote of a plain string, -1 when there is an escape.
+func stringEnd(b []byte) int {
+	end := bytes.IndexByte(b, '"')
+	if end < 0 || bytes.IndexByte(b[:end], '\\') >= 0 {
+		return -1
+	}
+	return end
 }
 
 // text returns parameter i as the inside of a plain string.

@@ -47,6 +47,7 @@ type location struct {
 // stay; at a reorg all of them are dropped by swapping in an empty view.
 type canonicalIndex struct {
 	bc      *core.BlockChain
+	answers uint64 // memory for encoded answers
 	mu      sync.Mutex
 	current atomic.Pointer[canonicalView]
 }
@@ -54,10 +55,11 @@ type canonicalIndex struct {
 // canonicalView is the index for one canonical chain. A request keeps the view it
 // began with, so it never mixes two chains.
 type canonicalView struct {
-	bc     *core.BlockChain
-	head   atomic.Pointer[block]
-	blocks *otter.Cache[uint64, *block]
-	txs    *otter.Cache[common.Hash, location]
+	bc      *core.BlockChain
+	head    atomic.Pointer[block]
+	blocks  *otter.Cache[uint64, *block]
+	txs     *otter.Cache[common.Hash, location]
+	answers *answerCache // by hash; but a reorg may delete blocks, not only leave them aside
 }
 
 // The index's own bounds; the entries are small and of one size.
@@ -66,8 +68,8 @@ const (
 	maxIndexedTxs    = 262_144
 )
 
-func (c *canonicalIndex) init(bc *core.BlockChain) error {
-	c.bc = bc
+func (c *canonicalIndex) init(bc *core.BlockChain, answers uint64) error {
+	c.bc, c.answers = bc, answers
 	return c.swap(bc.CurrentBlock())
 }
 
@@ -78,6 +80,9 @@ func (c *canonicalIndex) swap(head *types.Header) error {
 		return err
 	}
 	if v.txs, err = otter.New(&otter.Options[common.Hash, location]{MaximumSize: maxIndexedTxs}); err != nil {
+		return err
+	}
+	if v.answers, err = newAnswerCache(c.bc, c.answers); err != nil {
 		return err
 	}
 	v.head.Store(&block{header: head, hash: head.Hash()})
@@ -175,11 +180,15 @@ func wrap(header *types.Header) *block {
 
 // block resolves parameter i in the canonical chain as it is now.
 func (p *Path) block(a *args, i int) *block {
+	return p.canon.view().param(a, i)
+}
+
+func (v *canonicalView) param(a *args, i int) *block {
 	s, ok := a.text(i)
 	if !ok {
 		return nil
 	}
-	return p.canon.view().resolve(s)
+	return v.resolve(s)
 }
 
 // find locates a mined transaction. The first look-up in a block remembers all
@@ -187,7 +196,7 @@ func (p *Path) block(a *args, i int) *block {
 func (p *Path) find(hash common.Hash) (*blockAnswers, int) {
 	v := p.canon.view()
 	if at, ok := v.txs.GetIfPresent(hash); ok {
-		if answers := p.answers.get(at.block); answers != nil {
+		if answers := v.answers.get(at.block); answers != nil {
 			return answers, int(at.index)
 		}
 	}
@@ -199,7 +208,7 @@ func (p *Path) find(hash common.Hash) (*blockAnswers, int) {
 	if b == nil {
 		return nil, 0
 	}
-	answers := p.answers.get(b.hash)
+	answers := v.answers.get(b.hash)
 	if answers == nil {
 		return nil, 0
 	}

@@ -1,6 +1,9 @@
 package native
 
-var jsonNull = []byte("null")
+var (
+	jsonNull  = []byte("null")
+	jsonFalse = []byte("false")
+)
 
 // transactionByHash answers mined transactions. Pending and unknown ones are
 // handed over: the pool and the state of the index decide about those.
@@ -40,7 +43,7 @@ func (p *Path) transactionByIndex(a *args) ([]byte, bool, error) {
 	if !ok || i > 1<<31 {
 		return nil, false, nil
 	}
-	b := p.answers.get(hash)
+	b := p.canon.view().answers.get(hash)
 	if b == nil {
 		return nil, false, nil
 	}
@@ -55,11 +58,12 @@ func (p *Path) blockReceipts(a *args) ([]byte, bool, error) {
 	if a.n != 1 {
 		return nil, false, nil
 	}
-	blk := p.block(a, 0)
+	v := p.canon.view()
+	blk := v.param(a, 0)
 	if blk == nil {
 		return nil, false, nil
 	}
-	b := p.answers.get(blk.hash)
+	b := v.answers.get(blk.hash)
 	if b == nil {
 		return nil, false, nil
 	}

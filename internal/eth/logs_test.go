@@ -1,0 +1,98 @@
+package eth
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/nodegate/nodegate"
+)
+
+// fewLogs are limits small enough for devnet's ten blocks and eight logs.
+func fewLogs(blocks uint64, results int) *Node {
+	return New(devnet(), Config{LogBlocks: blocks, LogResults: results})
+}
+
+func TestLogSpans(t *testing.T) {
+	for _, c := range []struct{ filter, msg string }{
+		{`{}`, ""},
+		{`{"fromBlock":"latest"}`, ""},
+		{`{"fromBlock":"0x1","toBlock":"0x4"}`, ""},
+		{`{"fromBlock":"0x1","toBlock":"0x5"}`, "query spans more than 4 blocks: try fromBlock 0x1, toBlock 0x4"},
+		{`{"fromBlock":"0x0","toBlock":"latest"}`, "query spans more than 4 blocks: try fromBlock 0x0, toBlock 0x3"},
+		{`{"fromBlock":"earliest"}`, "query spans more than 4 blocks: try fromBlock 0x0, toBlock 0x3"},
+		{`{"fromBlock":"0x7"}`, ""},
+		{`{"fromBlock":"0x6"}`, "query spans more than 4 blocks: try fromBlock 0x6, toBlock 0x9"},
+		{`{"fromBlock":"0x6","toBlock":"0xfffffff"}`, "query spans more than 4 blocks: try fromBlock 0x6, toBlock 0x9"},
+		{`{"FromBlock":"0x0"}`, `invalid argument 0: unknown field "FromBlock": it is spelled "fromBlock"`},
+	} {
+		for _, method := range []string{"eth_getLogs", "eth_newFilter"} {
+			_, err := fewLogs(4, 1000).Call(t.Context(), method, []byte(`[`+c.filter+`]`))
+			if c.msg == "" && err != nil {
+				t.Errorf("%s %s: %v", method, c.filter, err)
+			}
+			if c.msg != "" {
+				wantError(t, err, nodegate.InvalidParams, c.msg)
+			}
+		}
+	}
+}
+
+// logsIn counts the logs of a range without limits.
+func logsIn(t *testing.T, from, to string) int {
+	t.Helper()
+	var list []json.RawMessage
+	result := ask(t, fewLogs(1000, 1000), "eth_getLogs", `[{"fromBlock":"`+from+`","toBlock":"`+to+`"}]`)
+	if err := json.Unmarshal([]byte(result), &list); err != nil {
+		t.Fatal(err)
+	}
+	return len(list)
+}
+
+// One result more than the limit is refused, and the range that is named works.
+func TestLogResults(t *testing.T) {
+	total := logsIn(t, "0x0", "latest")
+	if total < 5 {
+		t.Fatalf("devnet has %d logs", total)
+	}
+	const whole = `[{"fromBlock":"0x0","toBlock":"latest"}]`
+	ask(t, fewLogs(1000, total), "eth_getLogs", whole)
+	for limit := 1; limit < total; limit++ {
+		_, err := fewLogs(1000, limit).Call(t.Context(), "eth_getLogs", []byte(whole))
+		wantError(t, err, nodegate.InvalidParams, fmt.Sprintf("query returns more than %d results: ", limit))
+		_, hint, _ := strings.Cut(nodegate.AsError(err).Msg, "try fromBlock ")
+		from, to, ok := strings.Cut(hint, ", toBlock ")
+		if !ok {
+			t.Errorf("no range is named: %v", err)
+			continue
+		}
+		if n := logsIn(t, from, to); n > limit {
+			t.Errorf("with limit %d, blocks %s to %s are named and have %d logs", limit, from, to, n)
+		}
+	}
+}
+
+// A block with more logs than the limit can't be split by range.
+func TestLogResultsOfOneBlock(t *testing.T) {
+	_, err := fewLogs(1000, 1).Call(t.Context(), "eth_getLogs", []byte(`[{"fromBlock":"0xa","toBlock":"0xa"}]`))
+	wantError(t, err, nodegate.InvalidParams, "query returns more than 1 results: narrow it by address or topic")
+	hash := members(t, ask(t, devnet(), "eth_getBlockByNumber", `["0xa",false]`))["hash"]
+	_, err = fewLogs(1, 1).Call(t.Context(), "eth_getLogs", []byte(`[{"blockHash":`+string(hash)+`}]`))
+	wantError(t, err, nodegate.InvalidParams, "query returns more than 1 results: narrow it by address or topic")
+}
+
+func TestFilterLogsAreLimited(t *testing.T) {
+	id := ask(t, fewLogs(1000, 1000), "eth_newFilter", `[{"fromBlock":"0x0","toBlock":"0xa"}]`)
+	_, err := fewLogs(1000, 1).Call(t.Context(), "eth_getFilterLogs", []byte("["+id+"]"))
+	wantError(t, err, nodegate.InvalidParams, "query returns more than 1 results: ")
+}
+
+func TestLogQueriesRefused(t *testing.T) {
+	for _, params := range []string{`[]`, `[5]`, `["x"]`, `[{"fromBlock":5}]`, `[{"fromBlock":"0x5","toBlock":"0x1"}]`, `[{"blockHash":"0x1"}]`, `[{"topics":5}]`, `[{},{}]`, `{}`, `[{"topics":[],"topics":[]}]`} {
+		_, err := fewLogs(1000, 1000).Call(t.Context(), "eth_getLogs", []byte(params))
+		if e := nodegate.AsError(err); err == nil || e.Code == nodegate.Internal {
+			t.Errorf("%s: %v", params, err)
+		}
+	}
+}

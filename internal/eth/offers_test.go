@@ -1,0 +1,129 @@
+package eth
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/nodegate/nodegate"
+)
+
+// always are served on every network.
+const always = `eth_chainId eth_blockNumber eth_getBlockByNumber eth_getBlockByHash eth_getBalance eth_getCode eth_getTransactionCount
+	eth_sendRawTransaction eth_gasPrice eth_maxPriorityFeePerGas eth_feeHistory eth_syncing eth_simulateV1 eth_blobBaseFee
+	eth_newBlockFilter eth_newPendingTransactionFilter eth_getFilterChanges eth_uninstallFilter eth_getBlockTransactionCountByNumber
+	eth_getBlockTransactionCountByHash eth_getTransactionByBlockNumberAndIndex eth_getUncleCountByBlockNumber eth_getRawTransactionByHash
+	eth_getStorageValues eth_config eth_unheardOf net_version net_listening net_peerCount web3_clientVersion web3_sha3`
+
+// switchable are served where the network's configuration turns their namespace on.
+const switchable = `debug_traceTransaction debug_traceCall debug_traceBlockByNumber debug_traceBlockByHash debug_getRawBlock debug_getRawReceipts
+	debug_storageRangeAt trace_block trace_filter txpool_content txpool_status evm_mine evm_snapshot evm_revert evm_increaseTime`
+
+// never are served nowhere: they sign, touch the server's files or its chain, or
+// are no methods at all.
+const never = `eth_sign eth_signTransaction eth_signTypedData eth_signTypedData_v4 eth_sendTransaction eth_resend
+	debug_setHead debug_chaindbCompact debug_dumpBlock debug_writeMemProfile debug_startCPUProfile debug_goTrace debug_freeOSMemory
+	debug_standardTraceBlockToFile debug_traceBlockFromFile debug_setGCPercent debug_verbosity
+	admin_addPeer admin_nodeInfo admin_startHTTP personal_unlockAccount personal_sign personal_newAccount
+	engine_newPayloadV3 engine_forkchoiceUpdatedV3 miner_start miner_setGasPrice
+	clique_propose les_addBalance dev_addWithdrawal rpc_modules layer2_estimateGas linea_estimateGas
+	eth ETH_chainId Eth_chainId _chainId chainId Debug_traceCall EVM_mine`
+
+func TestOffers(t *testing.T) {
+	plain := New(newFake(), limits(Spec))
+	open := New(newFake(), Config{Namespaces: []string{"debug", "trace", "txpool", "evm"}})
+	for _, c := range []struct {
+		methods        string
+		onPlain, onAll bool
+	}{{always, true, true}, {switchable, false, true}, {never, false, false}} {
+		for _, method := range strings.Fields(c.methods) {
+			if got := plain.offers(method); got != c.onPlain {
+				t.Errorf("%s is served on a plain network: %v", method, got)
+			}
+			if got := open.offers(method); got != c.onAll {
+				t.Errorf("%s is served where all namespaces are on: %v", method, got)
+			}
+		}
+	}
+}
+
+func TestRefusedMethods(t *testing.T) {
+	for _, method := range append(strings.Fields(never), "", "eth_", "eth_signX", "\x00", strings.Repeat("a", 1000)) {
+		fake := newFake()
+		result, err := New(fake, limits(Spec)).Call(t.Context(), method, nil)
+		if method == "eth_" && err == nil {
+			continue // the node's to refuse
+		}
+		wantError(t, err, nodegate.MethodNotFound, "the method "+method+" does not exist/is not available")
+		if len(fake.asked) > 0 {
+			t.Errorf("%s reached the node: %s", method, result)
+		}
+	}
+}
+
+func TestAccountsAreNone(t *testing.T) {
+	fake := newFake()
+	if got := ask(t, New(fake, limits(Spec)), "eth_accounts", `[]`); got != "[]" || len(fake.asked) > 0 {
+		t.Errorf("%s, asked %q", got, fake.asked)
+	}
+}
+
+func TestLayer2OnlyWhereConfigured(t *testing.T) {
+	for _, c := range []struct {
+		cfg    Config
+		method string
+		served bool
+	}{
+		{Config{}, "layer2_estimateGas", false},
+		{Config{Alias: "linea"}, "linea_estimateGas", false},
+		{Config{Layer2: true}, "layer2_estimateGas", true},
+		{Config{Layer2: true}, "linea_estimateGas", false},
+		{Config{Layer2: true, Alias: "linea"}, "linea_estimateGas", true},
+		{Config{Layer2: true, Alias: "linea"}, "layer2_estimateGas", true},
+		{Config{Layer2: true, Alias: "linea"}, "linea_chainId", false},
+	} {
+		fake := newFake()
+		_, err := New(fake, c.cfg).Call(t.Context(), c.method, []byte(`[{}]`))
+		if (err == nil) != c.served {
+			t.Errorf("%+v: %s: %v", c.cfg, c.method, err)
+		}
+		if err == nil && !strings.HasPrefix(fake.passed(t), "layer2_estimateGas ") {
+			t.Errorf("%s became %s", c.method, fake.passed(t))
+		}
+	}
+}
+
+// Parameters of other methods are compacted, or refused where decoders would differ.
+func TestPassedOnParameters(t *testing.T) {
+	for _, c := range []struct{ params, want string }{
+		{` [ "0x1" , { "a" : 1 } ] `, `["0x1",{"a":1}]`},
+		{`[{"a":1,"a":2}]`, ""},
+		{`[{"a":1,"A":2}]`, ""},
+		{`[`, ""},
+	} {
+		fake := newFake()
+		_, err := New(fake, limits(Spec)).Call(t.Context(), "eth_feeHistory", []byte(c.params))
+		if c.want == "" {
+			wantError(t, err, nodegate.InvalidParams, "")
+			continue
+		}
+		if err != nil || fake.passed(t) != "eth_feeHistory "+c.want {
+			t.Errorf("%s became %q, %v", c.params, fake.asked, err)
+		}
+	}
+}
+
+// Names are counted one by one in metrics, so there are none twice and none wrong.
+func TestMethodNames(t *testing.T) {
+	names := Methods()
+	slices.Sort(names)
+	if len(slices.Compact(slices.Clone(names))) != len(names) {
+		t.Error("a name is listed twice")
+	}
+	n := New(newFake(), Config{Layer2: true})
+	for _, name := range names {
+		if _, own := n.methods[name]; !own && !n.offers(name) {
+			t.Errorf("%s is listed and not served", name)
+		}
+	}
+}

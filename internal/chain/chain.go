@@ -48,6 +48,7 @@ type Node struct {
 	engine *engine
 	client *rpc.Client // for subscriptions; calls go to the engine's RPC server
 	lanes  *lane.Lanes
+	briefs chan struct{} // short attempts under way in go-ethereum's API
 	native *native.Path
 	evm    *devMethods
 }
@@ -85,6 +86,7 @@ func open(cfg Config) (*Node, error) {
 	}
 	n := &Node{engine: engine, client: rpc.DialInProc(engine.rpc)}
 	n.lanes = lane.New(max(1, runtime.GOMAXPROCS(0)-1), max(1, cfg.HeavyPerKey))
+	n.briefs = make(chan struct{}, 2*runtime.GOMAXPROCS(0))
 	n.evm = &devMethods{engine: engine}
 	if !cfg.GenericOnly {
 		n.native, err = native.New(engine.eth.BlockChain(), native.Config{

@@ -17,40 +17,89 @@ import (
 // genericTime bounds a call to go-ethereum's API that has no limit of its own.
 const genericTime = 30 * time.Second
 
-// heavyMethods may run for long in go-ethereum's API. They take a seat in the
-// heavy lane, so that a call that the native path hands over costs its key as much.
-var heavyMethods = []string{"eth_call", "eth_estimateGas", "eth_createAccessList", "eth_simulateV1", "eth_getLogs", "eth_getFilterLogs", "eth_getProof", "debug_trace"}
+// stoppable methods of go-ethereum's API may run for long and end when their
+// context does: they get a short time among the others, then a seat in the heavy
+// lane, as on the native path. The unstoppable ones go straight to the heavy lane.
+var (
+	stoppable   = []string{"eth_call", "eth_estimateGas", "eth_simulateV1", "eth_getLogs", "eth_getFilterLogs", "eth_getProof"}
+	unstoppable = []string{"eth_createAccessList", "debug_trace"}
+)
 
-// generic answers by go-ethereum's own API, in process. A call that outlasts its
-// time is answered with a timeout; where go-ethereum can't be stopped, its seat is
-// held until it ends.
-func (n *Node) generic(ctx context.Context, method string, params []byte) ([]byte, error) {
+// generic answers by go-ethereum's own API, in process.
+func (n *Node) generic(ctx context.Context, method string, params []byte) (result []byte, err error) {
 	ctx, cancel := context.WithTimeout(ctx, genericTime)
-	leave := func() {}
-	if heavy(method) {
-		var err error
-		if leave, err = n.lanes.Enter(ctx); err != nil {
-			cancel()
-			return nil, laneError(err)
-		}
+	defer cancel()
+	light := oneOf(method, stoppable)
+	if !light && !oneOf(method, unstoppable) {
+		return n.attempt(ctx, method, params, func() {})
 	}
+	run := n.lanes.RunHeavy
+	if light {
+		run = n.lanes.Run
+	}
+	err = run(ctx, genericTime, func(ctx context.Context, limit time.Duration) (err error) {
+		if limit > lane.LightLimit {
+			result, err = n.attempt(ctx, method, params, func() {})
+			return err
+		}
+		result, err = n.brief(ctx, method, params, limit)
+		return err
+	})
+	return result, laneError(err)
+}
+
+// brief gives a call a short time. Only so many are under way at once.
+func (n *Node) brief(ctx context.Context, method string, params []byte, limit time.Duration) ([]byte, error) {
+	select {
+	case n.briefs <- struct{}{}:
+	default:
+		return nil, lane.ErrAborted
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	result, err := n.attempt(ctx, method, params, func() { <-n.briefs })
+	if ctx.Err() != nil {
+		return nil, lane.ErrAborted
+	}
+	return result, err
+}
+
+// attempt plays one request. When its time is up it is answered at once, though
+// go-ethereum may take a while to notice; what it answers then is not to be
+// believed, since a stopped execution looks like one that ended.
+func (n *Node) attempt(ctx context.Context, method string, params []byte, ended func()) ([]byte, error) {
 	done := make(chan *memoryResponse, 1)
 	go func() {
-		defer cancel()
-		defer leave()
+		defer ended()
 		done <- n.serve(ctx, method, params)
 	}()
 	select {
 	case response := <-done:
-		return n.settle(response)
-	case <-ctx.Done():
-		select {
-		case response := <-done: // both at once: the answer wins
+		if ctx.Err() == nil {
 			return n.settle(response)
-		default:
-			return nil, nodegate.ErrTimeout("chain.call", ctx.Err())
+		}
+	case <-ctx.Done():
+		if oneOf(method, unstoppable) {
+			<-done // its seat is taken until it ends
 		}
 	}
+	return nil, nodegate.ErrTimeout("chain.call", ctx.Err())
+}
+
+func oneOf(method string, prefixes []string) bool {
+	for _, p := range prefixes {
+		if strings.HasPrefix(method, p) {
+			return true
+		}
+	}
+	return false
+}
+
+func laneError(err error) error {
+	if errors.Is(err, lane.ErrAborted) {
+		return nodegate.ErrTimeout("chain.call", err)
+	}
+	return err
 }
 
 // indexing is what go-ethereum says of a transaction that it can't find yet.
@@ -64,22 +113,6 @@ func (n *Node) settle(response *memoryResponse) ([]byte, error) {
 		return []byte("null"), nil
 	}
 	return result, err
-}
-
-func heavy(method string) bool {
-	for _, h := range heavyMethods {
-		if strings.HasPrefix(method, h) {
-			return true
-		}
-	}
-	return false
-}
-
-func laneError(err error) error {
-	if errors.Is(err, lane.ErrAborted) {
-		return nodegate.ErrTimeout("chain.call", err)
-	}
-	return err
 }
 
 // serve plays one request to go-ethereum's RPC server, without a socket.

@@ -136,7 +136,7 @@ func (e *Edge) refuse(w http.ResponseWriter, err error) {
 	if x.RetryAfter > 0 {
 		h.Set("Retry-After", retryAfter(x.RetryAfter))
 	}
-	if x.Code == nodegate.TooLarge {
+	if x.Op == web.BodyOp {
 		h.Set("Connection", "close") // the rest of the body is not read
 	}
 	h["Content-Length"] = []string{strconv.Itoa(len(body))}

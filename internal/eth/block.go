@@ -3,6 +3,7 @@ package eth
 import (
 	"context"
 	"encoding/json"
+	"math"
 	"slices"
 	"strconv"
 
@@ -52,8 +53,11 @@ func parseBlockNumber(s []byte) (blockParam, string) {
 		return blockParam{}, "invalid hex string"
 	}
 	text := prefixed(s[2:])
-	if n, ok := number(text); !ok || n > 1<<63-1 {
-		return blockParam{}, "block number larger than int64"
+	switch n, ok := number(text); {
+	case !ok:
+		return blockParam{}, "hex number > 64 bits"
+	case n > math.MaxInt64:
+		return blockParam{}, "blocknumber too high"
 	}
 	return blockParam{text: text}, ""
 }

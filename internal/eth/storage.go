@@ -1,7 +1,6 @@
 package eth
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"strings"
@@ -27,7 +26,7 @@ func getStorageAt(ctx context.Context, n *Node, name string, params []byte) ([]b
 	}
 	key, reason := parseStorageKey(a.at(1))
 	if reason != "" {
-		return nil, badArg(1, reason)
+		return nil, keyError(a.at(1), reason)
 	}
 	b, err := n.block(&a, 2)
 	if err != nil {
@@ -102,7 +101,7 @@ func proofKeys(a *args) ([]byte, error) {
 	for i, raw := range list {
 		key, reason := parseStorageKey(raw)
 		if reason != "" {
-			return nil, invalid("%s", reason)
+			return nil, keyError(raw, reason)
 		}
 		if i > 0 {
 			out = append(out, ',')
@@ -115,15 +114,24 @@ func proofKeys(a *args) ([]byte, error) {
 // storageKey is a position in an account's storage, as lower-case digits.
 type storageKey struct{ digits string }
 
+// keyError words a key that can't be read. Geth names the argument only where it
+// is not even a string.
+func keyError(raw []byte, reason string) error {
+	if len(raw) > 0 && raw[0] != '"' {
+		return badArg(1, reason)
+	}
+	return invalid("%s", reason)
+}
+
 // parseStorageKey is as lenient as Geth: the prefix and leading zeros are optional.
 func parseStorageKey(raw []byte) (storageKey, string) {
 	s, ok := jsonrpc.String(raw)
 	if !ok {
 		return storageKey{}, "json: cannot unmarshal non-string into Go value of type string"
 	}
-	d := bytes.TrimPrefix(bytes.TrimPrefix(s, []byte("0x")), []byte("0X"))
-	if len(d) == len(s)-4 { // only one prefix counts
-		d = s[2:]
+	d := s
+	if len(d) >= 2 && d[0] == '0' && d[1]|0x20 == 'x' {
+		d = d[2:]
 	}
 	if len(d)%2 != 0 {
 		d = append([]byte("0"), d...)

@@ -48,7 +48,11 @@ func answer(gas int64, baseFee, priorityFee *big.Int) []byte {
 // gas is the node's own estimate. The fee formula divides by it in 64 bits.
 func (n *Node) gas(ctx context.Context, req *request) (int64, error) {
 	const method = "eth_estimateGas"
-	gas, err := ask[hexutil.Uint64](ctx, n.next, method, req.raw...)
+	args, err := req.forEstimate()
+	if err != nil {
+		return 0, err
+	}
+	gas, err := ask[hexutil.Uint64](ctx, n.next, method, args...)
 	if err != nil {
 		return 0, err
 	}

@@ -12,6 +12,9 @@ import (
 	"github.com/nodegate/nodegate"
 )
 
+// BodyOp marks the errors of ReadBody: the connection can't be used again.
+const BodyOp = "web.body"
+
 // A body may take graceTime, and beyond it as long as minRate bytes arrive a second.
 const (
 	graceTime = 10 * time.Second
@@ -27,17 +30,17 @@ func ReadBody(w http.ResponseWriter, r *http.Request, buf []byte, limit int64) (
 	if r.ContentLength > limit {
 		return buf, tooLarge(limit)
 	}
-	body := io.Reader(&pacedReader{body: r.Body, control: http.NewResponseController(w)})
+	body := io.Reader(&pacedReader{body: r.Body, control: http.NewResponseController(w), start: time.Now()})
 	switch strings.ToLower(r.Header.Get("Content-Encoding")) {
 	case "", "identity":
 	case "gzip":
 		z, err := gzip.NewReader(body)
 		if err != nil {
-			return buf, &nodegate.Error{Op: "web.body", Code: nodegate.InvalidRequest, Msg: "invalid request: the body is not gzip", Err: err}
+			return buf, &nodegate.Error{Op: BodyOp, Code: nodegate.InvalidRequest, Msg: "invalid request: the body is not gzip", Err: err}
 		}
 		body = z
 	default:
-		return buf, &nodegate.Error{Op: "web.body", Code: nodegate.MediaType, Msg: "content encoding not supported: use gzip or none"}
+		return buf, &nodegate.Error{Op: BodyOp, Code: nodegate.MediaType, Msg: "content encoding not supported: use gzip or none"}
 	}
 	return readAll(body, buf, limit)
 }
@@ -58,13 +61,13 @@ func readAll(body io.Reader, buf []byte, limit int64) ([]byte, error) {
 			return buf, nil
 		}
 		if err != nil {
-			return buf, &nodegate.Error{Op: "web.body", Code: nodegate.InvalidRequest, Msg: "invalid request: the body ended early", Err: err}
+			return buf, &nodegate.Error{Op: BodyOp, Code: nodegate.InvalidRequest, Msg: "invalid request: the body ended early", Err: err}
 		}
 	}
 }
 
 func tooLarge(limit int64) error {
-	return &nodegate.Error{Op: "web.body", Code: nodegate.TooLarge, Msg: "request body too large: at most " + strconv.FormatInt(limit, 10) + " bytes"}
+	return &nodegate.Error{Op: BodyOp, Code: nodegate.TooLarge, Msg: "request body too large: at most " + strconv.FormatInt(limit, 10) + " bytes"}
 }
 
 // pacedReader moves the read deadline along with the bytes that arrive. The first
@@ -75,18 +78,17 @@ type pacedReader struct {
 	control *http.ResponseController
 	start   time.Time
 	total   int64
+	paced   bool
 }
 
 func (p *pacedReader) Read(b []byte) (int, error) {
 	if p.total > 0 {
-		if p.start.IsZero() {
-			p.start = time.Now()
-		}
+		p.paced = true
 		_ = p.control.SetReadDeadline(p.start.Add(graceTime + time.Duration(p.total/minRate)*time.Second))
 	}
 	n, err := p.body.Read(b)
 	p.total += int64(n)
-	if err == io.EOF && !p.start.IsZero() {
+	if err == io.EOF && p.paced {
 		_ = p.control.SetReadDeadline(time.Time{}) // the answer may take its own time
 	}
 	return n, err

@@ -11,7 +11,7 @@ import (
 // writeGrace is how long one piece of an answer may take to leave. A peer that
 // reads nothing is closed then.
 const (
-	writeGrace = 15 * time.Second
+	writeGrace = 12 * time.Second
 	writePiece = 256 << 10
 	renewEvery = time.Second
 )

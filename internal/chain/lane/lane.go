@@ -51,18 +51,24 @@ func New(seats, perKey int) *Lanes {
 // heavy lane. The whole call, waiting included, ends after timeout.
 func (l *Lanes) Run(ctx context.Context, timeout time.Duration, work func(context.Context, time.Duration) error) error {
 	start := time.Now()
-	err := work(ctx, LightLimit)
-	if !errors.Is(err, ErrAborted) {
+	if err := work(ctx, LightLimit); !errors.Is(err, ErrAborted) {
 		return err
 	}
-	ctx, cancel := context.WithDeadline(ctx, start.Add(timeout))
+	return l.RunHeavy(ctx, timeout-time.Since(start), work)
+}
+
+// RunHeavy executes work in the heavy lane. The whole call, waiting included, ends
+// after timeout.
+func (l *Lanes) RunHeavy(ctx context.Context, timeout time.Duration, work func(context.Context, time.Duration) error) error {
+	deadline := time.Now().Add(timeout)
+	ctx, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
 	leave, err := l.Enter(ctx)
 	if err != nil {
 		return err
 	}
 	defer leave()
-	return work(ctx, timeout-time.Since(start))
+	return work(ctx, time.Until(deadline))
 }
 
 // Enter waits for a heavy seat; leave gives it back.

@@ -53,7 +53,7 @@ func (p *Path) execute(ctx context.Context, c *callObject, blk *block) (result *
 		return nil, failed(err.Error())
 	}
 	defer x.close()
-	err = p.lanes.Run(ctx, p.cfg.CallTimeout, func(ctx context.Context, limit time.Duration) (err error) {
+	err = p.lane(c)(ctx, p.cfg.CallTimeout, func(ctx context.Context, limit time.Duration) (err error) {
 		result, err = x.run(ctx, c.message(c.gas).SkipExecutionGasCapCheck(), limit)
 		return err
 	})

@@ -47,7 +47,7 @@ func (p *Path) estimate(ctx context.Context, c *callObject, blk *block) (gas uin
 		return 0, failed(err.Error())
 	}
 	defer x.close()
-	err = p.lanes.Run(ctx, p.cfg.CallTimeout, func(ctx context.Context, limit time.Duration) (err error) {
+	err = p.lane(c)(ctx, p.cfg.CallTimeout, func(ctx context.Context, limit time.Duration) (err error) {
 		s := &search{x: x, call: c, ctx: ctx, deadline: time.Now().Add(limit), light: limit <= lane.LightLimit}
 		gas, err = s.estimate()
 		return err

@@ -12,6 +12,18 @@ import (
 	"github.com/nodegate/nodegate/internal/chain/lane"
 )
 
+// lightGas is how much gas a call may have among the others. Gas buys memory, this
+// much some ten megabytes; calls with more take turns in the heavy lane.
+const lightGas = 200_000_000
+
+// lane is where a call begins.
+func (p *Path) lane(c *callObject) func(context.Context, time.Duration, func(context.Context, time.Duration) error) error {
+	if c.gas > lightGas {
+		return p.lanes.RunHeavy
+	}
+	return p.lanes.Run
+}
+
 // execution is what the runs of one call share: the block's context, the state
 // and what was read of it. It belongs to one request.
 type execution struct {

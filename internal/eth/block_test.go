@@ -53,7 +53,7 @@ func TestParseBlockRefuses(t *testing.T) {
 		{`"0x05"`, "hex number with leading zero digits"},
 		{`"0xg"`, "invalid hex string"},
 		{`"0x-1"`, "invalid hex string"},
-		{`"0x8000000000000000"`, "block number larger than int64"},
+		{`"0x8000000000000000"`, "blocknumber too high"},
 		{`"0x10000000000000000"`, ""},
 		{`5`, "json: cannot unmarshal"},
 		{`null`, "json: cannot unmarshal"},

@@ -124,16 +124,17 @@ func (n *Node) offers(name string) bool {
 		return !strings.HasPrefix(name, "eth_sign") && !slices.Contains(needsKey, name)
 	case space == "net" || space == "web3":
 		return true
-	case space == "debug" && !readsOnly(name):
+	case space == "debug" && !slices.Contains(debugReads, name):
 		return false
 	}
 	return slices.Contains(n.cfg.Namespaces, space)
 }
 
-// readsOnly are the methods of the debug namespace that look and don't touch:
-// the others write files on the server or rewind its chain.
-func readsOnly(name string) bool {
-	return strings.HasPrefix(name, "debug_trace") || strings.HasPrefix(name, "debug_getRaw") || name == "debug_storageRangeAt"
+// debugReads are the methods of the debug namespace that look and don't touch.
+// The others write or read files on the server, or rewind its chain.
+var debugReads = []string{
+	"debug_traceTransaction", "debug_traceCall", "debug_traceBlock", "debug_traceBlockByNumber", "debug_traceBlockByHash",
+	"debug_getRawBlock", "debug_getRawHeader", "debug_getRawReceipts", "debug_getRawTransaction", "debug_storageRangeAt",
 }
 
 // accounts is always empty: there are no keys on the server.

@@ -147,7 +147,6 @@ func ethConfig(cfg Config) *ethconfig.Config {
 	c.DatabaseHandles = 64
 	c.LogNoHistory = true
 	c.TransactionHistory = 0 // index every block's transactions
-	c.TxLookupLimit = 0
 	c.RPCEVMTimeout = cfg.CallTimeout
 	c.RPCTxFeeCap = 0 // a development account may pay what it likes
 	c.Miner.GasCeil = cfg.Genesis.GasLimit

@@ -184,10 +184,11 @@ func (p *producer) commit(seal func() error) (*types.Header, error) {
 // may rely on it, so every answer passes here; it costs two pointer reads unless a
 // block is being sealed at this moment.
 func (p *producer) await() {
-	if p.durable.Load() != p.eth.BlockChain().CurrentBlock() {
-		p.mu.Lock() // held until the block is flushed
-		p.mu.Unlock()
+	if p.durable.Load() == p.eth.BlockChain().CurrentBlock() {
+		return
 	}
+	p.mu.Lock() // held until the block is flushed
+	defer p.mu.Unlock()
 }
 
 // keepFinal puts the finalized block back where it was if sealing moved it down:

@@ -14,13 +14,19 @@ const defaultCallGas = 50_000_000
 
 const layer2Method = "layer2_estimateGas"
 
+// callArgs splits the parameters of a simulation and reads its call object.
+func (n *Node) callArgs(ctx context.Context, params []byte, most int) (*args, *callObject, error) {
+	a := new(args)
+	if err := a.split(params, most); err != nil {
+		return nil, nil, err
+	}
+	c, err := n.parseCall(ctx, a)
+	return a, c, err
+}
+
 // ethCall: call object, block, state overrides, block overrides.
 func ethCall(ctx context.Context, n *Node, name string, params []byte) ([]byte, error) {
-	var a args
-	if err := a.split(params, 4); err != nil {
-		return nil, err
-	}
-	c, err := n.parseCall(ctx, &a)
+	a, c, err := n.callArgs(ctx, params, 4)
 	if err != nil {
 		return nil, err
 	}
@@ -30,44 +36,36 @@ func ethCall(ctx context.Context, n *Node, name string, params []byte) ([]byte, 
 	if c.fields[fieldGas] == "" {
 		c.fields[fieldGas] = quoted(defaultCallGas)
 	}
-	b, err := n.block(&a, 1)
+	b, err := n.block(a, 1)
 	if err != nil {
 		return nil, err
 	}
-	return n.simulate(ctx, name, c, b, &a, 2)
+	return n.simulate(ctx, name, c, b, a, 2)
 }
 
 // estimateGas: call object, block, state overrides, block overrides.
 func estimateGas(ctx context.Context, n *Node, name string, params []byte) ([]byte, error) {
-	var a args
-	if err := a.split(params, 4); err != nil {
-		return nil, err
-	}
-	c, err := n.parseCall(ctx, &a)
+	a, c, err := n.callArgs(ctx, params, 4)
 	if err != nil {
 		return nil, err
 	}
 	if n.cfg.Dialect.toRequired() && c.fields[fieldTo] == "" {
 		return nil, badArg(0, `"to" is required`)
 	}
-	b, err := n.block(&a, 1)
+	b, err := n.block(a, 1)
 	if err != nil {
 		return nil, err
 	}
 	if err := n.refuseSafe(name, b); err != nil {
 		return nil, err
 	}
-	return n.simulate(ctx, name, c, b, &a, 2)
+	return n.simulate(ctx, name, c, b, a, 2)
 }
 
 // layer2EstimateGas: call object, then a block (a string) or state overrides (an
 // object). It also answers to the network's brand name.
 func layer2EstimateGas(ctx context.Context, n *Node, _ string, params []byte) ([]byte, error) {
-	var a args
-	if err := a.split(params, 3); err != nil {
-		return nil, err
-	}
-	c, err := n.parseCall(ctx, &a)
+	a, c, err := n.callArgs(ctx, params, 3)
 	if err != nil {
 		return nil, err
 	}
@@ -76,19 +74,19 @@ func layer2EstimateGas(ctx context.Context, n *Node, _ string, params []byte) ([
 		if a.at(2) != nil {
 			return nil, tooMany(2)
 		}
-		result, err := n.simulate(ctx, layer2Method, c, blockParam{text: "latest"}, &a, 1)
+		result, err := n.simulate(ctx, layer2Method, c, blockParam{text: "latest"}, a, 1)
 		return result, renumber(err)
 	}
 	b := blockParam{text: "latest"}
 	if second != nil {
-		if b, err = n.block(&a, 1); err != nil {
+		if b, err = n.block(a, 1); err != nil {
 			return nil, err
 		}
 	}
 	if err := n.refuseSafe(layer2Method, b); err != nil {
 		return nil, err
 	}
-	return n.simulate(ctx, layer2Method, c, b, &a, 2)
+	return n.simulate(ctx, layer2Method, c, b, a, 2)
 }
 
 // renumber makes an error about the overrides name the place where the client put
@@ -107,11 +105,7 @@ func renumber(err error) error {
 // createAccessList: call object, block, state overrides. go-ethereum executes it
 // several times and can't be stopped, so its gas is held to what any call gets.
 func createAccessList(ctx context.Context, n *Node, name string, params []byte) ([]byte, error) {
-	var a args
-	if err := a.split(params, 3); err != nil {
-		return nil, err
-	}
-	c, err := n.parseCall(ctx, &a)
+	a, c, err := n.callArgs(ctx, params, 3)
 	if err != nil {
 		return nil, err
 	}
@@ -120,11 +114,11 @@ func createAccessList(ctx context.Context, n *Node, name string, params []byte) 
 	} else if gas > defaultCallGas {
 		return nil, badArg(0, fmt.Sprintf("gas: %d is above the cap of %d for %s", gas, defaultCallGas, name))
 	}
-	b, err := n.block(&a, 1)
+	b, err := n.block(a, 1)
 	if err != nil {
 		return nil, err
 	}
-	return n.simulate(ctx, name, c, b, &a, 2)
+	return n.simulate(ctx, name, c, b, a, 2)
 }
 
 // refuseSafe keeps the tag `safe` from estimates where the dialect has none.

@@ -5,15 +5,10 @@ var (
 	jsonFalse = []byte("false")
 )
 
-// transactionByHash answers mined transactions. Pending and unknown ones are
-// handed over: the pool and the state of the index decide about those.
+// transactionByHash answers mined transactions.
 func (p *Path) transactionByHash(a *args) ([]byte, bool, error) {
-	hash, ok := a.hash(0)
-	if !ok || a.n != 1 {
-		return nil, false, nil
-	}
-	b, i := p.find(hash)
-	if b == nil || i < 0 {
+	b, i := p.mined(a)
+	if b == nil {
 		return nil, false, nil
 	}
 	return b.txs[i], true, nil
@@ -21,15 +16,25 @@ func (p *Path) transactionByHash(a *args) ([]byte, bool, error) {
 
 // receipt answers receipts of mined transactions.
 func (p *Path) receipt(a *args) ([]byte, bool, error) {
-	hash, ok := a.hash(0)
-	if !ok || a.n != 1 {
-		return nil, false, nil
-	}
-	b, i := p.find(hash)
-	if b == nil || i < 0 {
+	b, i := p.mined(a)
+	if b == nil {
 		return nil, false, nil
 	}
 	return b.receipts[i], true, nil
+}
+
+// mined finds the transaction whose hash is the only parameter. Pending and unknown
+// ones are handed over: the pool and the state of the index decide about those.
+func (p *Path) mined(a *args) (*blockAnswers, int) {
+	hash, ok := a.hash(0)
+	if !ok || a.n != 1 {
+		return nil, 0
+	}
+	b, i := p.find(hash)
+	if b == nil || i < 0 {
+		return nil, 0
+	}
+	return b, i
 }
 
 // transactionByIndex answers by block hash, canonical or not.

@@ -58,7 +58,7 @@ func (n *Node) brief(ctx context.Context, method string, params []byte, limit ti
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	result, err := n.attempt(ctx, method, params, func() { <-n.briefs })
-	if ctx.Err() != nil {
+	if ctx.Err() != nil || errors.Is(err, nodegate.Timeout) {
 		return nil, lane.ErrAborted
 	}
 	return result, err
@@ -172,12 +172,15 @@ func (w *memoryResponse) outcome() ([]byte, error) {
 	return envelope.Result, nil
 }
 
-// abortPrefix starts the message of an execution that ran out of time.
-const abortPrefix = "execution aborted (timeout"
+// How go-ethereum words a call that ran out of time: its API and its RPC server.
+const (
+	abortPrefix = "execution aborted (timeout"
+	timedOut    = "request timed out"
+)
 
 // nodeError maps go-ethereum's errors to ours; their words and data stay.
 func nodeError(number int, msg string, data json.RawMessage) error {
-	if strings.HasPrefix(msg, abortPrefix) || msg == context.DeadlineExceeded.Error() || msg == context.Canceled.Error() {
+	if strings.HasPrefix(msg, abortPrefix) || msg == timedOut || msg == context.DeadlineExceeded.Error() || msg == context.Canceled.Error() {
 		return nodegate.ErrTimeout("chain.call", errors.New(msg))
 	}
 	e := &nodegate.Error{Op: "chain.call", Code: codeOf(number), Number: number, Msg: msg, Data: data}

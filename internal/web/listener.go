@@ -1,8 +1,10 @@
 package web
 
 import (
+	"errors"
 	"net"
 	"net/netip"
+	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -14,6 +16,9 @@ const (
 	writeGrace = 12 * time.Second
 	writePiece = 256 << 10
 	renewEvery = time.Second
+
+	// minProgress is what a peer reads at the slowest rate we put up with.
+	minProgress = minRate * int(writeGrace/time.Second)
 )
 
 // Limit wraps a listener: at most perIP connections from one address, and no
@@ -87,13 +92,18 @@ func (c *guardedConn) SetDeadline(t time.Time) error {
 	return c.Conn.SetDeadline(t)
 }
 
+// Write sends b in pieces. A peer that is slow but reads on is given more time.
 func (c *guardedConn) Write(b []byte) (written int, err error) {
 	for {
 		c.renew()
-		piece := b[:min(len(b), writePiece)]
-		n, err := c.Conn.Write(piece)
+		n, err := c.Conn.Write(b[:min(len(b), writePiece)])
 		written += n
-		if b = b[len(piece):]; err != nil || len(b) == 0 {
+		b = b[n:]
+		if errors.Is(err, os.ErrDeadlineExceeded) && n >= minProgress {
+			c.renewed.Store(0)
+			continue
+		}
+		if err != nil || len(b) == 0 {
 			return written, err
 		}
 	}

@@ -1,0 +1,106 @@
+package web
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"testing/iotest"
+
+	"github.com/nodegate/nodegate"
+)
+
+func packed(text string) string {
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	_, _ = z.Write([]byte(text))
+	_ = z.Close()
+	return b.String()
+}
+
+// post is a request whose length is announced, or not.
+func post(body io.Reader, length int64, encoding string) *http.Request {
+	r := httptest.NewRequest(http.MethodPost, "/", body)
+	r.ContentLength = length
+	if encoding != "" {
+		r.Header.Set("Content-Encoding", encoding)
+	}
+	return r
+}
+
+func TestReadBody(t *testing.T) {
+	const limit = 1000
+	fits := strings.Repeat("x", limit)
+	for _, c := range []struct {
+		name, body, encoding string
+		length               int64
+		want                 string
+		code                 error
+	}{
+		{"empty", "", "", 0, "", nil},
+		{"short", "abc", "", 3, "abc", nil},
+		{"chunked", "abc", "", -1, "abc", nil},
+		{"identity", "abc", "identity", 3, "abc", nil},
+		{"at the limit", fits, "", limit, fits, nil},
+		{"past the limit", fits + "x", "", -1, "", nodegate.TooLarge},
+		{"announced past the limit", "", "", limit + 1, "", nodegate.TooLarge},
+		{"gzip", packed("abc"), "gzip", -1, "abc", nil},
+		{"empty gzip", packed(""), "gzip", -1, "", nil},
+		{"gzip at the limit", packed(fits), "gzip", -1, fits, nil},
+		{"gzip past the limit", packed(fits + "x"), "gzip", -1, "", nodegate.TooLarge},
+		{"gzip bomb", packed(strings.Repeat("x", 1<<20)), "gzip", -1, "", nodegate.TooLarge},
+		{"gzip cut off", packed(fits)[:15], "gzip", -1, "", nodegate.InvalidRequest},
+		{"not gzip", "abc", "gzip", -1, "", nodegate.InvalidRequest},
+		{"no gzip at all", "", "gzip", -1, "", nodegate.InvalidRequest},
+		{"unknown encoding", "abc", "deflate", -1, "", nodegate.MediaType},
+		{"gzip twice", packed(packed("abc")), "gzip, gzip", -1, "", nodegate.MediaType},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, err := ReadBody(httptest.NewRecorder(), post(strings.NewReader(c.body), c.length, c.encoding), nil, limit)
+			if c.code != nil {
+				if !errors.Is(err, c.code) {
+					t.Errorf("error %v, want %v", err, c.code)
+				}
+				return
+			}
+			if err != nil || string(got) != c.want {
+				t.Errorf("%d bytes (%v), want %d", len(got), err, len(c.want))
+			}
+		})
+	}
+}
+
+// TestReadBodyAppends keeps what the buffer holds and counts only what is read.
+func TestReadBodyAppends(t *testing.T) {
+	got, err := ReadBody(httptest.NewRecorder(), post(iotest.OneByteReader(strings.NewReader("56789")), -1, ""), []byte("01234"), 5)
+	if err != nil || string(got) != "0123456789" {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
+// TestReadBodyStops reads no further than a byte past the limit, however much comes.
+func TestReadBodyStops(t *testing.T) {
+	endless := &countingReader{}
+	_, err := ReadBody(httptest.NewRecorder(), post(endless, -1, ""), make([]byte, 0, 64), 1000)
+	if !errors.Is(err, nodegate.TooLarge) || endless.read > 4096 {
+		t.Errorf("read %d bytes: %v", endless.read, err)
+	}
+}
+
+type countingReader struct{ read int }
+
+func (r *countingReader) Read(b []byte) (int, error) {
+	r.read += len(b)
+	return len(b), nil
+}
+
+func TestReadBodyEndsEarly(t *testing.T) {
+	broken := io.MultiReader(strings.NewReader("abc"), iotest.ErrReader(io.ErrUnexpectedEOF))
+	if _, err := ReadBody(httptest.NewRecorder(), post(broken, 10, ""), nil, 1000); !errors.Is(err, nodegate.InvalidRequest) {
+		t.Errorf("error %v", err)
+	}
+}

@@ -101,12 +101,17 @@ func closeKept() {
 // errNoFixtures says that the conformance chain is not on this machine.
 var errNoFixtures = errors.New("no conformance chain: set NODEGATE_CONFORMANCE to the folder with its genesis.json and chain.rlp")
 
-// fixtureFolder is where the conformance chain is, as a path or from this package.
+// fixtureFolder is where the conformance chain is. A relative path counts from the
+// repository's root, where people and make type it.
 func fixtureFolder() string {
-	if dir := os.Getenv("NODEGATE_CONFORMANCE"); dir != "" {
-		return dir
+	dir := os.Getenv("NODEGATE_CONFORMANCE")
+	if dir == "" {
+		dir = filepath.Join("..", "shared", "conformance")
 	}
-	return filepath.Join("..", "..", "..", "shared", "conformance")
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join("..", "..", dir)
+	}
+	return dir
 }
 
 func openCompat() (*Node, error) {

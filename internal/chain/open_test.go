@@ -3,15 +3,19 @@ package chain
 import (
 	"context"
 	"fmt"
+	"math/big"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/ethereum/go-ethereum/core/types"
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/chain/devchain"
+	"github.com/nodegate/nodegate/internal/chain/lane"
 )
 
 var (
@@ -166,7 +170,7 @@ func TestRevertErrors(t *testing.T) {
 // A call that outlives its caller or its limit is a timeout on both paths.
 func TestCallTimeouts(t *testing.T) {
 	cfg := presetConfig(devchain.Rollup(), "")
-	cfg.CallTimeout = 100_000_000 // 100 ms
+	cfg.CallTimeout = 100 * time.Millisecond
 	n := openTemp(t, cfg)
 	s := callShape{to: lower(devchain.DemoAddress()), gas: "0x4a817c800", input: spins}
 	plain := []byte(`[` + s.String() + `,"latest"]`)
@@ -182,6 +186,48 @@ func TestCallTimeouts(t *testing.T) {
 	cancel()
 	_, err = n.generic(ctx, "eth_call", plain)
 	wantCode(t, err, nodegate.Timeout)
+}
+
+// A call has a short time at first and then starts again, on both paths. Where the
+// two meet, the answer is still the right one: not a timeout, and not what a stopped
+// execution looks like.
+func TestNearTheLightLimit(t *testing.T) {
+	n := shared(t, sharedDevnet)
+	most := roundsNear(t, n, lane.LightLimit)
+	var callers sync.WaitGroup
+	for i := range int64(6) { // together they come near the limit from all sides
+		callers.Go(func() {
+			for j := range int64(12) {
+				params := loopParams(most * (6*j + i + 20) / 100)
+				want, _, wantErr := n.native.Answer(context.Background(), "eth_estimateGas", params)
+				got, err := n.generic(context.Background(), "eth_estimateGas", params)
+				if outcomeOf(got, err) != outcomeOf(want, wantErr) {
+					t.Errorf("%s: %s, want %s", params, outcomeOf(got, err), outcomeOf(want, wantErr))
+				}
+			}
+		})
+	}
+	callers.Wait()
+}
+
+func loopParams(rounds int64) []byte {
+	c := callShape{to: lower(devchain.DemoAddress()), input: fmt.Sprintf("%#x", packDemo("loop", big.NewInt(rounds)))}
+	return []byte(`[` + c.String() + `,"latest"]`)
+}
+
+// roundsNear finds how many rounds of the demo's loop take about that long to estimate.
+func roundsNear(t *testing.T, n *Node, limit time.Duration) int64 {
+	t.Helper()
+	for rounds := int64(500); rounds < 100_000; rounds += rounds / 4 {
+		start := time.Now()
+		if _, err := n.generic(t.Context(), "eth_estimateGas", loopParams(rounds)); err != nil {
+			t.Fatal(err)
+		}
+		if time.Since(start) > limit {
+			return rounds
+		}
+	}
+	return 100_000
 }
 
 func TestReopen(t *testing.T) {

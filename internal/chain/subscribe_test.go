@@ -145,7 +145,9 @@ func TestSlowSubscriber(t *testing.T) {
 	n := openDevnet(t)
 	events := subscribe(t, t.Context(), n, `["logs",{}]`)
 	sent := emitLogs(t, n, feedBuffer+1000)
-	time.Sleep(50 * time.Millisecond) // for what is on its way
+	for before := -1; before != len(events); time.Sleep(300 * time.Millisecond) {
+		before = len(events) // what is on its way must arrive before anything is read
+	}
 	if got := ended(t, events); got > feedBuffer+1 {
 		t.Errorf("%d of %d events waited, at most %d should", got, sent, feedBuffer)
 	}

@@ -53,9 +53,11 @@ func (p *Path) execute(ctx context.Context, c *callObject, blk *block) (result *
 		return nil, failed(err.Error())
 	}
 	defer x.close()
-	err = p.lane(c)(ctx, p.cfg.CallTimeout, func(ctx context.Context, limit time.Duration) (err error) {
-		result, err = x.run(ctx, c.message(c.gas).SkipExecutionGasCapCheck(), limit)
-		return err
+	err = p.lane(c)(ctx, p.cfg.CallTimeout, func(ctx context.Context, limit time.Duration) error {
+		return x.within(ctx, limit, func() (err error) {
+			result, err = x.run(c.message(c.gas).SkipExecutionGasCapCheck())
+			return err
+		})
 	})
 	switch {
 	case errors.Is(err, lane.ErrAborted):

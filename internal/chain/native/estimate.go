@@ -47,10 +47,12 @@ func (p *Path) estimate(ctx context.Context, c *callObject, blk *block) (gas uin
 		return 0, failed(err.Error())
 	}
 	defer x.close()
-	err = p.lane(c)(ctx, p.cfg.CallTimeout, func(ctx context.Context, limit time.Duration) (err error) {
-		s := &search{x: x, call: c, ctx: ctx, deadline: time.Now().Add(limit), light: limit <= lane.LightLimit}
-		gas, err = s.estimate()
-		return err
+	err = p.lane(c)(ctx, p.cfg.CallTimeout, func(ctx context.Context, limit time.Duration) error {
+		return x.within(ctx, limit, func() (err error) {
+			s := &search{x: x, call: c}
+			gas, err = s.estimate()
+			return err
+		})
 	})
 	if errors.Is(err, lane.ErrAborted) {
 		err = nodegate.ErrTimeout("native.estimate", err)
@@ -60,11 +62,8 @@ func (p *Path) estimate(ctx context.Context, c *callObject, blk *block) (gas uin
 
 // search finds the gas a call needs, in the steps of go-ethereum's estimator.
 type search struct {
-	x        *execution
-	call     *callObject
-	ctx      context.Context
-	deadline time.Time
-	light    bool
+	x    *execution
+	call *callObject
 
 	low, high uint64 // the call fails with low and succeeds with high
 }
@@ -127,14 +126,7 @@ func (s *search) hasCode() bool {
 
 // try runs the call with some gas. A nil result is a limit below the intrinsic gas.
 func (s *search) try(gas uint64) (*core.ExecutionResult, error) {
-	limit := time.Until(s.deadline)
-	if limit <= 0 {
-		return nil, lane.ErrAborted
-	}
-	if s.light {
-		limit = min(limit, lane.LightLimit)
-	}
-	result, err := s.x.run(s.ctx, s.call.message(gas), limit)
+	result, err := s.x.run(s.call.message(gas))
 	if errors.Is(err, core.ErrIntrinsicGas) || errors.Is(err, core.ErrGasLimitTooHigh) {
 		return nil, nil
 	}

@@ -65,28 +65,38 @@ func (x *execution) close() {
 	}
 }
 
-// run executes the message for at most limit and undoes what it did to the state.
-func (x *execution) run(ctx context.Context, msg *core.Message, limit time.Duration) (*core.ExecutionResult, error) {
+// within runs work on a machine that is stopped after limit.
+func (x *execution) within(ctx context.Context, limit time.Duration, work func() error) error {
 	if err := x.open(); err != nil {
-		return nil, err
+		return err
 	}
-	before := x.db.Snapshot()
 	done := stopAfter(ctx, limit, x.evm)
-	result, err := core.ApplyMessage(x.evm, msg, nil)
+	err := work()
 	done()
 	if x.evm.Cancelled() {
 		x.close() // a machine that was stopped stays stopped
-		return nil, lane.ErrAborted
+		return lane.ErrAborted
 	}
-	if x.db.Error() != nil {
+	return err
+}
+
+// run executes the message and undoes what it did to the state. What a machine
+// that was stopped answers is not to be believed; within sees to that.
+func (x *execution) run(msg *core.Message) (*core.ExecutionResult, error) {
+	before := x.db.Snapshot()
+	result, err := core.ApplyMessage(x.evm, msg, nil)
+	switch {
+	case x.evm.Cancelled():
+		return nil, lane.ErrAborted
+	case x.db.Error() != nil:
 		return nil, x.db.Error()
 	}
 	x.db.RevertToSnapshot(before)
 	return result, err
 }
 
-// stopAfter ends the run at its limit, and a long one also when the caller goes
-// away: a short run is over before that matters.
+// stopAfter stops the machine at the limit, and a long run also when the caller
+// goes away: a short one is over before that matters.
 func stopAfter(ctx context.Context, limit time.Duration, evm *vm.EVM) (done func()) {
 	timer := time.AfterFunc(limit, evm.Cancel)
 	if limit <= lane.LightLimit {

@@ -1,0 +1,87 @@
+// Package conformance_test replays the official test files of the Ethereum
+// JSON-RPC standard (ethereum/execution-apis) against the whole service: a network
+// in dialect `standard` on the chain that the files were recorded on.
+//
+// The files are not part of this repository. NODEGATE_CONFORMANCE names their
+// folder; without them the tests are skipped and say so.
+package conformance_test
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nodegate/nodegate/internal/config"
+	"github.com/nodegate/nodegate/internal/server"
+)
+
+// defaultFolder is where the files are beside a checkout of this repository. A
+// relative path counts from the repository's root, where people and make type it.
+var defaultFolder = filepath.Join("..", "shared", "conformance")
+
+// apiKey is of the right form, which is all that is asked of it.
+const apiKey = "0123456789abcdef0123456789abcdef"
+
+// fixtures is the folder with the files, or the end of the test.
+func fixtures(t *testing.T) string {
+	t.Helper()
+	dir := os.Getenv("NODEGATE_CONFORMANCE")
+	if dir == "" {
+		dir = defaultFolder
+	}
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join("..", "..", dir)
+	}
+	for _, name := range []string{"genesis.json", "chain.rlp"} {
+		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+			t.Skipf("no conformance files: %v (set NODEGATE_CONFORMANCE to their folder)", err)
+		}
+	}
+	return dir
+}
+
+// TestConformance runs everything against one server: the files only read.
+func TestConformance(t *testing.T) {
+	dir := fixtures(t)
+	base := serve(t, dir)
+	http, ws := base+"/compat/v3/"+apiKey, "ws"+strings.TrimPrefix(base, "http")+"/compat/ws/v3/"+apiKey
+	tests := load(t, dir)
+	t.Run("http", func(t *testing.T) { replay(t, tests, overHTTP(http)) })
+	t.Run("ws", func(t *testing.T) { replay(t, tests, overWebSocket(t, ws)) })
+	t.Run("iocheck", func(t *testing.T) {
+		tool := buildIOCheck(t, dir)
+		t.Run("http", func(t *testing.T) { runIOCheck(t, tool, dir, http) })
+		t.Run("ws", func(t *testing.T) { runIOCheck(t, tool, dir, ws) })
+	})
+}
+
+// serve starts the service with the files' chain as its only network.
+func serve(t *testing.T, dir string) (base string) {
+	t.Helper()
+	cfg := config.Default()
+	cfg.Data, cfg.Listen, cfg.AdminListen = t.TempDir(), "127.0.0.1:0", "127.0.0.1:0"
+	cfg.Networks = []config.Network{{
+		Name: "compat", Dialect: "standard",
+		Embedded: &config.Embedded{Genesis: filepath.Join(dir, "genesis.json"), Chain: filepath.Join(dir, "chain.rlp")},
+	}}
+	cfg.DefaultNetwork = "compat"
+	s, err := server.New(cfg, slog.New(slog.DiscardHandler), server.Build{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		if err := s.Close(ctx); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	if err := s.Start(); err != nil {
+		t.Fatal(err)
+	}
+	return s.Addresses().RPC
+}

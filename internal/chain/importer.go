@@ -58,7 +58,17 @@ func checkMarker(bc *core.BlockChain, dir string) error {
 		return badData("chain.open", fmt.Sprintf("the chain database has lost blocks: it ends at %d, below the %d that were imported; restore it from a backup or remove the network's folder to start anew",
 			bc.CurrentBlock().Number, number), nil)
 	}
+	keepImportedFinal(bc, number)
 	return nil
+}
+
+// keepImportedFinal puts the finalized block back to the last imported one if a
+// crash caught the producer between lowering and restoring it.
+func keepImportedFinal(bc *core.BlockChain, number uint64) {
+	final := bc.CurrentFinalBlock()
+	if header := bc.GetHeaderByNumber(number); header != nil && number > 0 && (final == nil || final.Number.Uint64() < number) {
+		bc.SetFinalized(header)
+	}
 }
 
 // markerFormat is the marker's text: what the chain began and ended with.

@@ -37,8 +37,9 @@ func (b *blockAnswers) remember(v *canonicalView, wanted common.Hash) int {
 // answerCache encodes blocks when they are first asked for and keeps as many as
 // its budget allows.
 type answerCache struct {
-	bc    *core.BlockChain
-	cache *otter.Cache[common.Hash, *blockAnswers]
+	bc     *core.BlockChain
+	budget uint64
+	cache  *otter.Cache[common.Hash, *blockAnswers]
 }
 
 var errNoBlock = errors.New("no such block")
@@ -48,7 +49,7 @@ func newAnswerCache(bc *core.BlockChain, budget uint64) (*answerCache, error) {
 		MaximumWeight: max(budget, 1),
 		Weigher:       func(_ common.Hash, b *blockAnswers) uint32 { return uint32(b.size) },
 	})
-	return &answerCache{bc: bc, cache: cache}, err
+	return &answerCache{bc: bc, budget: budget, cache: cache}, err
 }
 
 // get returns a block's answers, encoding them once however many ask. Nil means
@@ -70,11 +71,30 @@ func (c *answerCache) load(_ context.Context, hash common.Hash) (*blockAnswers, 
 		return nil, errNoBlock
 	}
 	receipts := c.bc.GetReceiptsByHash(hash)
-	if len(receipts) != len(blk.Transactions()) {
+	if len(receipts) != len(blk.Transactions()) || encodedSize(blk, receipts) > c.budget/4 {
 		return nil, errNoBlock
 	}
 	return encodeBlock(c.bc, blk, receipts)
 }
+
+// encodedSize is roughly what a block's answers take. One that would fill much of
+// the cache is handed over: it would be encoded whole for each look-up in it.
+func encodedSize(blk *types.Block, receipts types.Receipts) uint64 {
+	size := 2 * blk.Size()
+	for _, r := range receipts {
+		size += receiptSize
+		for _, log := range r.Logs {
+			size += logSize + 2*uint64(len(log.Data))
+		}
+	}
+	return size
+}
+
+// Encoded sizes without their data: a receipt is mostly bloom filter.
+const (
+	receiptSize = 1200
+	logSize     = 700
+)
 
 func encodeBlock(bc *core.BlockChain, blk *types.Block, receipts types.Receipts) (*blockAnswers, error) {
 	n := len(receipts)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/ethereum/go-ethereum/core"
@@ -66,6 +67,10 @@ type search struct {
 	call *callObject
 
 	low, high uint64 // the call fails with low and succeeds with high
+
+	// Of a call that is indifferent to gas it is known beforehand that it fails with
+	// less than tooLittle and succeeds with enough or more.
+	tooLittle, enough uint64
 }
 
 func (s *search) estimate() (uint64, error) {
@@ -81,6 +86,7 @@ func (s *search) estimate() (uint64, error) {
 		return 0, s.hopeless(result)
 	}
 	s.low = result.UsedGas - 1
+	s.foresee(result)
 	if err := s.optimistic(result); err != nil {
 		return 0, err
 	}
@@ -168,7 +174,24 @@ func (s *search) bisect() (uint64, error) {
 	return s.high, nil
 }
 
+// foresee works out from the first run what needs no other. A call needs what it
+// used before refunds, and at each store the stipend must be left besides.
+func (s *search) foresee(first *core.ExecutionResult) {
+	s.tooLittle, s.enough = 0, math.MaxUint64
+	if s.x.indifferent(s.call.to) {
+		s.tooLittle, s.enough = first.MaxUsedGas, first.MaxUsedGas+params.CallStipend+1
+	}
+}
+
 func (s *search) narrow(gas uint64) error {
+	switch {
+	case gas < s.tooLittle:
+		s.low = gas
+		return nil
+	case gas >= s.enough:
+		s.high = gas
+		return nil
+	}
 	result, err := s.try(gas)
 	if err != nil {
 		return s.invalid(err, gas)

@@ -1,0 +1,57 @@
+package obs
+
+import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+)
+
+const someKey = "dec0de00dec0de00dec0de00dec06257"
+
+func TestRedact(t *testing.T) {
+	secret := strings.Repeat("ab", 20)
+	hash := "0x" + strings.Repeat("cd", 32)
+	for in, want := range map[string]string{
+		"":                                     "",
+		"/devnet/v3/" + someKey:                "/devnet/v3/dec0...",
+		"/v3/" + strings.ToUpper(someKey):      "/v3/DEC0...",
+		"user:" + secret + "@host":             "user:abab...@host",
+		"block " + hash:                        "block " + hash,
+		"address 0x" + strings.Repeat("1", 40): "address 0x" + strings.Repeat("1", 40),
+	} {
+		if got := Redact(in); got != want {
+			t.Errorf("Redact(%q) = %q, want %q", in, got, want)
+		}
+	}
+}
+
+// TestLoggerRedacts: neither a string nor an error that holds a key gets through.
+func TestLoggerRedacts(t *testing.T) {
+	for _, format := range []string{"text", "json"} {
+		var out bytes.Buffer
+		log := NewLogger(&out, format, slog.LevelInfo)
+		log.Info("request "+someKey, "path", "/v3/"+someKey, "err", errors.New("bad key "+someKey))
+		if strings.Contains(out.String(), someKey) {
+			t.Errorf("%s log holds the key: %s", format, out.String())
+		}
+		if strings.Count(out.String(), "\n") != 1 {
+			t.Errorf("%s log has more than one line: %q", format, out.String())
+		}
+	}
+}
+
+func TestRequestIDs(t *testing.T) {
+	ids, seen := NewRequestIDs(), map[string]bool{}
+	for range 1000 {
+		id := ids.New()
+		if seen[id] {
+			t.Fatalf("%s twice", id)
+		}
+		seen[id] = true
+	}
+	if a, b := NewRequestIDs(), NewRequestIDs(); a.prefix == b.prefix {
+		t.Error("two starts share a prefix")
+	}
+}

@@ -13,7 +13,7 @@ import (
 // writeGrace is how long one piece of an answer may take to leave. A peer that
 // reads nothing is closed then.
 const (
-	writeGrace = 6 * time.Second // twice: what the system buffered looks like progress once
+	writeGrace = 5 * time.Second // twice: what the system buffered looks like progress once
 	writePiece = 256 << 10
 	renewEvery = time.Second
 

@@ -121,7 +121,7 @@ func TestDepthBombs(t *testing.T) {
 		})
 	})
 	// Twenty bodies of up to 5 MiB are under way at once; parsing must add little to them.
-	if limit := int64(20*bodyLimit + 50<<20); grown > limit {
+	if limit := memoryFactor * int64(20*bodyLimit+50<<20); grown > limit {
 		t.Errorf("grew by %d MiB, want at most %d", grown>>20, limit>>20)
 	}
 	if took := time.Since(start); took > 10*time.Second {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -30,6 +31,7 @@ func ReadBody(w http.ResponseWriter, r *http.Request, buf []byte, limit int64) (
 	if r.ContentLength > limit {
 		return buf, tooLarge(limit)
 	}
+	announced := r.ContentLength
 	body := io.Reader(&pacedReader{body: r.Body, control: http.NewResponseController(w), start: time.Now()})
 	switch strings.ToLower(r.Header.Get("Content-Encoding")) {
 	case "", "identity":
@@ -38,19 +40,19 @@ func ReadBody(w http.ResponseWriter, r *http.Request, buf []byte, limit int64) (
 		if err != nil {
 			return buf, &nodegate.Error{Op: BodyOp, Code: nodegate.InvalidRequest, Msg: "invalid request: the body is not gzip", Err: err}
 		}
-		body = z
+		body, announced = z, -1
 	default:
 		return buf, &nodegate.Error{Op: BodyOp, Code: nodegate.MediaType, Msg: "content encoding not supported: use gzip or none"}
 	}
-	return readAll(body, buf, limit)
+	return readAll(body, buf, limit, announced)
 }
 
 // readAll reads to the end or one byte past the limit, whichever is first.
-func readAll(body io.Reader, buf []byte, limit int64) ([]byte, error) {
+func readAll(body io.Reader, buf []byte, limit, announced int64) ([]byte, error) {
 	start := len(buf)
 	for {
 		if len(buf) == cap(buf) {
-			buf = append(buf, 0)[:len(buf)]
+			buf = slices.Grow(buf, room(len(buf)-start, limit, announced))
 		}
 		n, err := body.Read(buf[len(buf):cap(buf)])
 		buf = buf[:len(buf)+n]
@@ -64,6 +66,17 @@ func readAll(body io.Reader, buf []byte, limit int64) ([]byte, error) {
 			return buf, &nodegate.Error{Op: BodyOp, Code: nodegate.InvalidRequest, Msg: "invalid request: the body ended early", Err: err}
 		}
 	}
+}
+
+// room is by how much to grow a buffer that so many bytes have filled: up to four
+// times them, so that little is copied and left to the collector, but never for
+// bytes that can't come. An announced length alone is given nothing.
+func room(filled int, limit, announced int64) int {
+	rest := limit - int64(filled)
+	if announced >= int64(filled) {
+		rest = announced - int64(filled)
+	}
+	return int(min(max(4096, 3*int64(filled)), rest+1)) // one byte more shows the end
 }
 
 func tooLarge(limit int64) error {

@@ -13,7 +13,7 @@ import (
 // writeGrace is how long one piece of an answer may take to leave. A peer that
 // reads nothing is closed then.
 const (
-	writeGrace = 5 * time.Second // twice: what the system buffered looks like progress once
+	writeGrace = 5 * time.Second // twice at most: what both systems buffered looks like progress once
 	writePiece = 256 << 10
 	renewEvery = time.Second
 
@@ -83,6 +83,9 @@ type guardedConn struct {
 	leave   func()
 	once    sync.Once
 	renewed atomic.Int64 // when the write deadline was last set, in Unix nanoseconds
+
+	written int64 // by the one writer a connection has
+	taken   int64 // of them by the peer, when it was last looked at
 }
 
 // SetDeadline is also how the HTTP server clears deadlines when it gives the
@@ -98,8 +101,9 @@ func (c *guardedConn) Write(b []byte) (written int, err error) {
 		c.renew()
 		n, err := c.Conn.Write(b[:min(len(b), writePiece)])
 		written += n
+		c.written += int64(n)
 		b = b[n:]
-		if errors.Is(err, os.ErrDeadlineExceeded) && n >= minProgress {
+		if errors.Is(err, os.ErrDeadlineExceeded) && c.moved() {
 			c.renewed.Store(0)
 			continue
 		}
@@ -107,6 +111,15 @@ func (c *guardedConn) Write(b []byte) (written int, err error) {
 			return written, err
 		}
 	}
+}
+
+// moved reports whether the peer took enough since the last look. Bytes that wait
+// in our own system's buffer don't count: it grows while nobody reads.
+func (c *guardedConn) moved() bool {
+	waiting, _ := unsent(c.Conn)
+	before := c.taken
+	c.taken = c.written - int64(waiting)
+	return c.taken-before >= int64(minProgress)
 }
 
 func (c *guardedConn) renew() {

@@ -1,17 +1,17 @@
 package nodegate
 
-import "context"
+import (
+	"context"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+)
 
 // Credentials are what a request brings to be let in.
 type Credentials struct {
-	Key    string // the API key, from the path
+	Key    string // the API key
 	Secret string // its secret, where the request carries one
-}
-
-// Grant is what an accepted key may do.
-type Grant struct {
-	// KeyID identifies the key in limits and usage without being the key.
-	KeyID string
+	From   netip.Addr
 }
 
 // Authenticator decides who is let in. It is asked for every request, so it
@@ -20,8 +20,63 @@ type Authenticator interface {
 	// Authenticate checks the credentials.
 	//
 	// Returns KeyRequired when there is no key, KeyInvalid when it is unknown or
-	// revoked, and SecretInvalid when the key wants a secret and it is missing or wrong.
+	// revoked, SecretInvalid when the key wants its secret and it is missing or
+	// wrong, and Busy when nobody can say.
 	Authenticate(ctx context.Context, c Credentials) (*Grant, error)
+}
+
+// Grant is an accepted key. All requests that use the same version of a key share
+// one, for as long as it lives.
+type Grant struct {
+	KeyID     string // names the key in limits and usage without being it
+	AccountID string
+
+	policy *atomic.Pointer[Policy]
+
+	mu    sync.Mutex
+	over  bool
+	ended chan struct{} // made when somebody asks for it: most grants are never waited for
+}
+
+// Policy is what a grant allows now. It is replaced as a whole when the key or
+// its account changes; never write to one.
+type Policy struct {
+	Plan     Plan
+	Settings KeySettings
+	Card     *Card
+}
+
+// NewGrant makes the grant of one version of a key. The policy is shared with the
+// key's other versions.
+func NewGrant(accountID, keyID string, policy *atomic.Pointer[Policy]) (g *Grant, end func()) {
+	g = &Grant{KeyID: keyID, AccountID: accountID, policy: policy}
+	return g, g.End
+}
+
+// Policy is what the grant allows at this moment.
+func (g *Grant) Policy() *Policy { return g.policy.Load() }
+
+// Ended is closed when the key is revoked, or this version of it has run out.
+func (g *Grant) Ended() <-chan struct{} {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.ended == nil {
+		g.ended = make(chan struct{})
+		if g.over {
+			close(g.ended)
+		}
+	}
+	return g.ended
+}
+
+// End is for whoever made the grant: it is over for all who use it.
+func (g *Grant) End() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if !g.over && g.ended != nil {
+		close(g.ended)
+	}
+	g.over = true
 }
 
 type grantKey struct{}

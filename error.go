@@ -3,6 +3,7 @@ package nodegate
 import (
 	"encoding/json"
 	"errors"
+	"strconv"
 	"time"
 )
 
@@ -44,6 +45,13 @@ const (
 	TooLarge   // the request body passes its limit
 	MediaType  // not a JSON content type
 
+	InvalidInput // a value that a user of the control plane gave
+	NotFound     // no such account, key or session, or somebody else's
+	Conflict     // taken, or changed by somebody else meanwhile
+	SignInFailed // wrong e-mail address or password
+	CardDeclined // the payment processor refuses the card
+	CardRequired // no valid billing card on the account
+
 	BadConfig // the configuration or the data folder can't be used
 
 	codeCount // not a code: how many there are
@@ -57,7 +65,8 @@ var codeNames = [codeCount]string{
 	KeyRequired: "key required", KeyInvalid: "key invalid", SecretInvalid: "secret invalid",
 	Forbidden: "forbidden", UnknownNetwork: "unknown network", RateLimited: "rate limited",
 	CreditsSpent: "credits spent", HTTPMethod: "http method", TooLarge: "too large",
-	MediaType: "media type", BadConfig: "bad config",
+	MediaType: "media type", InvalidInput: "invalid input", NotFound: "not found", Conflict: "conflict",
+	SignInFailed: "sign-in failed", CardDeclined: "card declined", CardRequired: "card required", BadConfig: "bad config",
 }
 
 // Error makes a Code usable as the target of errors.Is.
@@ -127,4 +136,16 @@ func AsError(err error) *Error {
 // ErrTimeout is the error of a call that ran out of time, in the words of the contract.
 func ErrTimeout(op string, cause error) *Error {
 	return &Error{Op: op, Code: Timeout, Msg: "request timed out", Err: cause}
+}
+
+// invalid is the error of a value that a user gave and that can't be used.
+func invalid(msg string) *Error { return &Error{Op: "nodegate", Code: InvalidInput, Msg: msg} }
+
+// quoted shows a user's text in a message without letting it break the line.
+func quoted(s string) string {
+	const shown = 64
+	if len(s) > shown {
+		s = s[:shown] + "..."
+	}
+	return strconv.Quote(s)
 }

@@ -42,6 +42,8 @@ type Feed interface {
 // Network is one chain that the service exposes under a name.
 type Network struct {
 	Name string
+	// Alias is a second prefix of the layer2_ methods, or "".
+	Alias string
 	// Node is the top of the network's stack of nodes.
 	Node Node
 }

@@ -11,6 +11,8 @@ func (l *loader) check() {
 	l.checkData()
 	l.checkListeners()
 	l.checkTLS()
+	l.checkPayment()
+	l.checkPlans()
 	l.checkNetworkNames()
 	l.checkDefaultNetwork()
 	for i := range l.cfg.Networks {
@@ -62,6 +64,25 @@ func (l *loader) checkTLS() {
 	l.checkFile("tls.cert", cert)
 	l.checkFile("tls.key", key)
 }
+
+// checkPayment refuses half a set-up of Stripe: customers would find out.
+func (l *loader) checkPayment() {
+	p := l.cfg.Payment
+	switch {
+	case p.Processor == "test" && p.StripeKey != "":
+		l.failAt("payment.stripe_key", "Stripe has a key and payment.processor is test; set it to stripe, or remove the key")
+	case p.Processor == "test":
+	case p.StripeKey == "":
+		l.failAt("payment.processor", "stripe needs its secret key; set payment.stripe_key_file or NODEGATE_PAYMENT_STRIPE_KEY")
+	case p.StripePublicKey == "":
+		l.failAt("payment.processor", "stripe needs its public key for the form in the browser; set payment.stripe_public_key")
+	case liveKey(string(p.StripeKey)) != liveKey(p.StripePublicKey):
+		l.failAt("payment.stripe_public_key", "one of Stripe's keys is for tests and the other is live; use a pair")
+	}
+}
+
+// liveKey tells whether a key of Stripe moves money.
+func liveKey(key string) bool { return strings.Contains(key, "_live_") }
 
 func (l *loader) checkNetworkNames() {
 	first := map[string]int{}

@@ -6,7 +6,8 @@
 // table.go: to add a setting, add a field to Config and a row there. Problems
 // are reported together, each with file, line and column where the value came
 // from a file. The package imports nothing of ours, and Load changes nothing on
-// disk: it opens files only to see that they can be read.
+// disk: it opens files only to see that they can be read, and reads those that
+// hold secrets.
 package config
 
 import "time"
@@ -19,12 +20,21 @@ type Config struct {
 	StorageListen  string
 	AdminListen    string
 	DefaultNetwork string   // the only network's name where there is one; else "" when none is named
+	DefaultPlan    string   // of new accounts; always one of Plans
+	Pepper         Secret   // "" takes the file in the data folder
 	TrustedProxies []string // CIDR ranges or single addresses
 	TLS            TLS
 	Log            Log
 	Limits         Limits
 	Memory         Memory
-	Networks       []Network // never empty after Load
+	Store          Store
+	Redis          Redis
+	Payment        Payment
+	Usage          Usage
+	Accounts       Accounts
+	Plans          map[string]Plan  // by name, the built-in ones too
+	Costs          map[string]int64 // credits by method, and for other, unknown and refused
+	Networks       []Network        // never empty after Load
 
 	// src says where each value came from, for the comments in the dump. It is
 	// nil in a Config that Load did not make.
@@ -53,12 +63,44 @@ type Limits struct {
 	SubscriptionsPerConn int
 	LogBlocks            int
 	LogResults           int
+	FailedKeysPerIP      int // a second
 }
 
 // Memory bounds the caches, for each network.
 type Memory struct {
 	Answers Size
 	State   Size
+}
+
+// Store says where accounts, keys and usage are kept.
+type Store struct {
+	Postgres     Secret // a URL; "" is SQLite in the data folder
+	PostgresFile string // where Postgres was read from, or ""
+}
+
+// Redis is where several servers share their limits.
+type Redis struct {
+	URL     Secret // "" keeps the limits in this process
+	URLFile string // where URL was read from, or ""
+}
+
+// Payment says who verifies billing cards.
+type Payment struct {
+	Processor       string // test or stripe
+	StripeKey       Secret
+	StripeKeyFile   string // where StripeKey was read from, or ""
+	StripePublicKey string
+	StripeURL       string // another address of Stripe's API, or ""
+}
+
+// Usage says how usage is recorded.
+type Usage struct {
+	Flush Duration // how often it is written
+}
+
+// Accounts says how the servers hear of changes.
+type Accounts struct {
+	Follow Duration // how often the change sequence is read
 }
 
 // Network is one chain and how it is served.
@@ -95,6 +137,7 @@ type Duration = time.Duration
 func Default() *Config {
 	c := &Config{}
 	settings.defaults(c, allSections)
+	c.Plans, c.Costs = builtinPlans(), builtinCosts()
 	c.Networks = builtinNetworks()
 	c.DefaultNetwork = c.Networks[0].Name
 	return c

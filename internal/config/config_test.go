@@ -19,13 +19,30 @@ var plainData = cmpopts.IgnoreUnexported(Config{})
 func TestDefault(t *testing.T) {
 	want := &Config{
 		Data: "./nodegate-data", Listen: "127.0.0.1:8545", StorageListen: "127.0.0.1:5001", AdminListen: "127.0.0.1:6060",
-		DefaultNetwork: "devnet",
-		Log:            Log{Level: "info", Format: "text"},
+		DefaultNetwork: "devnet", DefaultPlan: "free",
+		Log: Log{Level: "info", Format: "text"},
 		Limits: Limits{
 			BodyBytes: 5 << 20, BatchItems: 1000, ResponseBytes: 25 << 20, CallTimeout: 5 * time.Second,
 			HeavyPerKey: 2, ConnsPerIP: 1024, SubscriptionsPerConn: 128, LogBlocks: 10000, LogResults: 10000,
+			FailedKeysPerIP: 100,
 		},
-		Memory: Memory{Answers: 128 << 20, State: 64 << 20},
+		Memory:   Memory{Answers: 128 << 20, State: 64 << 20},
+		Payment:  Payment{Processor: "test"},
+		Usage:    Usage{Flush: 5 * time.Second},
+		Accounts: Accounts{Follow: 500 * time.Millisecond},
+		Plans: map[string]Plan{
+			"unlimited": {},
+			"free": {
+				CreditsPerSecond: 500, Burst: 10_000, CreditsPerDay: 3_000_000, StoredBytes: 5 << 30, MovedBytes: 50 << 30,
+				StorageWrites: 150, StorageReads: 1500,
+			},
+		},
+		Costs: map[string]int64{
+			"eth_getStorageAt": 80, "eth_getProof": 150, "eth_getTransactionByHash": 80, "eth_getTransactionByBlockHashAndIndex": 150,
+			"eth_getTransactionReceipt": 80, "eth_getBlockReceipts": 1000, "eth_call": 80, "eth_estimateGas": 300,
+			"layer2_estimateGas": 100, "eth_getLogs": 255, "eth_chainId": 5, "net_version": 5, "eth_sendRawTransaction": 80,
+			"eth_subscribe": 5, "other": 80, "unknown": 160, "refused": 5,
+		},
 		Networks: []Network{
 			{Name: "devnet", Dialect: "spec", Embedded: &Embedded{Preset: "devnet"}},
 			{
@@ -50,6 +67,7 @@ listen: ":0"
 storage_listen: "[::1]:0"
 admin_listen: localhost:7070
 default_network: main
+default_plan: pro
 trusted_proxies: [10.0.0.0/8, "::1"]
 tls:
   cert: cert.pem
@@ -65,7 +83,28 @@ limits:
   subscriptions_per_connection: 3
   log_blocks: 100
   log_results: 50
+  failed_keys_per_ip: 7
 memory: {answers: 1GiB, state: 2 MiB}
+store: {postgres_file: secrets/postgres}
+redis: {url_file: secrets/redis}
+payment:
+  processor: stripe
+  stripe_key_file: secrets/stripe
+  stripe_public_key: pk_test_shown
+  stripe_url: http://127.0.0.1:12111
+usage: {flush: 1m}
+accounts: {follow: 1s}
+plans:
+  pro:
+    credits_per_second: 1000
+    burst: 20000
+    credits_per_day: 5000000
+    stored_bytes: 1TiB
+    moved_bytes: 10
+    storage_writes: 1
+    storage_reads: 2
+  free: {credits_per_day: 1000}
+costs: {eth_call: 0, debug_traceTransaction: 700, other: 81}
 networks:
   - name: main
     dialect: standard
@@ -86,19 +125,38 @@ networks:
 `
 
 func TestFullFile(t *testing.T) {
-	dir := folder(t, "genesis.json", "sub/chain.rlp", "words", "cert.pem", "key.pem")
+	dir := fullFolder(t)
 	key := filepath.Join(dir, "key.pem")
-	got := mustLoad(t, Options{File: write(t, dir, strings.ReplaceAll(full, "KEY", key))})
+	got := mustLoad(t, Options{File: write(t, dir, strings.ReplaceAll(full, "KEY", key)), Env: []string{"NODEGATE_PEPPER=" + thirtyTwo}})
+	costs := builtinCosts()
+	costs["eth_call"], costs["debug_traceTransaction"], costs["other"] = 0, 700, 81
 	want := &Config{
 		Data: "state", Listen: ":0", StorageListen: "[::1]:0", AdminListen: "localhost:7070",
-		DefaultNetwork: "main", TrustedProxies: []string{"10.0.0.0/8", "::1"},
+		DefaultNetwork: "main", DefaultPlan: "pro", Pepper: thirtyTwo, TrustedProxies: []string{"10.0.0.0/8", "::1"},
 		TLS: TLS{Cert: filepath.Join(dir, "cert.pem"), Key: key},
 		Log: Log{Level: "debug", Format: "json"},
 		Limits: Limits{
 			BodyBytes: 64 << 10, BatchItems: 7, ResponseBytes: 1 << 20, CallTimeout: 90 * time.Second,
 			HeavyPerKey: 1, ConnsPerIP: 9, SubscriptionsPerConn: 3, LogBlocks: 100, LogResults: 50,
+			FailedKeysPerIP: 7,
 		},
 		Memory: Memory{Answers: 1 << 30, State: 2 << 20},
+		Store:  Store{Postgres: "postgres://u:p@h/db", PostgresFile: filepath.Join(dir, "secrets/postgres")},
+		Redis:  Redis{URL: "redis://h:6379/1", URLFile: filepath.Join(dir, "secrets/redis")},
+		Payment: Payment{
+			Processor: "stripe", StripeKey: "sk_test_hidden", StripeKeyFile: filepath.Join(dir, "secrets/stripe"),
+			StripePublicKey: "pk_test_shown", StripeURL: "http://127.0.0.1:12111",
+		},
+		Usage:    Usage{Flush: time.Minute},
+		Accounts: Accounts{Follow: time.Second},
+		Plans: map[string]Plan{
+			"unlimited": {}, "free": {CreditsPerDay: 1000},
+			"pro": {
+				CreditsPerSecond: 1000, Burst: 20_000, CreditsPerDay: 5_000_000, StoredBytes: 1 << 40, MovedBytes: 10,
+				StorageWrites: 1, StorageReads: 2,
+			},
+		},
+		Costs: costs,
 		Networks: []Network{
 			{
 				Name: "main", Dialect: "standard", Namespaces: []string{"debug", "evm"},
@@ -171,7 +229,7 @@ func TestDefaultNetwork(t *testing.T) {
 // TestForeignVariables lets through what others put under our prefix.
 func TestForeignVariables(t *testing.T) {
 	mustLoad(t, Options{Env: []string{
-		"NODEGATE_CONFORMANCE=x", "NODEGATE_PEPPER=hush", "NODEGATED=1",
+		"NODEGATE_CONFORMANCE=x", "NODEGATED=1",
 		"NODEGATE_SERVICE_HOST=10.0.0.1", "NODEGATE_SERVICE_PORT=8545", "NODEGATE_SERVICE_PORT_RPC=8545",
 		"NODEGATE_PORT=tcp://10.0.0.1:8545", "NODEGATE_PORT_8545_TCP=tcp://10.0.0.1:8545",
 		"NODEGATE_PORT_8545_TCP_ADDR=10.0.0.1", "NODEGATE_PORT_8545_TCP_PROTO=tcp",
@@ -260,6 +318,23 @@ func write(t *testing.T, dir, text string) string {
 	}
 	return file
 }
+
+// fullFolder holds the files that the full configuration names.
+func fullFolder(t *testing.T) string {
+	t.Helper()
+	dir := folder(t, "genesis.json", "sub/chain.rlp", "words", "cert.pem", "key.pem", "secrets/x")
+	for name, text := range map[string]string{
+		"postgres": "postgres://u:p@h/db\n", "redis": "  redis://h:6379/1", "stripe": "sk_test_hidden\r\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, "secrets", name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+// thirtyTwo is a pepper that is just long enough.
+const thirtyTwo = "0123456789abcdef0123456789abcdef"
 
 // folder makes a temporary folder with small files in it.
 func folder(t *testing.T, names ...string) string {

@@ -3,6 +3,8 @@ package config
 import (
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 )
 
@@ -81,6 +83,8 @@ func WriteMarkdown(w io.Writer) error {
 	for _, g := range settings.groups {
 		row(&b, code(g.name), g.help)
 	}
+	writePlans(&b)
+	writeCosts(&b)
 	b.WriteString(docsNetworks)
 	b.WriteString("| setting | default | allowed | what it is |\n|---|---|---|---|\n")
 	scratch := &Network{}
@@ -93,6 +97,24 @@ func WriteMarkdown(w io.Writer) error {
 	fmt.Fprintf(&b, docsTail, codes(reservedNames), codes(extraNamespaces), codes(forbiddenNamespaces), codes(windowMethods))
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+func writePlans(b *strings.Builder) {
+	b.WriteString(docsPlans)
+	b.WriteString("| setting | `free` | allowed | what it is |\n|---|---|---|---|\n")
+	free := builtinPlans()[freePlan]
+	for _, f := range planSettings.fields {
+		row(b, code(f.name), code(f.at(&free).String()), f.at(&free).allowed(), f.help)
+	}
+}
+
+func writeCosts(b *strings.Builder) {
+	b.WriteString(docsCosts)
+	b.WriteString("| call | credits |\n|---|---|\n")
+	costs := builtinCosts()
+	for _, name := range slices.Sorted(maps.Keys(costs)) {
+		row(b, code(name), fmt.Sprint(costs[name]))
+	}
 }
 
 func row(b *strings.Builder, cells ...string) {
@@ -127,10 +149,42 @@ all problems are reported at once, nothing is started, and the exit code is 2. A
 merge keys are not supported. An empty variable counts as not set; an unknown ` + "`NODEGATE_`" + ` variable is an error. Variables that
 Kubernetes makes for a service called nodegate are let through.
 
+Secrets are never shown, not in errors either. Keep them out of the file: use their variables, or the settings that end in
+` + "`_file`" + ` and name a file that holds the secret alone. It is read at the start; spaces and line breaks around the secret don't count.
+
 Sizes are bytes or use ` + "`KiB`, `MiB`, `GiB`" + `; times have a unit, as in ` + "`500ms`, `5s`, `2m`" + `. Names of files in the file are relative
 to its folder; ` + "`data`" + ` is relative to the working directory.
 
 ## Settings
+
+`
+
+const docsPlans = `
+## Plans
+
+` + "```yaml" + `
+default_plan: starter
+plans:
+  starter:
+    credits_per_second: 1000
+    burst: 20000            # credits that may be saved up
+    credits_per_day: 5000000
+    stored_bytes: 10GiB     # in the storage gateway
+  internal: {}              # no limit at all
+` + "```" + `
+
+Each account is on a plan; new ones are on ` + "`default_plan`" + `. A limit that is 0 or left out is no limit. Built in are ` + "`free`" + `, which a plan
+of that name replaces as a whole, and ` + "`unlimited`" + `, which stays as it is. Limits that contradict each other are refused, and so is a plan
+under which the dearest method could never be called.
+
+`
+
+const docsCosts = `
+## Costs
+
+` + "`costs`" + ` sets the credits of methods, as in ` + "`costs: {eth_getLogs: 500, other: 100}`" + `; what it leaves out stays as below. 0 is free, the
+most is 1000000000. ` + "`other`" + ` is every other method that is known, ` + "`unknown`" + ` one that does not exist, ` + "`refused`" + ` a request that is refused
+with a 4xx status other than 402 and 429.
 
 `
 

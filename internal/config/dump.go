@@ -17,6 +17,8 @@ func Dump(w io.Writer, c *Config) error {
 	d := &dumper{src: c.src}
 	dumpFields(d, settings.fields, c, "")
 	d.proxies(c.TrustedProxies)
+	d.plans(c.Plans)
+	d.costs(c.Costs)
 	d.networks(c.Networks)
 	_, err := w.Write(d.out.Bytes())
 	return err
@@ -44,7 +46,7 @@ func dumpFields[T any](d *dumper, fields []field[T], t *T, base string) {
 		}
 		key := strings.TrimPrefix(f.name, section)
 		if f.secret {
-			d.line("# %s: [redacted]%s", key, d.comment(base+f.name))
+			d.line("# %s: %s%s", key, redacted(f.at(t).String()), d.comment(base+f.name))
 			continue
 		}
 		d.line("%s: %s%s", key, yamlText(f.at(t)), d.comment(base+f.name))
@@ -62,6 +64,36 @@ func (d *dumper) comment(path string) string {
 
 func (d *dumper) proxies(list []string) {
 	d.line("trusted_proxies: %s%s", flow(list), d.comment("trusted_proxies"))
+}
+
+// redacted tells of a secret only whether it is there.
+func redacted(text string) string {
+	if text == "" {
+		return "[not set]"
+	}
+	return "[redacted]"
+}
+
+// plans leaves out the plan that no file may redefine.
+func (d *dumper) plans(plans map[string]Plan) {
+	d.line("plans:%s", d.comment("plans"))
+	for _, name := range slices.Sorted(maps.Keys(plans)) {
+		if name == unlimitedPlan {
+			continue
+		}
+		p := plans[name]
+		d.line("  %s:", quote(name))
+		d.indent = "    "
+		dumpFields(d, planSettings.fields, &p, planPath(name))
+		d.indent = ""
+	}
+}
+
+func (d *dumper) costs(costs map[string]int64) {
+	d.line("costs:%s", d.comment("costs"))
+	for _, name := range slices.Sorted(maps.Keys(costs)) {
+		d.line("  %s: %d%s", name, costs[name], d.comment("costs."+name))
+	}
 }
 
 func (d *dumper) networks(networks []Network) {

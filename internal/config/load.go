@@ -122,7 +122,7 @@ func assign[T any](l *loader, f field[T], t *T, path string, s source, text stri
 	case err == nil:
 		l.src[path] = s
 	case f.secret:
-		l.fail(s, path, "can't be used; it is secret and not shown here; see docs/config.md for its form")
+		l.fail(s, path, "can't be used; it must be %s. What was given is secret and not shown", f.at(t).allowed())
 	default:
 		l.fail(s, path, "%v", err)
 	}
@@ -140,6 +140,7 @@ func (l *loader) settle() {
 	for i := range l.cfg.Networks {
 		l.settlePreset(i)
 	}
+	l.readSecrets()
 }
 
 // settlePaths makes file names absolute: those of the file are relative to its
@@ -147,6 +148,9 @@ func (l *loader) settle() {
 func (l *loader) settlePaths() {
 	l.settlePath("tls.cert", &l.cfg.TLS.Cert)
 	l.settlePath("tls.key", &l.cfg.TLS.Key)
+	l.settlePath("store.postgres_file", &l.cfg.Store.PostgresFile)
+	l.settlePath("redis.url_file", &l.cfg.Redis.URLFile)
+	l.settlePath("payment.stripe_key_file", &l.cfg.Payment.StripeKeyFile)
 	for i := range l.cfg.Networks {
 		n, at := &l.cfg.Networks[i], networkPath(i)
 		if n.Embedded != nil {

@@ -18,7 +18,9 @@ func readSection[T any](l *loader, t *T, s schema[T], base, section string, n no
 	s.defaults(t, section)
 	for _, p := range pairs {
 		name := section + p.key
-		if f, ok := s.field(name); ok {
+		if f, ok := s.field(name); ok && f.noFile {
+			l.fail(l.place(p.keyNode), base+name, "can't stand in the file, as such files get shared; set %s instead", envName(name))
+		} else if ok {
 			readField(l, f, t, base+name, p.value)
 		} else if g, ok := s.group(name); ok {
 			l.src[base+name] = l.place(p.keyNode)
@@ -64,7 +66,7 @@ func (l *loader) pairs(path string, n node) ([]pair, bool) {
 	for _, kv := range m.Values {
 		key, ok := kv.Key.(*ast.StringNode)
 		if !ok {
-			l.fail(l.place(kv.Key), path, "keys must be plain text; merge keys and ? are not supported here")
+			l.fail(l.place(kv.Key), path, "keys must be plain text; put a number in quotes; merge keys and ? are not supported here")
 			continue
 		}
 		at := l.place(key)

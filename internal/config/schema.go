@@ -11,6 +11,7 @@ type field[T any] struct {
 	def    string // as it would be written in the file
 	flag   bool   // has a command-line flag
 	secret bool   // never shown: not in the dump, not in errors
+	noFile bool   // only in the environment
 	help   string // one line
 	at     func(*T) value
 }
@@ -89,7 +90,9 @@ func (s schema[T]) keys(section string) []string {
 		}
 	}
 	for _, f := range s.fields {
-		add(f.name)
+		if !f.noFile {
+			add(f.name)
+		}
 	}
 	for _, g := range s.groups {
 		add(g.name)

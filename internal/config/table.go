@@ -27,6 +27,14 @@ var settings = schema[Config]{
 			help: "network that /v3/KEY without a name reaches; the only one by default, devnet with the built-in networks",
 			at:   func(c *Config) value { return text(&c.DefaultNetwork, anyText) },
 		}, {
+			name: "default_plan", def: "free",
+			help: "plan of new accounts",
+			at:   func(c *Config) value { return text(&c.DefaultPlan, notEmpty) },
+		}, {
+			name: "pepper", secret: true, noFile: true,
+			help: "what the digests of keys depend on, the same on all servers; only in the environment; the file pepper in the data folder when left out",
+			at:   func(c *Config) value { return secret(&c.Pepper, pepper) },
+		}, {
 			name: "tls.cert",
 			help: "certificate file of the JSON-RPC listener; needs tls.key",
 			at:   func(c *Config) value { return text(&c.TLS.Cert, anyText) },
@@ -81,6 +89,10 @@ var settings = schema[Config]{
 			help: "most logs that eth_getLogs returns",
 			at:   func(c *Config) value { return whole(&c.Limits.LogResults, 1, 10_000_000) },
 		}, {
+			name: "limits.failed_keys_per_ip", def: "100",
+			help: "unknown keys that one client address may offer a second before it is answered without a look at the store",
+			at:   func(c *Config) value { return whole(&c.Limits.FailedKeysPerIP, 1, 1_000_000) },
+		}, {
 			name: "memory.answers", def: "128MiB",
 			help: "memory for pre-encoded answers and repeated calls, for each network",
 			at:   func(c *Config) value { return size(&c.Memory.Answers, 1<<20, 1<<40) },
@@ -88,13 +100,65 @@ var settings = schema[Config]{
 			name: "memory.state", def: "64MiB",
 			help: "memory for cached chain state, for each network",
 			at:   func(c *Config) value { return size(&c.Memory.State, 1<<20, 1<<40) },
+		}, {
+			name: "store.postgres", secret: true,
+			help: "Postgres that keeps accounts, keys and usage; SQLite in the data folder when left out",
+			at:   func(c *Config) value { return secret(&c.Store.Postgres, postgresURL) },
+		}, {
+			name: "store.postgres_file",
+			help: "file that holds store.postgres",
+			at:   func(c *Config) value { return text(&c.Store.PostgresFile, anyText) },
+		}, {
+			name: "redis.url", secret: true,
+			help: "Redis through which several servers share their limits; each has its own when left out",
+			at:   func(c *Config) value { return secret(&c.Redis.URL, redisURL) },
+		}, {
+			name: "redis.url_file",
+			help: "file that holds redis.url",
+			at:   func(c *Config) value { return text(&c.Redis.URLFile, anyText) },
+		}, {
+			name: "payment.processor", def: "test",
+			help: "who verifies billing cards; test takes the public test cards only",
+			at:   func(c *Config) value { return text(&c.Payment.Processor, oneOf("test", "stripe")) },
+		}, {
+			name: "payment.stripe_key", secret: true,
+			help: "secret key of Stripe",
+			at:   func(c *Config) value { return secret(&c.Payment.StripeKey, stripeKey) },
+		}, {
+			name: "payment.stripe_key_file",
+			help: "file that holds payment.stripe_key",
+			at:   func(c *Config) value { return text(&c.Payment.StripeKeyFile, anyText) },
+		}, {
+			name: "payment.stripe_public_key",
+			help: "publishable key of Stripe, for the form in the browser",
+			at:   func(c *Config) value { return text(&c.Payment.StripePublicKey, stripePublicKey) },
+		}, {
+			name: "payment.stripe_url",
+			help: "another address of Stripe's API, for tests",
+			at:   func(c *Config) value { return text(&c.Payment.StripeURL, webURL) },
+		}, {
+			name: "usage.flush", def: "5s",
+			help: "how often usage is written to the store",
+			at:   func(c *Config) value { return span(&c.Usage.Flush, time.Second, time.Minute) },
+		}, {
+			name: "accounts.follow", def: "500ms",
+			help: "how often a server looks for changes that others made to accounts and keys",
+			at:   func(c *Config) value { return span(&c.Accounts.Follow, 100*time.Millisecond, time.Second) },
 		},
 	},
 	groups: []group[Config]{
 		{
 			name: "trusted_proxies",
-			help: "addresses and ranges whose `X-Forwarded-*` headers are believed; nobody's by default. Nothing reads them yet: the limits go by the connection's address",
+			help: "addresses and ranges whose `X-Forwarded-*` headers are believed; nobody's by default. The client address that they name counts for the limits by address and stands in the audit log",
 			read: readProxies,
+		}, {
+			name: "plans",
+			help: "what accounts may use, by name, as under Plans in docs/config.md; the built-in `free` and `unlimited` when left out",
+			read: readPlans,
+		}, {
+			name: "costs",
+			help: "credits that a call costs, by method, as under Costs in docs/config.md",
+			read: readCosts,
 		}, {
 			name: "networks",
 			help: "the chains to serve, as under Networks in docs/config.md; the built-in `devnet` and `rollup` when left out",

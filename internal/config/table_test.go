@@ -38,15 +38,23 @@ func TestDocsPage(t *testing.T) {
 
 // TestDocsExample loads the example of the page, so that it can be pasted.
 func TestDocsExample(t *testing.T) {
-	_, rest, ok := strings.Cut(docsNetworks, "```yaml\n")
-	example, _, end := strings.Cut(rest, "```")
-	if !ok || !end {
-		t.Fatal("no example in the page")
-	}
-	c := mustLoad(t, Options{File: write(t, folder(t, "genesis.json", "chain.rlp"), example)})
+	c := mustLoad(t, Options{File: write(t, folder(t, "genesis.json", "chain.rlp"), example(t, docsNetworks)+example(t, docsPlans))})
 	if len(c.Networks) != 1 || c.Networks[0].Name != "compat" || c.Networks[0].Layer2.Alias != "linea" {
 		t.Errorf("the example reads as %+v", c.Networks)
 	}
+	if len(c.Plans) != 4 || c.DefaultPlan != "starter" || c.Plans["starter"].Burst != 20_000 {
+		t.Errorf("the example reads as %+v", c.Plans)
+	}
+}
+
+func example(t *testing.T, page string) string {
+	t.Helper()
+	_, rest, ok := strings.Cut(page, "```yaml\n")
+	text, _, end := strings.Cut(rest, "```")
+	if !ok || !end {
+		t.Fatal("no example in the page")
+	}
+	return text
 }
 
 // TestTable checks what every row promises.
@@ -66,13 +74,23 @@ func TestTable(t *testing.T) {
 			t.Errorf("network row %s: bad name or no help", f.name)
 		}
 	}
+	for _, f := range planSettings.fields {
+		if !name.MatchString(f.name) || f.help == "" {
+			t.Errorf("plan row %s: bad name or no help", f.name)
+		}
+	}
+	for _, f := range settings.fields {
+		if f.secret && (f.flag || f.at(&Config{}).allowed() == "") {
+			t.Errorf("the secret %s has a flag, or no form to name in an error", f.name)
+		}
+	}
 }
 
 // TestEveryFieldHasARow finds a field of Config that no row writes to: the full
 // file changes everything, so nothing may be left at its default.
 func TestEveryFieldHasARow(t *testing.T) {
-	dir := folder(t, "genesis.json", "sub/chain.rlp", "words", "cert.pem", "key.pem")
-	c := mustLoad(t, Options{File: write(t, dir, strings.ReplaceAll(full, "KEY", "key.pem"))})
+	dir := fullFolder(t)
+	c := mustLoad(t, Options{File: write(t, dir, strings.ReplaceAll(full, "KEY", "key.pem")), Env: []string{"NODEGATE_PEPPER=" + thirtyTwo}})
 	unchanged(t, reflect.ValueOf(*c), reflect.ValueOf(*Default()), "Config")
 }
 
@@ -106,13 +124,14 @@ func TestHelpNamesEverySetting(t *testing.T) {
 }
 
 func TestDumpRoundTrip(t *testing.T) {
-	dir := folder(t, "genesis.json", "sub/chain.rlp", "words", "cert.pem", "key.pem")
+	dir := fullFolder(t)
 	file := write(t, dir, strings.ReplaceAll(full, "KEY", "key.pem"))
 	odd := map[string]string{"data": "a \"b\" \\ 'c' # é\t1"}
 	for name, opts := range map[string]Options{
 		"defaults":  {},
 		"full":      {File: file},
 		"overrides": {File: file, Env: []string{"NODEGATE_LIMITS_CALL_TIMEOUT=2m", "NODEGATE_MEMORY_STATE=1048577"}, Flags: odd},
+		"secrets":   {Env: []string{"NODEGATE_PEPPER=" + thirtyTwo, "NODEGATE_STORE_POSTGRES=postgres:///db?host=/run", "NODEGATE_REDIS_URL=rediss://h"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			want := mustLoad(t, opts)
@@ -120,12 +139,24 @@ func TestDumpRoundTrip(t *testing.T) {
 			if err := Dump(&dump, want); err != nil {
 				t.Fatal(err)
 			}
-			got := mustLoad(t, Options{File: write(t, t.TempDir(), dump.String())})
+			got := mustLoad(t, Options{File: write(t, t.TempDir(), dump.String()), Env: secretEnv(want)})
 			if diff := cmp.Diff(want, got, plainData); diff != "" {
 				t.Errorf("(-want +got):\n%s\n%s", diff, &dump)
 			}
 		})
 	}
+}
+
+// secretEnv hands over the secrets that a dump leaves out, unless it names their files.
+func secretEnv(c *Config) []string {
+	var env []string
+	for _, f := range settings.fields {
+		file, has := settings.field(f.name + "_file")
+		if f.secret && !(has && file.at(c).String() != "") {
+			env = append(env, envName(f.name)+"="+f.at(c).String())
+		}
+	}
+	return env
 }
 
 func TestDumpSaysWhere(t *testing.T) {
@@ -145,11 +176,11 @@ func TestDumpSaysWhere(t *testing.T) {
 	}
 }
 
-// TestSecrets uses a row of its own: no setting is a secret yet, and the first
-// one must find the machinery right.
+// TestSecrets uses a row of its own, whose check repeats what it was given.
 func TestSecrets(t *testing.T) {
+	repeats := rule{says: "a word", check: oneOf("hunter2").check}
 	row := field[Config]{name: "log.token", secret: true, help: "x", at: func(c *Config) value {
-		return text(&c.Log.Format, oneOf("hunter2"))
+		return text(&c.Log.Format, repeats)
 	}}
 	l := newLoader(Options{})
 	assign(l, row, l.cfg, row.name, source{origin: fromEnv, name: envName(row.name)}, "swordfish")
@@ -208,6 +239,8 @@ func FuzzLoad(f *testing.F) {
 	f.Add(strings.ReplaceAll(full, "KEY", "key.pem"))
 	f.Add("networks: [{name: a, embedded: {}, history_window: {eth_call: 1}}]\n")
 	f.Add("a: &x {b: *x}\n<<: *x\n")
+	f.Add("plans: {free: {}, a: {credits_per_second: 1, burst: 1000, stored_bytes: 1KiB}}\ncosts: {eth_call: 1, other: 2}\n")
+	f.Add("payment: {processor: stripe, stripe_key: sk_test_1, stripe_public_key: pk_test_1}\nredis: {url: 'unix:///x'}\nstore: {postgres: 'postgres://h'}\n")
 	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, text string) {
 		file := filepath.Join(dir, "in.yaml")
@@ -222,7 +255,7 @@ func FuzzLoad(f *testing.F) {
 		if err := Dump(&dump, c); err != nil {
 			t.Fatal(err)
 		}
-		again := mustLoad(t, Options{File: write(t, t.TempDir(), dump.String())})
+		again := mustLoad(t, Options{File: write(t, t.TempDir(), dump.String()), Env: secretEnv(c)})
 		if diff := cmp.Diff(c, again, plainData); diff != "" {
 			t.Errorf("(-want +got):\n%s\n%s", diff, &dump)
 		}

@@ -51,6 +51,8 @@ type textValue struct {
 
 func text(p *string, r rule) value { return textValue{p, r} }
 
+func secret(p *Secret, r rule) value { return textValue{(*string)(p), r} }
+
 func (textValue) kind() kind        { return kindText }
 func (v textValue) String() string  { return *v.p }
 func (v textValue) allowed() string { return v.rule.says }
@@ -93,7 +95,7 @@ func (v ranged[T]) set(s string) error {
 	return nil
 }
 
-func whole[T int | uint64](p *T, least, most T) value {
+func whole[T int | int64 | uint64](p *T, least, most T) value {
 	return ranged[T]{p, least, most, kindWhole, parseWhole[T], func(n T) string { return strconv.FormatInt(int64(n), 10) }}
 }
 
@@ -111,7 +113,7 @@ func factor(p *float64, least, most float64) value {
 
 // parseWhole reads plain digits. A number that T can't hold is out of range like
 // any other.
-func parseWhole[T int | uint64](s string) (T, error) {
+func parseWhole[T int | int64 | uint64](s string) (T, error) {
 	n, err := strconv.ParseInt(s, 10, 64)
 	switch {
 	case errors.Is(err, strconv.ErrRange) || n < 0:

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"net"
+	"net/netip"
 	"runtime/debug"
 	"slices"
 	"sync/atomic"
@@ -40,6 +41,14 @@ type Conn struct {
 	answered bool // at least one request
 	busy     atomic.Bool
 	watch    *watcher
+}
+
+// RemoteAddr is the client's address, without its port.
+func (c *Conn) RemoteAddr() netip.Addr {
+	if tcp, ok := c.raw.RemoteAddr().(*net.TCPAddr); ok {
+		return tcp.AddrPort().Addr().Unmap()
+	}
+	return netip.Addr{}
 }
 
 // serve answers requests until the connection ends or is handed over.

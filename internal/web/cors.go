@@ -23,6 +23,17 @@ func CORS(h http.Header, origin string) {
 	}
 }
 
+// CORSOnly narrows CORS to the pages that a key's owner has listed: an allowed
+// origin is named, any other gets nothing to read.
+func CORSOnly(h http.Header, origin string, allowed bool) {
+	h.Add("Vary", "Origin")
+	if allowed {
+		h.Set("Access-Control-Allow-Origin", origin)
+		return
+	}
+	h.Del("Access-Control-Allow-Origin")
+}
+
 // Preflight answers a browser's question before a cross-origin request.
 func Preflight(w http.ResponseWriter) {
 	h := w.Header()

@@ -32,6 +32,12 @@ var statuses = map[nodegate.Code]int{
 	nodegate.HTTPMethod:       http.StatusMethodNotAllowed,
 	nodegate.TooLarge:         http.StatusRequestEntityTooLarge,
 	nodegate.MediaType:        http.StatusUnsupportedMediaType,
+	nodegate.InvalidInput:     http.StatusUnprocessableEntity,
+	nodegate.NotFound:         http.StatusNotFound,
+	nodegate.Conflict:         http.StatusConflict,
+	nodegate.SignInFailed:     http.StatusUnauthorized,
+	nodegate.CardDeclined:     http.StatusPaymentRequired,
+	nodegate.CardRequired:     http.StatusPaymentRequired,
 	nodegate.BadConfig:        http.StatusInternalServerError,
 }
 

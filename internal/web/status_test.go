@@ -24,6 +24,12 @@ var contractStatuses = map[nodegate.Code]int{
 	nodegate.HTTPMethod:     405,
 	nodegate.TooLarge:       413,
 	nodegate.MediaType:      415,
+	nodegate.InvalidInput:   422,
+	nodegate.NotFound:       404,
+	nodegate.Conflict:       409,
+	nodegate.SignInFailed:   401,
+	nodegate.CardDeclined:   402,
+	nodegate.CardRequired:   402,
 }
 
 func TestEveryCodeHasAStatus(t *testing.T) {

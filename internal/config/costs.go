@@ -1,0 +1,70 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+)
+
+// costWords are the costs that are not those of a method: of every other method
+// that is known, of one that is not, and of a request that is refused.
+var costWords = []string{"other", "unknown", "refused"}
+
+func builtinCosts() map[string]int64 {
+	return map[string]int64{
+		"eth_getStorageAt": 80, "eth_getProof": 150, "eth_getTransactionByHash": 80,
+		"eth_getTransactionByBlockHashAndIndex": 150, "eth_getTransactionReceipt": 80, "eth_getBlockReceipts": 1000,
+		"eth_call": 80, "eth_estimateGas": 300, "layer2_estimateGas": 100, "eth_getLogs": 255,
+		"eth_chainId": 5, "net_version": 5, "eth_sendRawTransaction": 80, "eth_subscribe": 5,
+		"other": 80, "unknown": 160, "refused": 5,
+	}
+}
+
+// maxCost is the dearest that a call can be made.
+const maxCost = 1_000_000_000
+
+var methodPattern = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9]{0,31}_[a-zA-Z0-9_]{1,64}$`)
+
+// readCosts puts the costs of the file over the built-in ones.
+func readCosts(l *loader, c *Config, path string, n node) {
+	pairs, _ := l.pairs(path, n)
+	for _, p := range pairs {
+		if !methodPattern.MatchString(p.key) && !slices.Contains(costWords, p.key) {
+			l.fail(l.place(p.keyNode), path, "%q is not a method%s", p.key, suggestCost(p.key))
+			continue
+		}
+		cost := int64(0)
+		text, err := scalar(p.value, kindWhole)
+		if err == nil {
+			err = whole(&cost, 0, maxCost).set(text)
+		}
+		if err != nil {
+			l.fail(l.place(p.value), costPath(p.key), "%v", err)
+			continue
+		}
+		l.src[costPath(p.key)] = l.place(p.value)
+		c.Costs[p.key] = cost
+	}
+}
+
+func costPath(name string) string { return "costs." + name }
+
+func suggestCost(name string) string {
+	known := slices.Concat(costWords, slices.Sorted(maps.Keys(builtinCosts())))
+	if best := nearest(name, known); best != "" {
+		return fmt.Sprintf("; did you mean %s?", best)
+	}
+	return "; write one like eth_call, or " + list(costWords)
+}
+
+// dearestMethod is the name with the highest cost, the first of several.
+func dearestMethod(costs map[string]int64) string {
+	dearest := ""
+	for _, name := range slices.Sorted(maps.Keys(costs)) {
+		if dearest == "" || costs[name] > costs[dearest] {
+			dearest = name
+		}
+	}
+	return dearest
+}

@@ -1,0 +1,165 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+
+	"github.com/goccy/go-yaml/ast"
+)
+
+// Plan is what an account may use. A zero limit is no limit.
+type Plan struct {
+	CreditsPerSecond int64
+	Burst            int64 // credits that may be saved up
+	CreditsPerDay    int64
+
+	StoredBytes   Size
+	MovedBytes    Size  // a month
+	StorageWrites int64 // requests a second
+	StorageReads  int64 // requests a second
+}
+
+// The built-in plans. A file may redefine the first; the name of the second is a
+// promise.
+const (
+	freePlan      = "free"
+	unlimitedPlan = "unlimited"
+)
+
+func builtinPlans() map[string]Plan {
+	return map[string]Plan{
+		freePlan: {
+			CreditsPerSecond: 500, Burst: 10_000, CreditsPerDay: 3_000_000,
+			StoredBytes: 5 << 30, MovedBytes: 50 << 30, StorageWrites: 150, StorageReads: 1500,
+		},
+		unlimitedPlan: {},
+	}
+}
+
+// The largest limits. They leave room to multiply without an overflow.
+const (
+	maxRate    = 1_000_000_000
+	maxCredits = 1_000_000_000_000
+	maxBytes   = Size(1) << 60
+	daySeconds = 86_400
+)
+
+// planSettings declares one plan.
+var planSettings = schema[Plan]{
+	fields: []field[Plan]{
+		{
+			name: "credits_per_second", def: "0",
+			help: "credits that flow into the bucket each second; needs burst",
+			at:   func(p *Plan) value { return whole(&p.CreditsPerSecond, 0, maxRate) },
+		}, {
+			name: "burst", def: "0",
+			help: "credits that the bucket holds; a call or a batch that costs more is refused",
+			at:   func(p *Plan) value { return whole(&p.Burst, 0, maxCredits) },
+		}, {
+			name: "credits_per_day", def: "0",
+			help: "credits of one day; it begins at 00:00 UTC",
+			at:   func(p *Plan) value { return whole(&p.CreditsPerDay, 0, maxCredits) },
+		}, {
+			name: "stored_bytes", def: "0",
+			help: "bytes kept in the storage gateway",
+			at:   func(p *Plan) value { return size(&p.StoredBytes, 0, maxBytes) },
+		}, {
+			name: "moved_bytes", def: "0",
+			help: "bytes through the storage gateway in one month",
+			at:   func(p *Plan) value { return size(&p.MovedBytes, 0, maxBytes) },
+		}, {
+			name: "storage_writes", def: "0",
+			help: "writing requests to the storage gateway a second",
+			at:   func(p *Plan) value { return whole(&p.StorageWrites, 0, maxRate) },
+		}, {
+			name: "storage_reads", def: "0",
+			help: "reading requests to the storage gateway a second",
+			at:   func(p *Plan) value { return whole(&p.StorageReads, 0, maxRate) },
+		},
+	},
+}
+
+var planNamePattern = regexp.MustCompile(`^[a-z0-9-]{1,32}$`)
+
+// readPlans adds the plans of the file to the built-in ones. One of the same name
+// replaces the built-in one as a whole.
+func readPlans(l *loader, c *Config, path string, n node) {
+	pairs, _ := l.pairs(path, n)
+	for _, p := range pairs {
+		at := l.place(p.keyNode)
+		_, null := p.value.(*ast.NullNode)
+		switch {
+		case !planNamePattern.MatchString(p.key):
+			l.fail(at, path, "%q is not a plan's name; use 1 to 32 of a-z, 0-9 and -", p.key)
+		case p.key == unlimitedPlan:
+			l.fail(at, path, "unlimited can't be redefined; choose another name")
+		case null:
+			l.fail(at, planPath(p.key), "is empty; list its limits, or write {} for a plan without any")
+		default:
+			plan := Plan{}
+			l.src[planPath(p.key)] = at
+			readSection(l, &plan, planSettings, planPath(p.key), "", p.value)
+			c.Plans[p.key] = plan
+		}
+	}
+}
+
+// planPath is the start of every path below one plan.
+func planPath(name string) string { return "plans." + name + "." }
+
+// checkPlans compares the limits of each plan with each other and with the costs.
+func (l *loader) checkPlans() {
+	names := slices.Sorted(maps.Keys(l.cfg.Plans))
+	if !slices.Contains(names, l.cfg.DefaultPlan) {
+		l.failAt("default_plan", "there is no plan %q%s", l.cfg.DefaultPlan, suggest(l.cfg.DefaultPlan, names))
+	}
+	dearest := dearestMethod(l.cfg.Costs)
+	for _, name := range names {
+		before := len(l.errs)
+		l.checkRates(planPath(name), l.cfg.Plans[name])
+		if len(l.errs) == before {
+			l.checkAffordable(name, dearest)
+		}
+	}
+}
+
+// checkRates refuses limits that contradict each other.
+func (l *loader) checkRates(at string, p Plan) {
+	most := p.CreditsPerSecond*daySeconds + p.Burst
+	switch {
+	case p.CreditsPerSecond == 0 && p.Burst > 0:
+		l.failAt(at+"burst", "a bucket that nothing flows into limits nothing; set credits_per_second too, or remove burst")
+	case p.CreditsPerSecond > 0 && p.Burst == 0:
+		l.failAt(at+"credits_per_second", "needs burst, the credits that may be saved up; set it too")
+	case p.Burst > p.CreditsPerSecond*daySeconds:
+		l.failAt(at+"burst", "%d takes more than a day to fill at %d a second; lower it, and set credits_per_day for the day", p.Burst, p.CreditsPerSecond)
+	case p.CreditsPerDay > 0 && p.Burst > p.CreditsPerDay:
+		l.failAt(at+"burst", "%d is more than the %d credits of a day; lower it", p.Burst, p.CreditsPerDay)
+	case p.CreditsPerDay > most && p.CreditsPerSecond > 0:
+		l.failAt(at+"credits_per_day", "%d can't be reached: at %d a second a day has %d at most; lower it or remove it", p.CreditsPerDay, p.CreditsPerSecond, most)
+	}
+}
+
+// checkAffordable refuses a plan under which a method could never be called.
+func (l *loader) checkAffordable(plan, method string) {
+	p, cost := l.cfg.Plans[plan], l.cfg.Costs[method]
+	limit, name := p.Burst, "burst"
+	if limit == 0 {
+		limit, name = p.CreditsPerDay, "credits_per_day"
+	}
+	if limit == 0 || limit >= cost {
+		return
+	}
+	at := l.chosen(planPath(plan)+name, costPath(method))
+	l.failAt(at, "%s costs %d credits, more than the %s of plan %s (%d), so that it could never be called; raise one or lower the other",
+		methodTitle(method), cost, name, plan, limit)
+}
+
+func methodTitle(name string) string {
+	if slices.Contains(costWords, name) {
+		return fmt.Sprintf("a call of the kind %q", name)
+	}
+	return name
+}

@@ -1,0 +1,87 @@
+package config
+
+import (
+	"errors"
+	"io"
+	"log/slog"
+	"os"
+	"strings"
+)
+
+// Secret is a text that must not be shown. Printing or logging it, also as a part
+// of something larger, shows a placeholder; string(s) is the secret itself.
+type Secret string
+
+// String is the placeholder, or "" for no secret.
+func (s Secret) String() string {
+	if s == "" {
+		return ""
+	}
+	return "[redacted]"
+}
+
+// GoString is what %#v prints.
+func (s Secret) GoString() string { return `"` + s.String() + `"` }
+
+// LogValue is what slog prints.
+func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
+
+// MarshalText is what JSON prints.
+func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// fromFiles are the secrets that a file can hold. The setting that names the file
+// has the same name with _file behind it.
+var fromFiles = []string{"store.postgres", "redis.url", "payment.stripe_key"}
+
+// readSecrets fills in the secrets that stand in files of their own.
+func (l *loader) readSecrets() {
+	for _, name := range fromFiles {
+		l.readSecret(name, name+"_file")
+	}
+}
+
+func (l *loader) readSecret(name, fileName string) {
+	place, _ := settings.field(fileName)
+	file := place.at(l.cfg).String()
+	if file == "" {
+		return
+	}
+	f, _ := settings.field(name)
+	v := f.at(l.cfg)
+	if v.String() != "" {
+		l.failAt(l.chosen(fileName, name), "%s and %s exclude each other; remove one of them", name, fileName)
+		return
+	}
+	text, err := slurpSecret(file)
+	switch {
+	case err != nil:
+		l.failAt(fileName, "%q can't be read: %s", file, cause(err))
+	case text == "":
+		l.failAt(fileName, "%q is empty; it must hold %s", file, v.allowed())
+	case v.set(text) != nil:
+		l.failAt(fileName, "%q can't be used; it must hold %s. Its content is secret and not shown", file, v.allowed())
+	default:
+		l.src[name] = l.src[fileName]
+	}
+}
+
+// maxSecret bounds a file that holds a secret.
+const maxSecret = 16 << 10
+
+// slurpSecret reads a file without the line break at its end. It looks at what
+// the file is first: opening a pipe would wait for its other end.
+func slurpSecret(name string) (string, error) {
+	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
+		return "", errors.New("it is not a regular file")
+	}
+	f, err := os.Open(name)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxSecret+1))
+	if len(text) > maxSecret {
+		return "", errors.New("it is larger than 16 KiB; that is not a secret")
+	}
+	return strings.TrimSpace(string(text)), err
+}

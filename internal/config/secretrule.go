@@ -1,0 +1,134 @@
+package config
+
+import (
+	"errors"
+	"net/url"
+	"regexp"
+	"strconv"
+	"strings"
+	"unicode"
+)
+
+// The rules of secrets and of addresses that hold them. What they say stands in
+// errors too, as the value itself can't.
+var (
+	pepper          = rule{says: "32 to 1024 characters", check: checkPepper}
+	postgresURL     = rule{says: "a URL like postgres://user:password@host:5432/database, with special characters escaped", check: checkPostgres}
+	redisURL        = rule{says: "a URL like redis://:password@host:6379/0, rediss://host or unix:///path", check: checkRedis}
+	stripeKey       = rule{says: "a key that starts with sk_ or rk_", check: matches(stripeSecretPattern)}
+	stripePublicKey = rule{says: "a key that starts with pk_", check: checkStripePublic}
+	webURL          = rule{says: "an http or https URL", check: checkWebURL}
+)
+
+var (
+	stripeSecretPattern = regexp.MustCompile(`^((sk|rk)_[A-Za-z0-9_]{4,250})?$`)
+	stripePublicPattern = regexp.MustCompile(`^(pk_[A-Za-z0-9_]{4,250})?$`)
+	databasePattern     = regexp.MustCompile(`^/?[0-9]{0,5}$`)
+)
+
+// errForm is all that is said of a secret; the caller adds what the rule says.
+var errForm = errors.New("has the wrong form")
+
+func matches(p *regexp.Regexp) func(string) error {
+	return func(s string) error {
+		if p.MatchString(s) {
+			return nil
+		}
+		return errForm
+	}
+}
+
+func checkPepper(s string) error {
+	if len(s) < 32 || len(s) > 1024 {
+		return errForm
+	}
+	return nil
+}
+
+// checkPostgres takes the URL apart by hand: net/url refuses the lists of hosts
+// that Postgres allows.
+func checkPostgres(s string) error {
+	if s == "" {
+		return nil
+	}
+	scheme, rest, ok := strings.Cut(s, "://")
+	if !ok || scheme != "postgres" && scheme != "postgresql" || strings.Contains(rest, "#") || spaced(s) {
+		return errForm
+	}
+	rest, query, _ := strings.Cut(rest, "?")
+	authority, database, _ := strings.Cut(rest, "/")
+	at := strings.LastIndex(authority, "@")
+	q, err := url.ParseQuery(query)
+	if err != nil || !unescapes(authority[:max(at, 0)]) || !unescapes(database) || strings.Contains(database, "@") {
+		return errForm
+	}
+	hosts := authority[at+1:]
+	if hosts == "" && q.Get("host") == "" {
+		return errForm
+	}
+	for host := range strings.SplitSeq(hosts, ",") {
+		if !goodPort(host) {
+			return errForm
+		}
+	}
+	return nil
+}
+
+// goodPort checks the number behind a host, where there is one.
+func goodPort(host string) bool {
+	colon := strings.LastIndex(host, ":")
+	if colon < 0 || strings.HasSuffix(host, "]") {
+		return true
+	}
+	_, err := strconv.ParseUint(host[colon+1:], 10, 16)
+	return err == nil
+}
+
+func unescapes(s string) bool {
+	_, err := url.PathUnescape(s)
+	return err == nil
+}
+
+func spaced(s string) bool {
+	return strings.ContainsFunc(s, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) })
+}
+
+func checkRedis(s string) error {
+	if s == "" {
+		return nil
+	}
+	u, err := url.Parse(s)
+	if err != nil || u.Opaque != "" || u.Fragment != "" || spaced(s) {
+		return errForm
+	}
+	switch {
+	case u.Scheme == "unix" && u.Host == "" && len(u.Path) > 1:
+		return nil
+	case (u.Scheme == "redis" || u.Scheme == "rediss") && u.Hostname() != "" && databasePattern.MatchString(u.Path):
+		return nil
+	}
+	return errForm
+}
+
+// checkStripePublic does not repeat the value: a secret key that was put here by
+// mistake is still one.
+func checkStripePublic(s string) error {
+	if stripePublicPattern.MatchString(s) {
+		return nil
+	}
+	if stripeSecretPattern.MatchString(s) {
+		return errors.New("is a secret key; use the publishable one, which starts with pk_, and replace the secret key at Stripe if this file was shared")
+	}
+	return errors.New("is not a publishable key of Stripe; it starts with pk_")
+}
+
+func checkWebURL(s string) error {
+	if s == "" {
+		return nil
+	}
+	u, err := url.Parse(s)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+		return errors.New("is not the address of an API; write it like https://api.example.com, without a query or a password")
+	}
+	return nil
+}

@@ -1,0 +1,57 @@
+package vault
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+)
+
+// An API key is 28 random hex digits and 4 of checksum; a secret is 40 random ones.
+const (
+	keyDigits    = 32
+	randomDigits = 28
+	secretBytes  = 20
+	tokenBytes   = 32
+	idBytes      = 10
+)
+
+// NewKey makes an API key.
+func NewKey() string {
+	head := randomHex(randomDigits / 2)
+	return head + checksum(head)
+}
+
+// NewSecret makes a key's secret.
+func NewSecret() string { return randomHex(secretBytes) }
+
+// NewToken makes a session's token, of 256 bits.
+func NewToken() string { return randomHex(tokenBytes) }
+
+// NewID makes the id of an account ("a") or a key ("k").
+func NewID(kind string) string { return kind + "-" + randomHex(idBytes) }
+
+func randomHex(size int) string {
+	b := make([]byte, size)
+	_, _ = rand.Read(b) // never fails
+	return hex.EncodeToString(b)
+}
+
+// WellFormed tells whether a text can be an API key at all: its form and its
+// checksum. Garbage is refused without a look-up.
+func WellFormed(key string) bool {
+	if len(key) != keyDigits {
+		return false
+	}
+	for _, c := range []byte(key) {
+		if (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+			return false
+		}
+	}
+	return key[randomDigits:] == checksum(key[:randomDigits])
+}
+
+// checksum is the first 16 bits of the SHA-256 of the digits before it.
+func checksum(head string) string {
+	sum := sha256.Sum256([]byte(head))
+	return hex.EncodeToString(sum[:2])
+}

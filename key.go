@@ -1,0 +1,178 @@
+package nodegate
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Digest is an HMAC-SHA-256 under a key derived from the pepper.
+type Digest [32]byte
+
+// Key is one API key of an account, with its secret. Neither stands in it as text.
+type Key struct {
+	ID        string // names the key without being it
+	AccountID string
+	Name      string
+	Values    []KeyValue  // newest first; older ones live until their overlap ends
+	Secrets   []KeySecret // the same
+	Settings  KeySettings
+	Created   time.Time
+	Revoked   time.Time // zero while it lives
+	Version   int64     // as in Account
+}
+
+// KeyValue is one version of the 32 hex digits.
+type KeyValue struct {
+	Digest  Digest    // for the look-up
+	Sealed  []byte    // the key itself under AES-256-GCM, for its owner's dashboard
+	Prefix  string    // its first four digits, for people
+	Expires time.Time // zero: never
+}
+
+// KeySecret is one version of a key's secret.
+type KeySecret struct {
+	Digest  Digest
+	Expires time.Time // zero: never
+}
+
+// KeySettings are what the owner decides about a key. An empty list allows
+// everything; the types of lists are joined by AND, their entries by OR.
+type KeySettings struct {
+	SecretRequired bool     `json:"secret_required,omitempty"`
+	Methods        []string `json:"methods,omitempty"`
+	Addresses      []string `json:"addresses,omitempty"`   // contracts, 0x and 40 hex digits, lower case
+	Origins        []string `json:"origins,omitempty"`     // https://app.example.com, https://*.example.com
+	UserAgents     []string `json:"user_agents,omitempty"` // parts of the User-Agent header
+
+	CreditsPerSecond int64 `json:"credits_per_second,omitempty"` // 0: the plan's
+	CreditsPerDay    int64 `json:"credits_per_day,omitempty"`    // 0: the plan's
+}
+
+// Bounds of a key's settings.
+const (
+	maxAllowed     = 30  // entries of one allowlist
+	maxAllowedText = 256 // bytes of one entry
+	maxKeyName     = 64
+)
+
+// Live tells whether the key works at a time.
+func (k *Key) Live() bool { return k.Revoked.IsZero() }
+
+// Normalize puts the settings into the form that is stored and compared, and
+// checks them.
+//
+// Returns InvalidInput, and says which entry and why.
+func (s *KeySettings) Normalize() error {
+	for i, a := range s.Addresses {
+		s.Addresses[i] = strings.ToLower(a)
+	}
+	for i, o := range s.Origins {
+		s.Origins[i] = strings.TrimSuffix(strings.ToLower(o), "/")
+	}
+	for _, list := range []struct {
+		name    string
+		entries []string
+		ok      func(string) bool
+		want    string
+	}{
+		{"methods", s.Methods, isMethod, "a method name like eth_call"},
+		{"addresses", s.Addresses, isAddress, "0x and 40 hex digits"},
+		{"origins", s.Origins, isOrigin, "a scheme and a host like https://app.example.com"},
+		{"user agents", s.UserAgents, isAgent, "a part of a User-Agent header"},
+	} {
+		if len(list.entries) > maxAllowed {
+			return invalid("too many " + list.name + ": at most 30")
+		}
+		for _, e := range list.entries {
+			if len(e) > maxAllowedText || !list.ok(e) {
+				return invalid("the " + list.name + " entry " + quoted(e) + " is not " + list.want)
+			}
+		}
+	}
+	if s.CreditsPerSecond < 0 || s.CreditsPerDay < 0 {
+		return invalid("a limit of credits can't be negative")
+	}
+	return nil
+}
+
+// CheckKeyName refuses names that would not print well.
+//
+// Returns InvalidInput.
+func CheckKeyName(name string) error {
+	if len(name) > maxKeyName || !printable(name) {
+		return invalid("a key's name has at most 64 printable characters")
+	}
+	return nil
+}
+
+func isMethod(s string) bool {
+	space, name, found := strings.Cut(s, "_")
+	return found && wordOf(space) && wordOf(name)
+}
+
+func wordOf(s string) bool {
+	for _, c := range s {
+		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '_' {
+			return false
+		}
+	}
+	return s != ""
+}
+
+func isAddress(s string) bool {
+	if len(s) != 42 || s[:2] != "0x" {
+		return false
+	}
+	return strings.Trim(s[2:], "0123456789abcdef") == ""
+}
+
+func isOrigin(s string) bool {
+	u, err := url.Parse(strings.Replace(s, "://*.", "://any.", 1))
+	return err == nil && u.Scheme != "" && u.Host != "" && u.User == nil && u.Path == "" &&
+		u.RawQuery == "" && u.Fragment == "" && !strings.Contains(u.Host, "*")
+}
+
+func isAgent(s string) bool { return s != "" && printable(s) }
+
+func printable(s string) bool {
+	for _, c := range s {
+		if c < ' ' || c == 0x7f || c == '\uFFFD' || (c >= 0x80 && c < 0xa0) {
+			return false
+		}
+	}
+	return true
+}
+
+// AllowsMethod tells whether a method may be called.
+func (s *KeySettings) AllowsMethod(method string) bool {
+	return len(s.Methods) == 0 || slices.Contains(s.Methods, method)
+}
+
+// AllowsAddress tells whether a contract, in lower case, may be read or called.
+func (s *KeySettings) AllowsAddress(address string) bool {
+	return len(s.Addresses) == 0 || slices.Contains(s.Addresses, address)
+}
+
+// AllowsOrigin tells whether pages of an origin may use the key. With a list, a
+// request without an origin is refused too.
+func (s *KeySettings) AllowsOrigin(origin string) bool {
+	if len(s.Origins) == 0 {
+		return true
+	}
+	origin = strings.ToLower(origin)
+	return slices.ContainsFunc(s.Origins, func(allowed string) bool {
+		scheme, domain, wild := strings.Cut(allowed, "://*.")
+		if !wild {
+			return origin == allowed
+		}
+		rest, same := strings.CutPrefix(origin, scheme+"://")
+		return same && strings.HasSuffix(rest, "."+domain) && len(rest) > len(domain)+1
+	})
+}
+
+// AllowsUserAgent tells whether a client may use the key.
+func (s *KeySettings) AllowsUserAgent(agent string) bool {
+	return len(s.UserAgents) == 0 || slices.ContainsFunc(s.UserAgents, func(part string) bool { return strings.Contains(agent, part) })
+}

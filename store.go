@@ -1,0 +1,88 @@
+package nodegate
+
+import (
+	"context"
+	"time"
+)
+
+// Store keeps accounts, keys, sessions and the audit log. It reads and writes;
+// the rules are above it. Times are kept to the microsecond, in UTC.
+//
+// Reads return NotFound for what is not there. Every method returns Busy when the
+// database can't be reached.
+type Store interface {
+	Account(ctx context.Context, id string) (*Account, error)
+	AccountByEmail(ctx context.Context, email string) (*Account, error)
+	// Accounts lists in the order of ids, beginning after one.
+	Accounts(ctx context.Context, after string, limit int) ([]*Account, error)
+
+	// Key finds a key of an account. The key of another account is NotFound.
+	Key(ctx context.Context, accountID, id string) (*Key, error)
+	// KeyByDigest finds the key that has a version with this digest, live or not.
+	KeyByDigest(ctx context.Context, d Digest) (*Key, error)
+	// KeysOf lists an account's keys, revoked ones too, oldest first.
+	KeysOf(ctx context.Context, accountID string) ([]*Key, error)
+	// LiveKeys lists all keys that are not revoked, in the order of ids.
+	LiveKeys(ctx context.Context, after string, limit int) ([]*Key, error)
+
+	// Save writes a change in one transaction: the rows, an entry in the change
+	// sequence for each of them, and the audit entry at the end of its chain.
+	// A row with Version 0 is new; any other replaces that very version. The
+	// versions in c are counted up.
+	//
+	// Returns Conflict when a row has another version by now, or when the e-mail
+	// address or a digest is taken.
+	Save(ctx context.Context, c *Change) error
+
+	// Changes lists what was saved after a number of the change sequence, in the
+	// order of its commits: a reader that goes on from the last number misses none.
+	Changes(ctx context.Context, after int64, limit int) ([]Changed, error)
+	// LastChange is the newest number of the change sequence.
+	LastChange(ctx context.Context) (int64, error)
+
+	// Audit lists entries after a number.
+	Audit(ctx context.Context, after int64, limit int) ([]AuditEntry, error)
+
+	SaveSession(ctx context.Context, s Session) error
+	// SessionByDigest returns NotFound for a session that has ended or expired.
+	SessionByDigest(ctx context.Context, d Digest, now time.Time) (*Session, error)
+	DeleteSession(ctx context.Context, d Digest) error
+	// DeleteSessions ends all sessions of an account, except one where keep is not zero.
+	DeleteSessions(ctx context.Context, accountID string, keep Digest) error
+
+	// Meta reads a value by name; SetMeta writes it only when there is none yet,
+	// and returns what is there afterwards.
+	SetMeta(ctx context.Context, name, value string) (string, error)
+
+	UsageStore
+	Close() error
+}
+
+// UsageStore keeps usage, by the minute, the hour and the day at once.
+type UsageStore interface {
+	// AddUsage adds a batch to all resolutions in one transaction, once.
+	AddUsage(ctx context.Context, b *UsageBatch) error
+	// Usage lists rows in the order of time, one for each UsageKey and span.
+	Usage(ctx context.Context, q UsageQuery) ([]Usage, error)
+	// Spent sums the credits of a day, for all accounts and keys that used any.
+	Spent(ctx context.Context, day time.Time) (*Spent, error)
+	// Figures returns an account's storage figures; a month without any is zero.
+	Figures(ctx context.Context, accountID string, month time.Time) (Figures, error)
+	// PurgeUsage deletes what is kept no longer, a bounded part at a time, and
+	// returns how many rows went.
+	PurgeUsage(ctx context.Context, now time.Time) (int64, error)
+}
+
+// Change is what Save writes. The store fills in the audit entry's number and digest.
+type Change struct {
+	Account *Account
+	Key     *Key
+	Audit   AuditEntry
+}
+
+// Changed is one element of the change sequence.
+type Changed struct {
+	Number    int64
+	AccountID string
+	KeyID     string // "" when the account itself changed
+}

@@ -51,6 +51,18 @@ func NewMetrics() *Metrics {
 	return m
 }
 
+// Follow adds a counter and a gauge that others keep: how often unknown keys were
+// looked up in the store, and how many keys are let in.
+func (m *Metrics) Follow(lookUps func() int64, keys func() int) {
+	m.registry.MustRegister(
+		prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Name: "nodegate_key_lookups_total", Help: "API keys that were not in memory and were looked up in the account store.",
+		}, func() float64 { return float64(lookUps()) }),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "nodegate_keys", Help: "API keys that are let in, each version of a key by itself.",
+		}, func() float64 { return float64(keys()) }))
+}
+
 // Handler serves the metrics in Prometheus' format.
 func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})

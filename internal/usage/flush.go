@@ -1,0 +1,65 @@
+package usage
+
+import (
+	"context"
+
+	"github.com/nodegate/nodegate"
+)
+
+// maxBatch is the number of rows, or of figures, in one batch.
+const maxBatch = 5_000
+
+// Flush brings everything that was recorded before the call to the store. When it
+// returns an error, the next flush goes on with the same batch.
+//
+// Returns what the store returns, or Timeout when ctx ends while another flush is
+// under way.
+func (r *Recorder) Flush(ctx context.Context) error {
+	select {
+	case <-r.flushing:
+	case <-ctx.Done():
+		return nodegate.ErrTimeout("usage.flush", ctx.Err())
+	}
+	defer func() { r.flushing <- struct{}{} }()
+	r.cells.collect()
+	for {
+		if r.pending == nil {
+			r.pending = r.nextBatch()
+		}
+		if r.pending == nil {
+			return nil
+		}
+		if err := r.offer(ctx); err != nil {
+			return err
+		}
+	}
+}
+
+func (r *Recorder) nextBatch() *nodegate.UsageBatch {
+	b := &nodegate.UsageBatch{Server: r.server, Number: r.number + 1}
+	b.Rows, b.Figures = r.rows.take(maxBatch)
+	if len(b.Rows) == 0 && len(b.Figures) == 0 {
+		return nil
+	}
+	r.number++
+	return b
+}
+
+// offer gives the pending batch to the store.
+func (r *Recorder) offer(ctx context.Context) error {
+	limited, cancel := context.WithTimeout(ctx, storeTimeout)
+	defer cancel()
+	if err := r.store.AddUsage(limited, r.pending); err != nil {
+		if !r.failing {
+			r.log.Warn("usage can't be saved: it waits in memory and is offered again", "err", err)
+		}
+		r.failing = true
+		return err
+	}
+	if r.failing {
+		r.log.Info("usage is saved again")
+	}
+	r.pending, r.failing = nil, false
+	r.rows.saved()
+	return nil
+}

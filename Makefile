@@ -2,11 +2,11 @@
 
 GO ?= go
 # Packages that don't link the chain engine: the race detector is cheap on them.
-LIGHT = . ./internal/config/... ./internal/jsonrpc/... ./internal/obs/... ./internal/plainhttp/... ./internal/rollup/... ./internal/web/... ./internal/edge/...
+LIGHT = . ./internal/account/... ./internal/config/... ./internal/door/... ./internal/jsonrpc/... ./internal/meter/... ./internal/obs/... ./internal/permit/... ./internal/plainhttp/... ./internal/redisstore/... ./internal/rollup/... ./internal/usage/... ./internal/vault/... ./internal/web/... ./internal/edge/...
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME ?= 30s
 
-.PHONY: help build run test race lint fuzz bench-rpc docs clean
+.PHONY: help build run test race lint fuzz bench bench-rpc docs clean
 
 #? help: list the targets
 help:
@@ -38,6 +38,10 @@ lint:
 #? fuzz: every fuzz target for FUZZTIME each (default 30s)
 fuzz:
 	@GO="$(GO)" FUZZTIME="$(FUZZTIME)" ./test/fuzz
+
+#? bench: what each request pays for keys, limits and usage, and what guessing keys costs
+bench:
+	$(GO) run ./bench/accounts
 
 #? bench-rpc: the nine methods against go-ethereum's own API in the same run
 bench-rpc:

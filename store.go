@@ -50,8 +50,8 @@ type Store interface {
 	// DeleteSessions ends all sessions of an account, except one where keep is not zero.
 	DeleteSessions(ctx context.Context, accountID string, keep Digest) error
 
-	// Meta reads a value by name; SetMeta writes it only when there is none yet,
-	// and returns what is there afterwards.
+	// SetMeta writes a value under a name only when there is none yet, and returns
+	// what is there afterwards.
 	SetMeta(ctx context.Context, name, value string) (string, error)
 
 	UsageStore
@@ -62,14 +62,17 @@ type Store interface {
 type UsageStore interface {
 	// AddUsage adds a batch to all resolutions in one transaction, once.
 	AddUsage(ctx context.Context, b *UsageBatch) error
-	// Usage lists rows in the order of time, one for each UsageKey and span.
+	// Usage lists rows in the order of time, one for each UsageKey and span that
+	// begins at or after From and before To.
+	//
+	// Returns InvalidInput when there are more rows than can be listed at once.
 	Usage(ctx context.Context, q UsageQuery) ([]Usage, error)
 	// Spent sums the credits of a day, for all accounts and keys that used any.
 	Spent(ctx context.Context, day time.Time) (*Spent, error)
 	// Figures returns an account's storage figures; a month without any is zero.
 	Figures(ctx context.Context, accountID string, month time.Time) (Figures, error)
-	// PurgeUsage deletes what is kept no longer, a bounded part at a time, and
-	// returns how many rows went.
+	// PurgeUsage deletes what is kept no longer, in small transactions, and returns
+	// how many rows went. Expired sessions go too.
 	PurgeUsage(ctx context.Context, now time.Time) (int64, error)
 }
 

@@ -18,7 +18,11 @@ const listenAgain = 250 * time.Millisecond
 //
 // Returns Busy when Redis does not answer; they find the change by polling then.
 func (s *Store) Publish(ctx context.Context, change int64) error {
-	err := s.client.Do(ctx, s.client.B().Publish().Channel(changes).Message(strconv.FormatInt(change, 10)).Build()).Error()
+	client, err := s.connected("redisstore.publish")
+	if err != nil {
+		return err
+	}
+	err = client.Do(ctx, client.B().Publish().Channel(changes).Message(strconv.FormatInt(change, 10)).Build()).Error()
 	if err != nil {
 		return unreachable("redisstore.publish", err)
 	}
@@ -30,12 +34,15 @@ func (s *Store) Publish(ctx context.Context, change int64) error {
 func (s *Store) Listen(ctx context.Context, seen func(change int64)) {
 	quiet := false
 	for ctx.Err() == nil {
-		err := s.client.Receive(ctx, s.client.B().Subscribe().Channel(changes).Build(), func(m rueidis.PubSubMessage) {
-			quiet = false
-			if change, err := strconv.ParseInt(m.Message, 10, 64); err == nil {
-				seen(change)
-			}
-		})
+		client, err := s.connected("redisstore.listen")
+		if err == nil {
+			err = client.Receive(ctx, client.B().Subscribe().Channel(changes).Build(), func(m rueidis.PubSubMessage) {
+				quiet = false
+				if change, err := strconv.ParseInt(m.Message, 10, 64); err == nil {
+					seen(change)
+				}
+			})
+		}
 		if ctx.Err() != nil {
 			return
 		}

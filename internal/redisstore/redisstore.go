@@ -4,6 +4,8 @@ import (
 	"context"
 	"log/slog"
 	"strconv"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -18,26 +20,31 @@ const prefix = "nodegate:"
 // ioTimeout is when a connection that does not answer is given up for a new one.
 const ioTimeout = time.Second
 
+// connectAgain is the pause before a Redis that was away at the start is tried again.
+const connectAgain = 500 * time.Millisecond
+
 // Store is a connection to Redis, for any number of users at once. It comes back by
 // itself when it is lost.
 type Store struct {
-	client rueidis.Client
-	take   *rueidis.Lua
-	log    *slog.Logger
+	client  atomic.Pointer[rueidis.Client] // nil until Redis has answered once
+	options rueidis.ClientOption
+	take    *rueidis.Lua
+	log     *slog.Logger
+	stop    context.CancelFunc
+	ended   sync.WaitGroup
 }
 
 var _ meter.Shared = (*Store)(nil)
 
 // Open connects to a Redis: redis://[user:password@]host:port[/database], rediss://
-// over TLS, or unix://[user:password@]/path/to/socket.
+// over TLS, or unix://[user:password@]/path/to/socket. One that does not answer is
+// no reason not to start: every call is Busy until it does.
 //
-// Returns BadConfig for an address that can't be read, Busy when nobody answers.
+// Returns BadConfig for an address that can't be read, or a Redis that refuses us.
 func Open(ctx context.Context, url string, log *slog.Logger) (*Store, error) {
-	const op = "redisstore.open"
 	options, err := rueidis.ParseURL(url)
 	if err != nil { // its text may hold the password
-		return nil, &nodegate.Error{Op: op, Code: nodegate.BadConfig,
-			Msg: "the address of Redis can't be read: write redis://host:port, rediss://host:port or unix:///path/to/socket"}
+		return nil, bad("the address of Redis can't be read: write redis://host:port, rediss://host:port or unix:///path/to/socket")
 	}
 	options.Dialer.Timeout = ioTimeout
 	options.ConnWriteTimeout = ioTimeout
@@ -45,19 +52,63 @@ func Open(ctx context.Context, url string, log *slog.Logger) (*Store, error) {
 	options.DisableCache = true
 	options.DisableRetry = true     // a script that takes credits must not run twice
 	options.AlwaysPipelining = true // so that the end of a context ends a wait
-	client, err := rueidis.NewClient(options)
-	if err != nil {
-		return nil, unreachable(op, err)
-	}
 	if log == nil {
 		log = slog.Default()
 	}
-	s := &Store{client: client, take: rueidis.NewLuaScript(takeScript), log: log}
-	if err := client.Do(ctx, client.B().Ping().Build()).Error(); err != nil {
-		client.Close()
-		return nil, unreachable(op, err)
+	s := &Store{options: options, take: rueidis.NewLuaScript(takeScript), log: log}
+	err = s.connect(ctx)
+	if _, refused := rueidis.IsRedisErr(err); refused {
+		return nil, bad("Redis refuses us: check the user, the password and the database in its address")
+	}
+	background, stop := context.WithCancel(context.Background())
+	s.stop = stop
+	if err != nil {
+		log.Warn("Redis does not answer: this server limits alone until it does", "err", unreachable("redisstore.open", err))
+		s.ended.Go(func() { s.keepTrying(background) })
 	}
 	return s, nil
+}
+
+func bad(msg string) error {
+	return &nodegate.Error{Op: "redisstore.open", Code: nodegate.BadConfig, Msg: msg}
+}
+
+// connect makes the client, once; from then on it reconnects by itself.
+func (s *Store) connect(ctx context.Context) error {
+	client, err := rueidis.NewClient(s.options)
+	if err != nil {
+		return err
+	}
+	if err := client.Do(ctx, client.B().Ping().Build()).Error(); err != nil {
+		client.Close()
+		return err
+	}
+	s.client.Store(&client)
+	return nil
+}
+
+func (s *Store) keepTrying(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(connectAgain):
+		}
+		if s.connect(ctx) == nil {
+			s.log.Info("Redis answers: limits are shared from now on")
+			return
+		}
+	}
+}
+
+// connected returns the client.
+//
+// Returns Busy while Redis has not answered yet.
+func (s *Store) connected(op string) (rueidis.Client, error) {
+	if c := s.client.Load(); c != nil {
+		return *c, nil
+	}
+	return nil, unreachable(op, nil)
 }
 
 func unreachable(op string, err error) error {
@@ -73,7 +124,11 @@ func (s *Store) Take(ctx context.Context, a meter.Ask) (meter.Lease, error) {
 	for _, n := range [...]int64{a.Limit.Rate, a.Limit.Burst, a.Limit.PerDay, a.Need, a.Want, a.Owed, a.Day, a.Spent} {
 		args = append(args, strconv.FormatInt(n, 10))
 	}
-	got, err := s.take.Exec(ctx, s.client, []string{prefix + "limit:" + a.Name}, args).AsIntSlice()
+	client, err := s.connected(op)
+	if err != nil {
+		return meter.Lease{}, err
+	}
+	got, err := s.take.Exec(ctx, client, []string{prefix + "limit:" + a.Name}, args).AsIntSlice()
 	if err != nil {
 		return meter.Lease{}, unreachable(op, err)
 	}
@@ -84,4 +139,10 @@ func (s *Store) Take(ctx context.Context, a meter.Ask) (meter.Lease, error) {
 }
 
 // Close ends the connections, and every Listen.
-func (s *Store) Close() { s.client.Close() }
+func (s *Store) Close() {
+	s.stop()
+	s.ended.Wait()
+	if c := s.client.Load(); c != nil {
+		(*c).Close()
+	}
+}

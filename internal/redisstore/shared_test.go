@@ -169,7 +169,7 @@ func TestUnlimitedAsksNobody(t *testing.T) {
 	m.run(2, 50*time.Millisecond, 80)
 	m.close()
 	s := r.open()
-	if n, err := s.client.Do(t.Context(), s.client.B().Dbsize().Build()).AsInt64(); n != 0 || err != nil {
+	if n, err := redis(t, s).Do(t.Context(), redis(t, s).B().Dbsize().Build()).AsInt64(); n != 0 || err != nil {
 		t.Errorf("%d names in Redis, %v", n, err)
 	}
 }

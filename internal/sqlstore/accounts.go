@@ -1,0 +1,92 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+
+	"github.com/nodegate/nodegate"
+)
+
+const accountColumns = `id, email, password, plan, operator,
+	card_brand, card_last_four, card_exp_month, card_exp_year, card_processor, card_reference, created, version`
+
+// Account reads an account by its id.
+func (s *Store) Account(ctx context.Context, id string) (*nodegate.Account, error) {
+	return s.account(ctx, "id", id)
+}
+
+// AccountByEmail reads an account by its address, in lower case.
+func (s *Store) AccountByEmail(ctx context.Context, email string) (*nodegate.Account, error) {
+	return s.account(ctx, "email", email)
+}
+
+func (s *Store) account(ctx context.Context, column, value string) (*nodegate.Account, error) {
+	if !storable(value) {
+		return nil, notFound("account", "account")
+	}
+	var found *nodegate.Account
+	err := s.each(ctx, "account", "account", "SELECT "+accountColumns+" FROM accounts WHERE "+column+" = $1", []any{value}, func(row scan) (err error) {
+		found, err = scanAccount(row)
+		return err
+	})
+	if err == nil && found == nil {
+		return nil, notFound("account", "account")
+	}
+	return found, err
+}
+
+// Accounts lists in the order of ids, beginning after one.
+func (s *Store) Accounts(ctx context.Context, after string, limit int) ([]*nodegate.Account, error) {
+	var list []*nodegate.Account
+	err := s.each(ctx, "accounts", "account", "SELECT "+accountColumns+" FROM accounts WHERE id > $1 ORDER BY id LIMIT $2", []any{cleaned(after), max(limit, 0)}, func(row scan) error {
+		a, err := scanAccount(row)
+		list = append(list, a)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return list, nil
+}
+
+func scanAccount(row scan) (*nodegate.Account, error) {
+	var (
+		a                                     nodegate.Account
+		created                               stamp
+		brand, lastFour, processor, reference sql.NullString
+		month, year                           sql.NullInt64
+	)
+	err := row(&a.ID, &a.Email, &a.Password, &a.Plan, &a.Operator, &brand, &lastFour, &month, &year, &processor, &reference, &created, &a.Version)
+	if err != nil {
+		return nil, err
+	}
+	a.Created = created.Time
+	if brand.Valid {
+		a.Card = &nodegate.Card{Brand: brand.String, LastFour: lastFour.String, ExpMonth: int(month.Int64), ExpYear: int(year.Int64),
+			Processor: processor.String, Reference: reference.String}
+	}
+	return &a, nil
+}
+
+// saveAccount inserts the first version of an account, or replaces the version
+// that the caller has.
+func (t *tx) saveAccount(a *nodegate.Account) error {
+	card := make([]any, 6) // nulls
+	if c := a.Card; c != nil {
+		card = []any{c.Brand, c.LastFour, c.ExpMonth, c.ExpYear, c.Processor, c.Reference}
+	}
+	args := append([]any{a.ID, a.Email, a.Password, a.Plan, a.Operator}, card...)
+	args = append(args, stamp{a.Created})
+	if a.Version == 0 {
+		_, err := t.exec(`INSERT INTO accounts (`+accountColumns+`)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, 1)`, args...)
+		return err
+	}
+	n, err := t.exec(`UPDATE accounts SET email = $2, password = $3, plan = $4, operator = $5,
+		card_brand = $6, card_last_four = $7, card_exp_month = $8, card_exp_year = $9, card_processor = $10, card_reference = $11,
+		created = $12, version = version + 1 WHERE id = $1 AND version = $13`, append(args, a.Version)...)
+	if err == nil && n == 0 {
+		return errStale("account")
+	}
+	return err
+}

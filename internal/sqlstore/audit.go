@@ -1,0 +1,45 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"github.com/nodegate/nodegate"
+)
+
+// addAudit appends an entry that has its number to the chain. Triggers keep
+// entries from being changed or deleted by accident, the chain shows who did so
+// with intent.
+func (t *tx) addAudit(e *nodegate.AuditEntry, key []byte) error {
+	var before nodegate.Digest // zero before the first, or where somebody took the last away
+	err := t.queryRow("SELECT digest FROM audit WHERE number = $1", []any{e.Number - 1}, digest{&before})
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return err
+	}
+	e.Digest = e.Chain(key, before)
+	_, err = t.exec(`INSERT INTO audit (number, at, actor, origin, action, account, subject, detail, digest)
+		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+		e.Number, stamp{e.At}, e.Actor, e.From, e.Action, e.AccountID, e.Subject, e.Detail, e.Digest[:])
+	return err
+}
+
+// Audit lists entries after a number.
+func (s *Store) Audit(ctx context.Context, after int64, limit int) ([]nodegate.AuditEntry, error) {
+	var list []nodegate.AuditEntry
+	err := s.each(ctx, "audit", "audit entry", `SELECT number, at, actor, origin, action, account, subject, detail, digest
+		FROM audit WHERE number > $1 ORDER BY number LIMIT $2`, []any{after, max(limit, 0)}, func(row scan) error {
+		var (
+			e  nodegate.AuditEntry
+			at stamp
+		)
+		err := row(&e.Number, &at, &e.Actor, &e.From, &e.Action, &e.AccountID, &e.Subject, &e.Detail, digest{&e.Digest})
+		e.At = at.Time
+		list = append(list, e)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return list, nil
+}

@@ -1,0 +1,171 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/test/dbtest"
+)
+
+// calls are all methods that reach the database.
+func calls(s *Store) map[string]func(context.Context) error {
+	return map[string]func(context.Context) error{
+		"Account":        func(ctx context.Context) error { _, err := s.Account(ctx, "a"); return err },
+		"AccountByEmail": func(ctx context.Context) error { _, err := s.AccountByEmail(ctx, "a"); return err },
+		"Accounts":       func(ctx context.Context) error { _, err := s.Accounts(ctx, "", 1); return err },
+		"Key":            func(ctx context.Context) error { _, err := s.Key(ctx, "a", "k"); return err },
+		"KeyByDigest":    func(ctx context.Context) error { _, err := s.KeyByDigest(ctx, nodegate.Digest{}); return err },
+		"KeysOf":         func(ctx context.Context) error { _, err := s.KeysOf(ctx, "a"); return err },
+		"LiveKeys":       func(ctx context.Context) error { _, err := s.LiveKeys(ctx, "", 1); return err },
+		"Save":           func(ctx context.Context) error { return s.Save(ctx, &nodegate.Change{Account: newAccount("x")}) },
+		"Changes":        func(ctx context.Context) error { _, err := s.Changes(ctx, 0, 1); return err },
+		"LastChange":     func(ctx context.Context) error { _, err := s.LastChange(ctx); return err },
+		"Audit":          func(ctx context.Context) error { _, err := s.Audit(ctx, 0, 1); return err },
+		"SaveSession":    func(ctx context.Context) error { return s.SaveSession(ctx, nodegate.Session{}) },
+		"SessionByDigest": func(ctx context.Context) error {
+			_, err := s.SessionByDigest(ctx, nodegate.Digest{}, time.Now())
+			return err
+		},
+		"DeleteSession":  func(ctx context.Context) error { return s.DeleteSession(ctx, nodegate.Digest{}) },
+		"DeleteSessions": func(ctx context.Context) error { return s.DeleteSessions(ctx, "a", nodegate.Digest{}) },
+		"SetMeta":        func(ctx context.Context) error { _, err := s.SetMeta(ctx, "a", "b"); return err },
+		"AddUsage":       func(ctx context.Context) error { return s.AddUsage(ctx, &nodegate.UsageBatch{}) },
+		"Usage":          func(ctx context.Context) error { _, err := s.Usage(ctx, nodegate.UsageQuery{}); return err },
+		"Spent":          func(ctx context.Context) error { _, err := s.Spent(ctx, time.Now()); return err },
+		"Figures":        func(ctx context.Context) error { _, err := s.Figures(ctx, "a", time.Now()); return err },
+		"PurgeUsage":     func(ctx context.Context) error { _, err := s.PurgeUsage(ctx, time.Now()); return err },
+	}
+}
+
+// everyCallIsBusy makes all calls at once, so that a hung server costs its time once.
+func everyCallIsBusy(t *testing.T, s *Store) {
+	t.Helper()
+	type outcome struct {
+		name string
+		err  error
+	}
+	all := calls(s)
+	results := make(chan outcome)
+	for name, call := range all {
+		go func() { results <- outcome{name, call(context.Background())} }()
+	}
+	for range all {
+		if r := <-results; !errors.Is(r.err, nodegate.Busy) || nodegate.AsError(r.err).RetryAfter == 0 {
+			t.Errorf("%s: %v, want Busy and when to try again", r.name, r.err)
+		}
+	}
+}
+
+// works waits until the store answers again.
+func works(t *testing.T, s *Store, within time.Duration) {
+	t.Helper()
+	for deadline := time.Now().Add(within); ; {
+		_, err := s.LastChange(t.Context())
+		if err == nil {
+			return
+		}
+		if !errors.Is(err, nodegate.Busy) {
+			t.Fatal(err)
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("still %v", err)
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+// A server that hangs is Busy after five seconds, and works again by itself.
+func TestPostgresPaused(t *testing.T) {
+	t.Parallel() // it mostly waits
+	server := dbtest.PostgresServer(t)
+	s := openPostgres(t, server.DSN)
+	mustSave(t, s, "before", 3)
+	server.Pause()
+	begun := time.Now()
+	everyCallIsBusy(t, s)
+	// Twice the limit: 21 calls share ten connections, so none waits longer than its own time.
+	if took := time.Since(begun); took > 2*stepTimeout {
+		t.Errorf("a hung server is noticed after %v", took)
+	}
+	server.Resume()
+	works(t, s, 10*time.Second)
+	mustSave(t, s, "after", 3)
+	if n := firstBroken(t, s); n != 0 {
+		t.Errorf("the audit chain breaks at %d", n)
+	}
+}
+
+// A server that crashes is Busy at once, and what was acknowledged is there when
+// it is back.
+func TestPostgresKilled(t *testing.T) {
+	t.Parallel() // it mostly waits
+	server := dbtest.PostgresServer(t)
+	s := openPostgres(t, server.DSN)
+	mustSave(t, s, "before", 3)
+	server.Kill()
+	begun := time.Now()
+	everyCallIsBusy(t, s)
+	if took := time.Since(begun); took > stepTimeout {
+		t.Errorf("a crash is noticed after %v", took)
+	}
+	server.Restart()
+	works(t, s, 10*time.Second)
+	last, err := s.LastChange(t.Context())
+	if err != nil || last < 3 {
+		t.Errorf("change %d, %v after the crash, want 3 or more", last, err)
+	}
+	mustSave(t, s, "after", 3)
+	if n := firstBroken(t, s); n != 0 {
+		t.Errorf("the audit chain breaks at %d", n)
+	}
+}
+
+// A client that dies in the middle of a change does not hold the others up for ever.
+func TestPostgresLockIsFreed(t *testing.T) {
+	t.Parallel() // it mostly waits
+	s := databases()["postgres"](t)
+	holder, err := s.writer.Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = holder.Rollback() }()
+	if _, err := holder.Exec("UPDATE sequences SET change = change"); err != nil {
+		t.Fatal(err)
+	}
+	if err := saveOne(s, "a"); !errors.Is(err, nodegate.Busy) {
+		t.Errorf("a save while the lock is held: %v, want Busy", err)
+	}
+	for deadline := time.Now().Add(30 * time.Second); ; {
+		err := saveOne(s, "a")
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, nodegate.Busy) || time.Now().After(deadline) {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Another process that holds SQLite's lock makes writers Busy, and readers go on.
+func TestSQLiteLocked(t *testing.T) {
+	t.Parallel() // it mostly waits
+	path := t.TempDir() + "/test.db"
+	s, other := openSQLite(t, path), openSQLite(t, path)
+	holder, err := other.writer.Begin()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := saveOne(s, "a"); !errors.Is(err, nodegate.Busy) {
+		t.Errorf("a save while the lock is held: %v, want Busy", err)
+	}
+	if _, err := s.LastChange(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if err := holder.Rollback(); err != nil {
+		t.Fatal(err)
+	}
+	mustSave(t, s, "a", 1)
+}

@@ -1,0 +1,91 @@
+package sqlstore
+
+import (
+	"context"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"time"
+
+	"github.com/nodegate/nodegate"
+)
+
+// migrationFiles are named number_topic.sql, or number_topic.dialect.sql where the
+// databases need different words. They are never edited once released: a change of
+// the tables is a new file.
+//
+//go:embed migrations/*.sql
+var migrationFiles embed.FS
+
+const migrateTimeout = 10 * time.Minute
+
+// migrations lists the texts for a database; element i has the number i+1.
+func (d *dialect) migrations() ([]string, error) {
+	names, err := fs.Glob(migrationFiles, "migrations/*.sql") // in order
+	if err != nil {
+		return nil, err
+	}
+	var texts []string
+	for _, name := range names {
+		parts := strings.Split(name, ".")
+		if len(parts) == 3 && parts[1] != d.name {
+			continue
+		}
+		text, err := migrationFiles.ReadFile(name)
+		if err != nil {
+			return nil, err
+		}
+		texts = append(texts, d.words.Replace(string(text)))
+	}
+	return texts, nil
+}
+
+// migrate brings the tables up to date, forward only, each number in a transaction
+// of its own. Servers that start at the same time wait for each other.
+func (s *Store) migrate(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, migrateTimeout)
+	defer cancel()
+	texts, err := s.dialect.migrations()
+	for done := false; err == nil && !done; {
+		done, err = s.migrateOnce(ctx, texts)
+	}
+	var known *nodegate.Error
+	if err == nil || errors.As(err, &known) {
+		return err
+	}
+	return badConfig("can't bring the database's tables up to date: check that it is nodegate's own and that its user may create tables", errors.New(err.Error()))
+}
+
+// migrateOnce takes the next step, and is done when there is none.
+func (s *Store) migrateOnce(ctx context.Context, texts []string) (done bool, err error) {
+	t, err := s.begin(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer func() { _ = t.Rollback() }() // does nothing after the commit
+	for _, statement := range append(s.dialect.lock, "CREATE TABLE IF NOT EXISTS migrations (number BIGINT PRIMARY KEY, at BIGINT NOT NULL)") {
+		if _, err := t.ExecContext(ctx, statement); err != nil {
+			return false, err
+		}
+	}
+	have := 0
+	if err := t.QueryRowContext(ctx, "SELECT COALESCE(MAX(number), 0) FROM migrations").Scan(&have); err != nil {
+		return false, err
+	}
+	if have > len(texts) {
+		return false, badConfig(fmt.Sprintf("the database is of a newer nodegate: its tables have number %d and this one knows %d. Install the newer nodegate again, or restore the backup from before it", have, len(texts)), nil)
+	}
+	if have == len(texts) {
+		return true, nil
+	}
+	if _, err := t.ExecContext(ctx, texts[have]); err != nil {
+		return false, fmt.Errorf("migration %d: %w", have+1, err)
+	}
+	if _, err := t.ExecContext(ctx, "INSERT INTO migrations (number, at) VALUES ($1, $2)", have+1, time.Now().UnixMicro()); err != nil {
+		return false, err
+	}
+	s.log.Info("the database's tables are brought up to date", "database", s.dialect.name, "number", have+1)
+	return false, t.Commit()
+}

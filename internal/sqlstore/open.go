@@ -1,0 +1,177 @@
+package sqlstore
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/stdlib"
+	"modernc.org/sqlite"
+)
+
+// Store is a nodegate.Store in a SQL database.
+type Store struct {
+	reader, writer *sql.DB // the same one on Postgres
+	dialect        *dialect
+	auditKey       []byte
+	log            *slog.Logger
+	maxRows        int // of one answer about usage
+	closed         atomic.Bool
+}
+
+const (
+	postgresConnections = 10
+	connectionIdle      = 5 * time.Minute
+	walLimit            = 64 << 20 // what stays of the write-ahead log after a checkpoint
+)
+
+// OpenSQLite opens the file, makes it where there is none, and brings its tables
+// up to date. Other processes may have it open and write to it at the same time.
+// auditKey is the HMAC key of the audit log's chain.
+//
+// Returns BadConfig for a file that can't be used.
+func OpenSQLite(ctx context.Context, path string, auditKey []byte, log *slog.Logger) (*Store, error) {
+	path, err := makePrivate(path)
+	if errors.Is(err, errNoDatabase) {
+		return nil, noDatabase(path, err)
+	}
+	if err != nil {
+		return nil, badConfig("can't open the database "+path+": check that its folder exists and that this user may write there", err)
+	}
+	// One connection writes: SQLite has one writer at a time anyway, and waiting
+	// for it in the pool is fair. How it waits for other processes is in begin.
+	writer, err := sqlitePool(path, 1, url.Values{"_txlock": {"immediate"}, "_journal_mode": {"WAL"}, "_synchronous": {"FULL"},
+		"_busy_timeout": {"0"}, "_pragma": {"journal_size_limit(" + strconv.Itoa(walLimit) + ")"}})
+	if err != nil {
+		return nil, err
+	}
+	reader, err := sqlitePool(path, max(4, runtime.NumCPU()), url.Values{"_query_only": {"1"}, "_busy_timeout": {strconv.FormatInt(stepTimeout.Milliseconds(), 10)}})
+	if err != nil {
+		return nil, errors.Join(err, writer.Close())
+	}
+	s := &Store{reader: reader, writer: writer, dialect: sqliteDialect(), auditKey: auditKey, log: log, maxRows: maxUsageRows}
+	if err := s.waitForWriter(ctx); err != nil {
+		return nil, errors.Join(explainSQLite(path, err), s.Close())
+	}
+	return s.migrated(ctx)
+}
+
+// makePrivate makes the file for its owner only. SQLite gives the files beside it
+// the same mode. A short file of somebody else is refused here: SQLite would take
+// it for an empty database and write over it.
+func makePrivate(path string) (string, error) {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return path, err
+	}
+	f, err := os.OpenFile(abs, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return abs, err
+	}
+	const magic = "SQLite format 3\x00"
+	begin := make([]byte, len(magic))
+	if n, _ := io.ReadFull(f, begin); n > 0 && string(begin) != magic {
+		err = errNoDatabase
+	}
+	return abs, errors.Join(err, f.Close())
+}
+
+// sqlitePool opens connections with settings that each of them has.
+func sqlitePool(path string, size int, settings url.Values) (*sql.DB, error) {
+	settings.Set("_foreign_keys", "1")
+	name := url.URL{Scheme: "file", Path: path, RawQuery: settings.Encode()}
+	connector, err := sqlite.NewConnector(name.String())
+	if err != nil {
+		return nil, badConfig("can't open the database "+path, err)
+	}
+	db := sql.OpenDB(connector)
+	db.SetMaxOpenConns(size)
+	db.SetMaxIdleConns(size)
+	return db, nil
+}
+
+// waitForWriter opens the writing connection. The switch to the write-ahead log
+// does not wait by itself for another process that does the same.
+func (s *Store) waitForWriter(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, stepTimeout)
+	defer cancel()
+	for {
+		err := s.writer.PingContext(ctx)
+		if err == nil || !s.dialect.locked(err) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(10 * time.Millisecond):
+		}
+	}
+}
+
+// OpenPostgres connects to a server and brings the tables up to date. Several
+// servers may do so at the same time. auditKey is the HMAC key of the audit log's
+// chain.
+//
+// Returns BadConfig for a server that can't be reached or used; no message holds
+// the password.
+func OpenPostgres(ctx context.Context, dsn string, auditKey []byte, log *slog.Logger) (*Store, error) {
+	config, err := pgx.ParseConfig(dsn)
+	if err != nil {
+		// The cause may quote the text, and with it the password.
+		return nil, badConfig("can't read the Postgres address: write it as postgres://user:password@host:5432/database", nil)
+	}
+	if config.ConnectTimeout == 0 {
+		config.ConnectTimeout = stepTimeout
+	}
+	// The server's own limits are for a client that is gone or hangs: without them
+	// it could hold the lock of the change sequence for ever.
+	for name, value := range map[string]string{
+		"application_name":                    "nodegate",
+		"statement_timeout":                   strconv.FormatInt((2 * stepTimeout).Milliseconds(), 10),
+		"idle_in_transaction_session_timeout": strconv.FormatInt((2 * stepTimeout).Milliseconds(), 10),
+	} {
+		if config.RuntimeParams[name] == "" {
+			config.RuntimeParams[name] = value
+		}
+	}
+	db := stdlib.OpenDB(*config)
+	db.SetMaxOpenConns(postgresConnections)
+	db.SetMaxIdleConns(postgresConnections)
+	db.SetConnMaxIdleTime(connectionIdle)
+	s := &Store{reader: db, writer: db, dialect: postgresDialect(), auditKey: auditKey, log: log, maxRows: maxUsageRows}
+	pinged, cancel := context.WithTimeout(ctx, stepTimeout)
+	defer cancel()
+	if err := db.PingContext(pinged); err != nil {
+		msg := fmt.Sprintf("can't use Postgres at %s, port %d, database %q as user %q: check that it runs and that the address, the user and the password are right",
+			config.Host, config.Port, config.Database, config.User)
+		// Only its text: the error itself carries the whole configuration.
+		return nil, errors.Join(badConfig(msg, errors.New(err.Error())), s.Close())
+	}
+	return s.migrated(ctx)
+}
+
+// migrated is the last step of opening.
+func (s *Store) migrated(ctx context.Context) (*Store, error) {
+	if err := s.migrate(ctx); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+// Close ends all connections. Calls after it are Busy.
+func (s *Store) Close() error {
+	s.closed.Store(true)
+	// The writer last: it folds the write-ahead log into the file.
+	return errors.Join(s.reader.Close(), s.writer.Close())
+}

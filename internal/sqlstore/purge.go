@@ -1,0 +1,43 @@
+package sqlstore
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/nodegate/nodegate"
+)
+
+const (
+	purgePart   = 2000           // rows of one transaction, so that no writer waits long
+	writersKept = 48 * time.Hour // how long a batch may be offered again
+)
+
+// PurgeUsage deletes usage that is kept no longer, and with it expired sessions and
+// the numbers of old batches. Each part is a transaction of its own: what is done
+// stays done when the context ends.
+func (s *Store) PurgeUsage(ctx context.Context, now time.Time) (int64, error) {
+	var total int64
+	for _, old := range []struct {
+		table, key, column string
+		before             time.Time
+	}{
+		{"usage_minute", usageKey, "at", nodegate.ByMinute.Start(now.Add(-nodegate.ByMinute.Kept()))},
+		{"usage_hour", usageKey, "at", nodegate.ByHour.Start(now.Add(-nodegate.ByHour.Kept()))},
+		{"usage_writers", "server, number", "at", now.Add(-writersKept)},
+		{"sessions", "digest", "expires", now},
+	} {
+		part := fmt.Sprintf("DELETE FROM %s WHERE (%s) IN (SELECT %s FROM %s WHERE %s < $1 LIMIT %d)", old.table, old.key, old.key, old.table, old.column, purgePart)
+		for {
+			n, err := s.writeOne(ctx, "purgeUsage", "usage", part, old.before.UnixMicro())
+			total += n
+			if err != nil {
+				return total, err
+			}
+			if n < purgePart {
+				break
+			}
+		}
+	}
+	return total, nil
+}

@@ -1,0 +1,146 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/nodegate/nodegate"
+)
+
+// AuditKey is the key of the audit chain that the opened stores must use.
+const AuditKey = "storetest's key of the audit chain"
+
+// Run tests a store. open returns an empty one for each test and closes it after
+// the test.
+func Run(t *testing.T, open func(t *testing.T) nodegate.Store) {
+	for _, c := range []struct {
+		name string
+		test func(*testing.T, nodegate.Store)
+	}{
+		{"accounts round trip", accountsRoundTrip},
+		{"accounts are listed in pages", accountsInPages},
+		{"an address is taken", addressIsTaken},
+		{"a card comes and goes", cardComesAndGoes},
+		{"keys round trip", keysRoundTrip},
+		{"keys change", keysChange},
+		{"keys of other accounts", keysOfOthers},
+		{"keys by digest", keysByDigest},
+		{"keys of an account, oldest first", keysOldestFirst},
+		{"live keys in pages", liveKeysInPages},
+		{"what is not there", notThere},
+		{"versions", versions},
+		{"a failed save leaves nothing", failedSave},
+		{"one of many writers wins", oneWriterWins},
+		{"account and key at once", accountAndKey},
+		{"a change of nothing is only audited", auditedOnly},
+		{"followers miss no change", followersMissNone},
+		{"the audit chain", auditChain},
+		{"odd texts", oddTexts},
+		{"sessions", sessions},
+		{"ending sessions", endingSessions},
+		{"meta values are set once", metaOnce},
+		{"usage adds up", usageAddsUp},
+		{"usage is selected", usageSelected},
+		{"batches count once", batchesOnce},
+		{"batches of many servers", manyServers},
+		{"spent credits", spentCredits},
+		{"storage figures", storageFigures},
+		{"old usage goes", oldUsageGoes},
+		{"purge forgets sessions and batches", purgeForgets},
+		{"a cancelled call is Busy", cancelledCall},
+	} {
+		t.Run(c.name, func(t *testing.T) { c.test(t, open(t)) })
+	}
+}
+
+// noon is a time with microseconds, in another zone than UTC.
+func noon() time.Time {
+	return time.Date(2026, 3, 14, 12, 0, 0, 123_456_000, time.FixedZone("far", -5*3600))
+}
+
+func digestOf(text string) (d nodegate.Digest) {
+	copy(d[:], fmt.Sprintf("%-32s", text))
+	return d
+}
+
+// newAccount is an account with every field but the card.
+func newAccount(id string) *nodegate.Account {
+	return &nodegate.Account{ID: id, Email: id + "@example.com", Password: "$argon2id$v=19$m=19456,t=2,p=1$c2FsdA$aGFzaA", Plan: "free", Created: noon().UTC()}
+}
+
+func newKey(accountID, id string) *nodegate.Key {
+	return &nodegate.Key{
+		ID: id, AccountID: accountID, Name: "key " + id, Created: noon().UTC(),
+		Values: []nodegate.KeyValue{{Digest: digestOf("value " + id), Sealed: []byte("sealed " + id), Prefix: "0a1b"}},
+	}
+}
+
+// entry is an audit entry about a subject.
+func entry(action, account, subject string) nodegate.AuditEntry {
+	return nodegate.AuditEntry{At: noon(), Actor: "ann@example.com", From: "192.0.2.7", Action: action, AccountID: account, Subject: subject, Detail: "a detail"}
+}
+
+func save(t *testing.T, s nodegate.Store, c *nodegate.Change) {
+	t.Helper()
+	if err := s.Save(t.Context(), c); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func saveAccount(t *testing.T, s nodegate.Store, a *nodegate.Account) {
+	t.Helper()
+	save(t, s, &nodegate.Change{Account: a, Audit: entry("account.save", a.ID, a.ID)})
+}
+
+func saveKey(t *testing.T, s nodegate.Store, k *nodegate.Key) {
+	t.Helper()
+	save(t, s, &nodegate.Change{Key: k, Audit: entry("key.save", k.AccountID, k.ID)})
+}
+
+// same compares what was written with what is read.
+func same(t *testing.T, what string, got, want any) {
+	t.Helper()
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%s:\n got %+v\nwant %+v", what, got, want)
+	}
+}
+
+// must fails the test on an error and returns the value otherwise.
+func must[T any](t *testing.T) func(T, error) T {
+	return func(v T, err error) T {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return v
+	}
+}
+
+// is checks an error's code, and that it tells the user something.
+func is(t *testing.T, what string, err error, want nodegate.Code) {
+	t.Helper()
+	if !errors.Is(err, want) {
+		t.Errorf("%s: %v, want %v", what, err, want)
+		return
+	}
+	if nodegate.AsError(err).Msg == "" {
+		t.Errorf("%s: %v says nothing to the user", what, err)
+	}
+}
+
+func cancelledCall(t *testing.T, s nodegate.Store) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := s.Account(ctx, "a")
+	is(t, "a read", err, nodegate.Busy)
+	a := newAccount("a")
+	is(t, "a write", s.Save(ctx, &nodegate.Change{Account: a, Audit: entry("account.save", "a", "a")}), nodegate.Busy)
+	if a.Version != 0 {
+		t.Error("a failed save counts the version up")
+	}
+	saveAccount(t, s, a)
+}

@@ -26,6 +26,7 @@ const cpuQuestion = "cpu"
 type hello struct {
 	RPC   string `json:"rpc"`
 	Admin string `json:"admin,omitempty"`
+	Key   string `json:"key,omitempty"`
 }
 
 // served is a server that runs in this process.

@@ -10,11 +10,11 @@ import (
 	"github.com/nodegate/nodegate/internal/server"
 )
 
-// benchNetwork is the name of the measured network, benchPath its address with a key.
+// benchNetwork is the name of the measured network; a key's path follows it.
 const (
 	benchNetwork = "bench"
-	benchPath    = "/" + benchNetwork + "/v3/0123456789abcdef0123456789abcdef"
-	benchWSPath  = "/" + benchNetwork + "/ws/v3/0123456789abcdef0123456789abcdef"
+	benchPath    = "/" + benchNetwork + "/v3/"
+	benchWSPath  = "/" + benchNetwork + "/ws/v3/"
 )
 
 // nodegateServer is the whole service.
@@ -55,7 +55,11 @@ func openNodegate(cfg *config.Config, log *slog.Logger) (served, error) {
 
 func (s *nodegateServer) hello() hello {
 	at := s.server.Addresses()
-	return hello{RPC: at.RPC, Admin: at.Admin}
+	h := hello{RPC: at.RPC, Admin: at.Admin}
+	if first := s.server.FirstKey(); first != nil { // the measured server starts on an empty folder
+		h.Key = first.Value
+	}
+	return h
 }
 
 func (s *nodegateServer) close() error {

@@ -49,11 +49,11 @@ func (s *servers) contestants(ws bool) ([]*contestant, error) {
 	if err != nil {
 		return nil, err
 	}
-	ours, err := newContestant("nodegate", s.nodegate, benchPath)
+	ours, err := newContestant("nodegate", s.nodegate, benchPath+s.nodegate.Key)
 	if err != nil || !ws {
 		return []*contestant{geth, ours}, err
 	}
-	socket, err := newContestant("nodegate-ws", s.nodegate, benchWSPath)
+	socket, err := newContestant("nodegate-ws", s.nodegate, benchWSPath+s.nodegate.Key)
 	if err != nil {
 		return nil, err
 	}

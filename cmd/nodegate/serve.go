@@ -39,7 +39,7 @@ func (serveCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprint(a.stdout, banner(cfg, srv.Addresses(), readBuild()))
+	fmt.Fprint(a.stdout, banner(cfg, srv, readBuild()))
 	return wait(ctx, srv, log)
 }
 

@@ -20,6 +20,7 @@ import (
 	"github.com/nodegate/nodegate/internal/edge"
 	"github.com/nodegate/nodegate/internal/obs"
 	"github.com/nodegate/nodegate/internal/plainhttp"
+	"github.com/nodegate/nodegate/internal/usage"
 )
 
 // goodKey is let in; others get the error that they name, see doorman.
@@ -34,6 +35,7 @@ type tally struct {
 
 	answer func(ctx context.Context, method string) ([]byte, error)
 	refuse map[string]error // by key
+	policy nodegate.Policy
 }
 
 func (n *tally) Call(ctx context.Context, method string, params []byte) ([]byte, error) {
@@ -57,8 +59,11 @@ func (n *tally) Authenticate(_ context.Context, c nodegate.Credentials) (*nodega
 		return nil, &nodegate.Error{Code: nodegate.KeyInvalid, Msg: "invalid API key"}
 	}
 	n.let.Add(1)
-	return &nodegate.Grant{KeyID: c.Key}, nil
+	return n.grant(), nil
 }
+
+// grant is the one of the good key; its policy is the test's to choose.
+func (n *tally) grant() *nodegate.Grant { return edge.NewTestGrant(goodKey, n.policy) }
 
 func (n *tally) reset() {
 	n.let.Store(0)
@@ -71,18 +76,23 @@ func (n *tally) reset() {
 // house is an edge over a tally, served as the real one is.
 type house struct {
 	*tally
-	addr string
-	logs *lockedBuffer
+	addr  string
+	logs  *lockedBuffer
+	sink  *edge.Sink
+	usage *usage.Recorder
 }
 
 func build(t *testing.T) *house {
 	t.Helper()
 	h := &house{tally: &tally{}, logs: new(lockedBuffer)}
-	e := edge.New(edge.Config{
+	cfg := edge.Config{
 		Networks: []nodegate.Network{{Name: "net", Node: h.tally}}, DefaultNetwork: "net", Auth: h.tally,
 		BodyBytes: 1 << 20, BatchItems: 10, ResponseBytes: 1 << 20, SubscriptionsPerConn: 2,
 		Log: obs.NewLogger(h.logs, "text", slog.LevelDebug), Metrics: obs.NewMetrics(), Ready: func() error { return nil },
-	})
+	}
+	h.sink = edge.Bill(t, &cfg)
+	h.usage = cfg.Usage
+	e := edge.New(cfg)
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"net/netip"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -11,7 +13,9 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/meter"
 	"github.com/nodegate/nodegate/internal/obs"
+	"github.com/nodegate/nodegate/internal/usage"
 )
 
 // Config is what the edge serves and its bounds.
@@ -19,7 +23,11 @@ type Config struct {
 	Networks       []nodegate.Network
 	DefaultNetwork string // reached by /v3 without a network; "" is none
 	Auth           nodegate.Authenticator
-	Methods        []string // counted one by one in the metrics
+	Meter          *meter.Meter
+	Usage          *usage.Recorder
+	Costs          nodegate.Costs
+	Methods        []string       // counted one by one in metrics and usage
+	TrustedProxies []netip.Prefix // whose X-Forwarded-For is believed
 
 	BodyBytes            int64
 	BatchItems           int
@@ -48,7 +56,7 @@ type Edge struct {
 	cut      context.CancelFunc
 }
 
-// network is a network with its counters.
+// network is a network with what is known of its methods.
 type network struct {
 	nodegate.Network
 	methods map[string]*methodEntry
@@ -58,7 +66,10 @@ type network struct {
 // methodEntry keeps a method's name, so that a request's bytes need not become a
 // new string each time.
 type methodEntry struct {
-	name    string
+	name    string // as it was called
+	rule    string // as limits, allowlists and usage know it: an alias is what it stands for
+	counted string // in metrics and usage; "other" where it is not counted by itself
+	cost    int64
 	metrics *obs.Method
 }
 
@@ -81,17 +92,24 @@ func New(cfg Config) *Edge {
 func (e *Edge) network(n nodegate.Network) *network {
 	net := &network{Network: n, methods: map[string]*methodEntry{}, other: e.cfg.Metrics.Method(n.Name, obs.Other)}
 	for _, name := range e.cfg.Methods {
-		net.methods[name] = &methodEntry{name: name, metrics: e.cfg.Metrics.Method(n.Name, name)}
+		m := &methodEntry{name: name, rule: name, counted: name, cost: e.cfg.Costs.Of(name, true), metrics: e.cfg.Metrics.Method(n.Name, name)}
+		net.methods[name] = m
+		if own, ok := strings.CutPrefix(name, "layer2_"); ok && n.Alias != "" {
+			alias := *m
+			alias.name = n.Alias + "_" + own
+			net.methods[alias.name] = &alias
+		}
 	}
 	return net
 }
 
 // method finds a method's entry without making a string of a known name.
-func (n *network) method(name []byte) methodEntry {
+func (e *Edge) method(n *network, name []byte) methodEntry {
 	if m, ok := n.methods[string(name)]; ok {
 		return *m
 	}
-	return methodEntry{name: string(name), metrics: n.other}
+	text := string(name)
+	return methodEntry{name: text, rule: text, counted: obs.Other, cost: e.cfg.Costs.Of(text, false), metrics: n.other}
 }
 
 // Drain tells the open WebSockets to end, with 1001, and takes no new ones.

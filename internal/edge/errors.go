@@ -30,6 +30,12 @@ var numbers = map[nodegate.Code]int{
 	nodegate.HTTPMethod:       -32600,
 	nodegate.TooLarge:         -32600,
 	nodegate.MediaType:        -32600,
+	nodegate.InvalidInput:     -32602, // these six belong to the control plane
+	nodegate.NotFound:         -32001,
+	nodegate.Conflict:         -32000,
+	nodegate.SignInFailed:     -32001,
+	nodegate.CardDeclined:     -32002,
+	nodegate.CardRequired:     -32002,
 	nodegate.BadConfig:        -32603,
 }
 

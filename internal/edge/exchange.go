@@ -14,20 +14,22 @@ import (
 type exchange struct {
 	body   []byte
 	scan   jsonrpc.Body
+	calls  []pricedCall
 	answer []byte
 	after  []func() // what begins once the answer is sent
 
 	edge    *Edge
 	network *network
+	grant   *nodegate.Grant
 	socket  *socket // nil on HTTP
 }
 
 // keepBuffer is the largest buffer worth keeping for the next request.
 const keepBuffer = 64 << 10
 
-func (e *Edge) newExchange(n *network, s *socket) *exchange {
+func (e *Edge) newExchange(n *network, g *nodegate.Grant, s *socket) *exchange {
 	x := e.bodies.Get().(*exchange)
-	x.edge, x.network, x.socket = e, n, s
+	x.edge, x.network, x.grant, x.socket = e, n, g, s
 	return x
 }
 
@@ -40,23 +42,48 @@ func (x *exchange) release() {
 		x.answer = nil
 	}
 	x.body, x.answer, x.after = x.body[:0], x.answer[:0], nil
-	x.edge, x.network, x.socket = nil, nil, nil
+	clear(x.calls)
+	x.edge, x.network, x.grant, x.socket = nil, nil, nil, nil
 	e.bodies.Put(x)
 }
 
 // respond reads the body and writes the whole answer to the end of x.answer; nothing
-// is added when there is nothing to say. The error is that of a single call and
-// decides the HTTP status; it stands in the answer already.
+// is added when there is nothing to say. The error is that of a single call, or of
+// a body that was not admitted, and decides the HTTP status; it stands in the
+// answer already.
 func (x *exchange) respond(ctx context.Context) error {
 	if fault := x.scan.Scan(x.body, x.edge.cfg.BatchItems); fault != nil {
+		x.edge.fine(x.network, x.grant, &nodegate.Error{Code: nodegate.InvalidRequest})
 		x.answer = jsonrpc.AppendError(x.answer, nil, fault.Code, fault.Message, nil)
 		return nil
+	}
+	if x.socket != nil {
+		if err := x.socket.welcome(ctx); err != nil {
+			x.notAdmitted(err)
+			return err
+		}
+	}
+	if err := x.pay(ctx); err != nil {
+		x.notAdmitted(err)
+		return err
 	}
 	if x.scan.Batch {
 		x.batch(ctx)
 		return nil
 	}
-	return x.one(ctx, &x.scan.Requests[0])
+	return x.one(ctx, 0)
+}
+
+// notAdmitted answers a body that can't be paid: one error object, whatever it holds.
+func (x *exchange) notAdmitted(err error) {
+	var id []byte
+	if !x.scan.Batch {
+		id = x.scan.Requests[0].ID
+	}
+	if id == nil && !x.scan.Batch && x.socket != nil {
+		return // a notification has nobody to tell, and a socket no status
+	}
+	x.answer = x.edge.appendError(x.answer, id, err)
 }
 
 // batch answers each element in order. Past the limit of the whole answer the
@@ -73,9 +100,10 @@ func (x *exchange) batch(ctx context.Context) {
 		req := &x.scan.Requests[i]
 		if before-start > x.edge.cfg.ResponseBytes && req.ID != nil {
 			x.answer = x.edge.appendError(x.answer, req.ID, errResponseTooLarge)
+			x.record(i, errResponseTooLarge, x.calls[i].paid, len(x.answer)-mark, 0)
 			continue
 		}
-		_ = x.one(ctx, req) // each element has its own outcome; the status stays 200
+		_ = x.one(ctx, i) // each element has its own outcome; the status stays 200
 		if len(x.answer) == mark {
 			x.answer = x.answer[:before]
 		}
@@ -89,25 +117,40 @@ func (x *exchange) batch(ctx context.Context) {
 
 var errResponseTooLarge = &nodegate.Error{Op: "edge.batch", Code: nodegate.ResponseTooLarge, Msg: "response too large"}
 
-// one executes a request and appends its answer.
-func (x *exchange) one(ctx context.Context, req *jsonrpc.Request) error {
+// one executes a request, appends its answer and settles the bill.
+func (x *exchange) one(ctx context.Context, i int) error {
+	req, c, mark := &x.scan.Requests[i], &x.calls[i], len(x.answer)
 	if req.Err != nil {
 		if req.ID != nil { // a notification with bad params has nobody to tell
 			x.answer = jsonrpc.AppendError(x.answer, req.ID, req.Err.Code, req.Err.Message, nil)
 		}
+		x.record(i, errNotARequest, c.paid, len(x.answer)-mark, 0)
 		return nil
 	}
-	m := x.network.method(req.Method)
 	start := time.Now()
-	result, err := x.call(ctx, m.name, req.Params)
+	err := c.refused
+	var result []byte
+	if err == nil {
+		result, err = x.call(ctx, c.method.name, req.Params)
+	}
 	if len(result) > x.edge.cfg.ResponseBytes {
 		err = errResponseTooLarge
 	}
-	m.metrics.Done(err, time.Since(start))
+	took := time.Since(start)
+	c.method.metrics.Done(err, took)
+	answered := x.append(req, c.method.name, result, err)
+	x.record(i, err, x.settle(c, err), len(x.answer)-mark, took)
+	return answered
+}
+
+var errNotARequest = &nodegate.Error{Op: "edge", Code: nodegate.InvalidRequest}
+
+// append writes the answer of a call. The error is what the client sees.
+func (x *exchange) append(req *jsonrpc.Request, method string, result []byte, err error) error {
 	switch {
 	case req.ID == nil: // a notification is executed and not answered
 		if err != nil && nodegate.AsError(err).Code == nodegate.Internal {
-			x.edge.cfg.Log.Error("internal error", "method", m.name, "err", err)
+			x.edge.cfg.Log.Error("internal error", "method", method, "err", err)
 		}
 	case err != nil:
 		x.answer = x.edge.appendError(x.answer, req.ID, err)

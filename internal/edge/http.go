@@ -47,19 +47,22 @@ func (e *Edge) serve(w http.ResponseWriter, req *http.Request, r route) error {
 		w.Header().Set("Allow", "POST, OPTIONS")
 		return &nodegate.Error{Op: "edge.http", Code: nodegate.HTTPMethod, Msg: "method not allowed: use POST"}
 	}
-	n, grant, err := e.admit(req, r)
+	n, grant, err := e.admit(w, req, r)
+	if err == nil && !jsonContent(req.Header.Get("Content-Type")) {
+		err = &nodegate.Error{Op: "edge.http", Code: nodegate.MediaType, Msg: "invalid content type: only application/json is supported"}
+	}
+	if err == nil {
+		err = e.post(w, req, n, grant)
+	}
 	if err != nil {
-		return err
+		e.fine(n, grant, err)
 	}
-	if !jsonContent(req.Header.Get("Content-Type")) {
-		return &nodegate.Error{Op: "edge.http", Code: nodegate.MediaType, Msg: "invalid content type: only application/json is supported"}
-	}
-	return e.post(w, req, n, grant)
+	return err
 }
 
 // post reads the body, executes it and writes the answer.
 func (e *Edge) post(w http.ResponseWriter, req *http.Request, n *network, grant *nodegate.Grant) (err error) {
-	x := e.newExchange(n, nil)
+	x := e.newExchange(n, grant, nil)
 	defer x.release()
 	if x.body, err = web.ReadBody(w, req, x.body, e.cfg.BodyBytes); err != nil {
 		return err

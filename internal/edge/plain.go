@@ -26,18 +26,21 @@ type address struct {
 const headRoom = 512
 
 // ServePlain is the short way of a plain POST: what ServeHTTP does for it, to the
-// same effect. Whatever is not a call that gets past the door is handed over.
+// same effect. Whatever is neither a call nor an unknown key is handed over.
 func (e *Edge) ServePlain(ctx context.Context, c *plainhttp.Conn, r *plainhttp.Request, out []byte) ([]byte, bool) {
 	a := e.addressOf(c, r)
 	if a == nil || int64(len(r.Body)) > e.cfg.BodyBytes {
 		return nil, false
 	}
-	grant, err := e.cfg.Auth.Authenticate(ctx, nodegate.Credentials{Key: a.key})
+	grant, err := e.cfg.Auth.Authenticate(ctx, nodegate.Credentials{Key: a.key, From: c.RemoteAddr()})
 	if err != nil {
+		return e.plainRefusal(out, r, err), true
+	}
+	if asksForClient(grant) {
 		return nil, false
 	}
 	e.in.Add(float64(len(r.Body)))
-	x := e.newExchange(a.network, nil)
+	x := e.newExchange(a.network, grant, nil)
 	defer x.release()
 	x.body = append(x.body, r.Body...)
 	x.answer = append(out, make([]byte, headRoom)...)
@@ -51,6 +54,21 @@ func (e *Edge) ServePlain(ctx context.Context, c *plainhttp.Conn, r *plainhttp.R
 	answer := x.answer
 	x.answer = nil // it belongs to the connection again
 	return e.plainResponse(answer, r, callErr), true
+}
+
+// plainRefusal is what refuse answers: guessing keys must not be a way to make the
+// service work harder than for a call.
+func (e *Edge) plainRefusal(out []byte, r *plainhttp.Request, err error) []byte {
+	e.cfg.Metrics.Refused(nodegate.AsError(err).Code)
+	answer := e.appendError(append(out, make([]byte, headRoom)...), nil, err)
+	return e.plainHeaded(answer, r, err)
+}
+
+// asksForClient tells whether the key's owner lists origins or user agents, which
+// the short way doesn't read.
+func asksForClient(g *nodegate.Grant) bool {
+	s := &g.Policy().Settings
+	return len(s.Origins) > 0 || len(s.UserAgents) > 0
 }
 
 // addressOf resolves the request's address, from memory when it is the last one's.
@@ -71,11 +89,15 @@ func (e *Edge) addressOf(c *plainhttp.Conn, r *plainhttp.Request) *address {
 	return a
 }
 
-// plainResponse puts the head before the answer that begins at headRoom.
+// plainResponse counts the answer that begins at headRoom and puts the head before it.
 func (e *Edge) plainResponse(out []byte, r *plainhttp.Request, callErr error) []byte {
+	e.out.Add(float64(len(out) - headRoom))
+	return e.plainHeaded(out, r, callErr)
+}
+
+func (e *Edge) plainHeaded(out []byte, r *plainhttp.Request, callErr error) []byte {
 	status, retry := outcome(callErr)
 	body := out[headRoom:]
-	e.out.Add(float64(len(body)))
 	compress := r.AcceptGzip && len(body) >= web.CompressFrom
 	if compress {
 		packed := web.Gzip(make([]byte, headRoom, headRoom+len(body)/4), body)

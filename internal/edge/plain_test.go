@@ -76,7 +76,7 @@ func (namedKeys) Authenticate(_ context.Context, c nodegate.Credentials) (*nodeg
 	case "limited":
 		return nil, &nodegate.Error{Code: nodegate.RateLimited, Msg: "slow down", RetryAfter: 2 * time.Second}
 	}
-	return &nodegate.Grant{KeyID: c.Key}, nil
+	return NewTestGrant(c.Key, nodegate.Policy{}), nil
 }
 
 // way is an edge behind a server, and how many requests took the short way. Each
@@ -99,12 +99,14 @@ const bodyLimit = 8 << 10
 
 func startWay(tb testing.TB) *way {
 	tb.Helper()
-	w := &way{Edge: New(Config{
+	cfg := Config{
 		Networks:       []nodegate.Network{{Name: "alpha", Node: cannedNode{"alpha"}}, {Name: "beta", Node: cannedNode{"beta"}}},
 		DefaultNetwork: "beta", Auth: namedKeys{}, Methods: []string{"echo", "big", "broken"},
 		BodyBytes: bodyLimit, BatchItems: 10, ResponseBytes: 30_000, SubscriptionsPerConn: 1,
 		Log: slog.New(slog.DiscardHandler), Metrics: obs.NewMetrics(), Ready: func() error { return nil },
-	})}
+	}
+	Bill(tb, &cfg)
+	w := &way{Edge: New(cfg)}
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		tb.Fatal(err)

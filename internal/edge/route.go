@@ -2,7 +2,6 @@ package edge
 
 import (
 	"net"
-	"net/http"
 	"strings"
 
 	"github.com/nodegate/nodegate"
@@ -68,14 +67,4 @@ func (e *Edge) byHost(host string) string {
 		return label
 	}
 	return e.cfg.DefaultNetwork
-}
-
-// admit finds the network and lets the key in.
-func (e *Edge) admit(req *http.Request, r route) (*network, *nodegate.Grant, error) {
-	n, err := e.find(r, req.Host)
-	if err != nil {
-		return nil, nil, err
-	}
-	grant, err := e.cfg.Auth.Authenticate(req.Context(), nodegate.Credentials{Key: r.key})
-	return n, grant, err
 }

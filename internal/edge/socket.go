@@ -30,6 +30,8 @@ const policyViolation = websocket.StatusPolicyViolation
 type socket struct {
 	edge    *Edge
 	network *network
+	grant   *nodegate.Grant
+	visitor *visitor
 	conn    *websocket.Conn
 	ctx     context.Context // ends with the connection
 	cancel  context.CancelFunc
@@ -46,8 +48,9 @@ type socket struct {
 // serveSocket admits the key before the handshake, so that a refusal is an
 // ordinary HTTP answer, and serves the socket until it ends.
 func (e *Edge) serveSocket(w http.ResponseWriter, req *http.Request, r route) error {
-	n, grant, err := e.admit(req, r)
+	n, grant, err := e.admit(w, req, r)
 	if err != nil {
+		e.fine(n, grant, err)
 		return err
 	}
 	if !wantsSocket(req) {
@@ -68,7 +71,9 @@ func (e *Edge) serveSocket(w http.ResponseWriter, req *http.Request, r route) er
 	defer e.sockets.Done()
 	e.cfg.Metrics.SocketOpened()
 	defer e.cfg.Metrics.SocketClosed()
-	e.newSocket(n, grant, conn).serve()
+	s := e.newSocket(n, grant, conn)
+	s.visitor = e.visitorOf(req, r, grant)
+	s.serve()
 	return nil
 }
 
@@ -85,7 +90,7 @@ func wantsSocket(req *http.Request) bool {
 func (e *Edge) newSocket(n *network, grant *nodegate.Grant, conn *websocket.Conn) *socket {
 	conn.SetReadLimit(e.cfg.BodyBytes)
 	ctx, cancel := context.WithCancel(nodegate.WithGrant(e.base, grant))
-	s := &socket{edge: e, network: n, conn: conn, ctx: ctx, cancel: cancel, jobs: make(chan *exchange)}
+	s := &socket{edge: e, network: n, grant: grant, conn: conn, ctx: ctx, cancel: cancel, jobs: make(chan *exchange)}
 	s.events = newEventQueue(queueBytes)
 	s.subs.limit = e.cfg.SubscriptionsPerConn
 	return s
@@ -109,7 +114,7 @@ func (s *socket) serve() {
 // shuts down. A message over the limit closes with 1009 by itself.
 func (s *socket) read() {
 	for {
-		x := s.edge.newExchange(s.network, s)
+		x := s.edge.newExchange(s.network, s.grant, s)
 		if err := s.receive(x); err != nil {
 			x.release()
 			return

@@ -122,6 +122,9 @@ func (s *socket) sendEvents() {
 			s.finish()
 			s.close(websocket.StatusGoingAway, "server is shutting down")
 			return
+		case <-s.grant.Ended():
+			s.close(policyViolation, "API key revoked")
+			return
 		case <-s.events.overflow:
 			s.close(policyViolation, "reading too slowly for this subscription")
 			return

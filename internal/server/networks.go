@@ -22,7 +22,11 @@ func (s *Server) openNetworks() ([]nodegate.Network, error) {
 		if err != nil {
 			return nil, fmt.Errorf("network %s: %w", n.Name, err)
 		}
-		networks = append(networks, nodegate.Network{Name: n.Name, Node: node})
+		network := nodegate.Network{Name: n.Name, Node: node}
+		if n.Layer2 != nil {
+			network.Alias = n.Layer2.Alias
+		}
+		networks = append(networks, network)
 	}
 	return networks, nil
 }

@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
-	"hash/maphash"
 	"log/slog"
 	"net"
 	"net/http"
@@ -13,6 +12,7 @@ import (
 	"time"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/account"
 	"github.com/nodegate/nodegate/internal/chain"
 	"github.com/nodegate/nodegate/internal/config"
 	"github.com/nodegate/nodegate/internal/edge"
@@ -36,6 +36,10 @@ type Server struct {
 	chains  []*chain.Node
 	edge    *edge.Edge
 	lock    *folderLock
+
+	control  *Control
+	accounts accounts
+	firstKey *account.IssuedKey // made at this start, or nil
 
 	public                *plainhttp.Server
 	admin                 *http.Server
@@ -70,6 +74,9 @@ func (s *Server) open() error {
 	if s.lock, err = lockFolder(s.cfg.Data); err != nil {
 		return err
 	}
+	if err := s.openAccounts(context.Background()); err != nil {
+		return err
+	}
 	networks, err := s.openNetworks()
 	if err != nil {
 		return err
@@ -77,7 +84,11 @@ func (s *Server) open() error {
 	s.edge = edge.New(edge.Config{
 		Networks:             networks,
 		DefaultNetwork:       s.cfg.DefaultNetwork,
-		Auth:                 openDoor{seed: maphash.MakeSeed()},
+		Auth:                 s.accounts.door,
+		Meter:                s.accounts.meter,
+		Usage:                s.accounts.usage,
+		Costs:                costsOf(s.cfg),
+		TrustedProxies:       s.trustedProxies(),
 		Methods:              eth.Methods(),
 		BodyBytes:            int64(s.cfg.Limits.BodyBytes),
 		BatchItems:           s.cfg.Limits.BatchItems,
@@ -93,7 +104,6 @@ func (s *Server) open() error {
 // Start listens on both addresses before it returns, so that a taken port is an
 // error here and not a line in the log later.
 func (s *Server) Start() error {
-	s.log.Warn("NO ACCOUNTS YET: every API key of 32 hex digits is let in. Don't expose this server.")
 	var err error
 	var public, admin net.Listener
 	if public, s.publicAddr, err = s.listen(s.cfg.Listen, s.cfg.TLS); err != nil {
@@ -159,6 +169,13 @@ func (s *Server) Failed() <-chan error { return s.failed }
 // Addresses are known once Start has returned; port 0 is resolved in them.
 func (s *Server) Addresses() Addresses { return Addresses{RPC: s.publicAddr, Admin: s.adminAddr} }
 
+// FirstKey is the key of the account that this start made in an empty store, or
+// nil. Its secret can't be read again.
+func (s *Server) FirstKey() *account.IssuedKey { return s.firstKey }
+
+// Control is the account side of this server.
+func (s *Server) Control() *Control { return s.control }
+
 // ready is what balancers ask: is traffic welcome?
 func (s *Server) ready() error {
 	if !s.serving.Load() {
@@ -168,22 +185,38 @@ func (s *Server) ready() error {
 }
 
 // Close drains: no new requests, what is under way is finished while ctx lasts,
-// WebSockets get 1001, then the networks close.
+// WebSockets get 1001, then the networks close. A part of the time is kept for
+// what was recorded last, which must not be lost to a client that won't leave.
 func (s *Server) Close(ctx context.Context) error {
 	s.serving.Store(false)
+	drain, cancel := shortened(ctx, flushTime)
+	defer cancel()
 	var errs []error
 	if s.public != nil {
 		s.edge.Drain()
-		errs = append(errs, shutdown(ctx, s.public))
-		s.edge.Close(ctx) // WebSockets are not the HTTP server's to wait for
+		errs = append(errs, shutdown(drain, s.public))
+		s.edge.Close(drain) // WebSockets are not the HTTP server's to wait for
 	}
 	if s.admin != nil {
-		errs = append(errs, shutdown(ctx, s.admin))
+		errs = append(errs, shutdown(drain, s.admin))
 	}
+	errs = append(errs, s.accounts.close(ctx))
 	for _, c := range s.chains {
 		errs = append(errs, c.Close())
 	}
-	return errors.Join(append(errs, s.lock.release())...)
+	return errors.Join(append(errs, s.control.Close(), s.lock.release())...)
+}
+
+// flushTime is kept of the time to close for writing what was recorded.
+const flushTime = 2 * time.Second
+
+// shortened ends some time before ctx does.
+func shortened(ctx context.Context, by time.Duration) (context.Context, context.CancelFunc) {
+	end, ok := ctx.Deadline()
+	if !ok {
+		return context.WithCancel(ctx)
+	}
+	return context.WithDeadline(ctx, end.Add(-by))
 }
 
 // shutdown drains a listener and cuts what has not finished when ctx ends.

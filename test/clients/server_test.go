@@ -1,31 +1,23 @@
 package clients_test
 
 import (
-	"bytes"
-	"context"
 	"encoding/json"
 	"fmt"
-	"log/slog"
 	"os"
 	"strings"
-	"sync"
 	"testing"
-	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 
-	"github.com/nodegate/nodegate/internal/config"
-	"github.com/nodegate/nodegate/internal/server"
+	"github.com/nodegate/nodegate/test/harness"
 )
 
 const (
-	// key has the form of an API key and its checksum.
-	key = "dec0de00dec0de00dec0de00dec0" + "6257"
+	key = harness.KeyA
 	// badKey lacks a digit.
 	badKey = "dec0de00dec0de00dec0de00dec0625"
 
 	factsFile = "../../internal/chain/devchain/testdata/facts.json"
-	drainTime = 10 * time.Second
 )
 
 // facts is what is known of a built-in chain before a request is made.
@@ -62,38 +54,17 @@ type txFact struct {
 
 // service is a running server and what is known of its networks.
 type service struct {
+	*harness.Service
 	base  string // http://host:port
 	facts map[string]*facts
 }
 
 // startService runs the whole server in this process, on a free port and an empty
-// data folder. Its log is shown when the test fails.
+// data folder.
 func startService(t *testing.T) *service {
 	t.Helper()
-	cfg := config.Default()
-	cfg.Data = t.TempDir()
-	cfg.Listen, cfg.AdminListen, cfg.StorageListen = "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0"
-	log := new(logBuffer)
-	srv, err := server.New(cfg, slog.New(slog.NewTextHandler(log, nil)), server.Build{Version: "test"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { closeService(t, srv, log) })
-	if err := srv.Start(); err != nil {
-		t.Fatal(err)
-	}
-	return &service{base: srv.Addresses().RPC, facts: readFacts(t)}
-}
-
-func closeService(t *testing.T, srv *server.Server, log *logBuffer) {
-	ctx, cancel := context.WithTimeout(context.Background(), drainTime)
-	defer cancel()
-	if err := srv.Close(ctx); err != nil {
-		t.Errorf("closing the server: %v", err)
-	}
-	if t.Failed() {
-		t.Logf("the server's log:\n%s", log)
-	}
+	s := harness.Start(t, nil)
+	return &service{Service: s, base: s.RPC, facts: readFacts(t)}
 }
 
 // http is the address of a network for an API key.
@@ -136,22 +107,4 @@ func (f *facts) tx(t *testing.T, name string) txFact {
 	}
 	t.Fatalf("%s has no transaction %q", f.Name, name)
 	return txFact{}
-}
-
-// logBuffer collects a log that several goroutines write.
-type logBuffer struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (b *logBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.Write(p)
-}
-
-func (b *logBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.String()
 }

@@ -7,16 +7,13 @@
 package conformance_test
 
 import (
-	"context"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/nodegate/nodegate/internal/config"
-	"github.com/nodegate/nodegate/internal/server"
+	"github.com/nodegate/nodegate/test/harness"
 )
 
 // defaultFolder is where the files are beside a checkout of this repository. A
@@ -24,7 +21,7 @@ import (
 var defaultFolder = filepath.Join("..", "shared", "conformance")
 
 // apiKey is of the right form, which is all that is asked of it.
-const apiKey = "0123456789abcdef0123456789abcdef"
+const apiKey = harness.KeyA
 
 // fixtures is the folder with the files, or the end of the test.
 func fixtures(t *testing.T) string {
@@ -62,26 +59,11 @@ func TestConformance(t *testing.T) {
 // serve starts the service with the files' chain as its only network.
 func serve(t *testing.T, dir string) (base string) {
 	t.Helper()
-	cfg := config.Default()
-	cfg.Data, cfg.Listen, cfg.AdminListen = t.TempDir(), "127.0.0.1:0", "127.0.0.1:0"
-	cfg.Networks = []config.Network{{
-		Name: "compat", Dialect: "standard",
-		Embedded: &config.Embedded{Genesis: filepath.Join(dir, "genesis.json"), Chain: filepath.Join(dir, "chain.rlp")},
-	}}
-	cfg.DefaultNetwork = "compat"
-	s, err := server.New(cfg, slog.New(slog.DiscardHandler), server.Build{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-		defer cancel()
-		if err := s.Close(ctx); err != nil {
-			t.Errorf("close: %v", err)
-		}
-	})
-	if err := s.Start(); err != nil {
-		t.Fatal(err)
-	}
-	return s.Addresses().RPC
+	return harness.Start(t, func(c *config.Config) {
+		c.Networks = []config.Network{{
+			Name: "compat", Dialect: "standard",
+			Embedded: &config.Embedded{Genesis: filepath.Join(dir, "genesis.json"), Chain: filepath.Join(dir, "chain.rlp")},
+		}}
+		c.DefaultNetwork = "compat"
+	}).RPC
 }

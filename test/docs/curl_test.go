@@ -3,6 +3,7 @@ package docs
 import (
 	"errors"
 	"fmt"
+	"github.com/nodegate/nodegate/test/harness"
 	"strings"
 	"testing"
 )
@@ -17,6 +18,7 @@ type request struct {
 // parseCurl reads one curl command. It knows only the options that the pages use,
 // so that a line it does not understand fails instead of being half run.
 func parseCurl(text string) (*request, error) {
+	text = strings.ReplaceAll(text, "$KEY", harness.KeyA) // as the shell does it
 	words, err := shellWords(text)
 	if err != nil {
 		return nil, err

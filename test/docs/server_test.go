@@ -2,17 +2,14 @@ package docs
 
 import (
 	"context"
-	"errors"
 	"io"
-	"log/slog"
 	"net"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/nodegate/nodegate/internal/config"
-	"github.com/nodegate/nodegate/internal/server"
+	"github.com/nodegate/nodegate/test/harness"
 )
 
 // service is a running server with nothing but the defaults.
@@ -24,32 +21,14 @@ type service struct {
 // start runs a server on a fresh data folder.
 func start(t *testing.T) *service {
 	t.Helper()
-	cfg := config.Default()
-	cfg.Data, cfg.Listen, cfg.AdminListen = t.TempDir(), "127.0.0.1:0", "127.0.0.1:0"
-	srv, err := server.New(cfg, slog.New(slog.DiscardHandler), server.Build{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	stop := func() error {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-		defer cancel()
-		return srv.Close(ctx)
-	}
-	if err := srv.Start(); err != nil {
-		t.Fatal(errors.Join(err, stop()))
-	}
-	t.Cleanup(func() {
-		if err := stop(); err != nil {
-			t.Errorf("closing the server: %v", err)
-		}
-	})
-	at := strings.TrimPrefix(srv.Addresses().RPC, "http://")
+	srv := harness.Start(t, nil)
+	at := srv.Host()
 	dial := func(ctx context.Context, network, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, network, at)
 	}
 	client := &http.Client{Transport: &http.Transport{DialContext: dial}, Timeout: 30 * time.Second}
 	t.Cleanup(client.CloseIdleConnections)
-	return &service{admin: srv.Addresses().Admin, client: client}
+	return &service{admin: srv.Admin, client: client}
 }
 
 // send does what a curl line asks for. The address keeps its host name, so that

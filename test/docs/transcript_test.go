@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
+
+	"github.com/nodegate/nodegate/test/harness"
 )
 
 // transcript is a WebSocket block while it is played.
@@ -28,7 +30,7 @@ func (s *service) playTranscript(t *testing.T, p *page, b *block) {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	conn, _, err := websocket.Dial(ctx, lines[0], &websocket.DialOptions{HTTPClient: s.client})
+	conn, _, err := websocket.Dial(ctx, strings.ReplaceAll(lines[0], "$KEY", harness.KeyA), &websocket.DialOptions{HTTPClient: s.client})
 	if err != nil {
 		t.Errorf("%s: %v", p.line(b), err)
 		return

@@ -1,15 +1,25 @@
 package rpc_test
 
 import (
+	"encoding/base64"
+	"encoding/hex"
+	"io/fs"
 	"net/http"
 	"net/http/httputil"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/nodegate/nodegate"
 )
 
-// canary is a key that is looked for wherever it must not be.
-const canary = "c0ffee00deadbeefc0ffee00feedface"
+// canary is a key that is looked for wherever it must not be, and its secret too.
+const (
+	canary       = "c0ffee00deadbeefc0ffee00feed" + "3397"
+	canarySecret = "5ec2e7cafe5ec2e7cafe5ec2e7cafe5ec2e7cafe"
+)
 
 // canaryRequests carry the key in every way a client might, right and wrong.
 func canaryRequests(t *testing.T, s *service) (list []*http.Request) {
@@ -31,6 +41,11 @@ func canaryRequests(t *testing.T, s *service) (list []*http.Request) {
 	}
 	add("POST", path, "x", "Content-Encoding", "gzip")
 	add("POST", path, chainID, "Content-Type", "text/plain")
+	for _, basic := range []string{canary + ":" + canarySecret, ":" + canarySecret, canarySecret + ":" + canary, canary} {
+		for _, to := range []string{path, "/devnet/v3", "/devnet/ws/v3/" + canary, "/nope/v3"} {
+			add("POST", to, chainID, "Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(basic)))
+		}
+	}
 	add("POST", "/devnet/v3/short", chainID, "Authorization", "Bearer "+canary, "X-API-Key", canary, "Referer", "http://x/v3/"+canary, "Cookie", "key="+canary)
 	return list
 }
@@ -50,7 +65,13 @@ var rawCanaries = []string{
 // TestKeyStaysSecret sends the canary everywhere and then searches what an
 // operator or another client can see: answers, logs, metrics, profiles.
 func TestKeyStaysSecret(t *testing.T) {
-	s := start(t, only("devnet"))
+	s, err := launch(t.TempDir(), only("devnet"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.AddKey("canary", "free", canary, canarySecret, nodegate.KeySettings{}); err != nil {
+		t.Fatal(err)
+	}
 	var seen strings.Builder
 	for _, req := range canaryRequests(t, s) {
 		res, body := do(t, req)
@@ -79,11 +100,37 @@ func TestKeyStaysSecret(t *testing.T) {
 		seen.WriteString(body)
 	}
 	seen.WriteString(s.logs.String())
+	_ = socket.CloseNow()
+	if err := s.Close(); err != nil { // what was recorded is in the store then
+		t.Fatal(err)
+	}
+	seen.WriteString(everyFile(t, s.Dir))
+	seen.WriteString(s.logs.String())
 	text := strings.ToLower(seen.String())
-	if at := strings.Index(text, canary[:12]); at >= 0 {
-		t.Errorf("the key is in %q", text[max(0, at-200):min(len(text), at+100)])
+	for _, secret := range []string{canary[:12], canarySecret[:12], hex.EncodeToString([]byte(canary[:8])), base64.StdEncoding.EncodeToString([]byte(canary[:9]))} {
+		if at := strings.Index(text, strings.ToLower(secret)); at >= 0 {
+			t.Errorf("the key or its secret is in %q", text[max(0, at-200):min(len(text), at+100)])
+		}
 	}
 	if !strings.Contains(text, "nodegate_rpc_requests_total") || !strings.Contains(text, "invalid api key") {
 		t.Error("the search has nothing to search in")
 	}
+}
+
+// everyFile is the data folder as whoever steals the disk reads it.
+func everyFile(t *testing.T, dir string) string {
+	t.Helper()
+	var all strings.Builder
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || !d.Type().IsRegular() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		all.Write(data)
+		return err
+	})
+	if err != nil || !strings.Contains(all.String(), "canary@example.com") {
+		t.Fatalf("the store can't be searched: %v", err)
+	}
+	return all.String()
 }

@@ -3,89 +3,55 @@
 package rpc_test
 
 import (
-	"context"
-	"errors"
 	"flag"
 	"fmt"
-	"log/slog"
 	"os"
-	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/nodegate/nodegate/internal/config"
-	"github.com/nodegate/nodegate/internal/obs"
-	"github.com/nodegate/nodegate/internal/server"
+	"github.com/nodegate/nodegate/test/harness"
 )
 
 var update = flag.Bool("update", false, "write the answers in testdata anew; check each by eye before keeping it")
 
-// Keys of two tenants. Any 32 hex digits are let in.
+// Keys of two tenants.
 const (
-	keyA = "0123456789abcdef0123456789abcdef"
-	keyB = "fedcba9876543210fedcba9876543210"
+	keyA = harness.KeyA
+	keyB = harness.KeyB
 )
 
-// service is a running server and how to reach it.
+// service is a running server, with short names for what the tests say often.
 type service struct {
-	srv   *server.Server
-	rpc   string // http://127.0.0.1:port
-	admin string
-	logs  *safeBuffer
+	*harness.Service
+	rpc, admin string
+	logs       *harness.Buffer
 }
 
-// url is a network's HTTP address.
-func (s *service) url(network, key string) string { return s.rpc + "/" + network + "/v3/" + key }
+func (s *service) url(network, key string) string { return s.URL(network, key) }
+func (s *service) ws(network, key string) string  { return s.WS(network, key) }
+func (s *service) host() string                   { return s.Host() }
 
-// ws is a network's WebSocket address.
-func (s *service) ws(network, key string) string {
-	return "ws" + strings.TrimPrefix(s.rpc, "http") + "/" + network + "/ws/v3/" + key
-}
-
-// host is host:port, for raw connections.
-func (s *service) host() string { return strings.TrimPrefix(s.rpc, "http://") }
-
-// close drains the server and reports how that went.
-func (s *service) close() error {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-	defer cancel()
-	return s.srv.Close(ctx)
-}
-
-// launch starts a server of the two built-in networks, changed as a test needs it.
-func launch(dir string, change func(*config.Config)) (*service, error) {
-	cfg := config.Default()
-	cfg.Data, cfg.Listen, cfg.AdminListen = dir, "127.0.0.1:0", "127.0.0.1:0"
-	if change != nil {
-		change(cfg)
-	}
-	logs := new(safeBuffer)
-	srv, err := server.New(cfg, obs.NewLogger(logs, "text", slog.LevelDebug), server.Build{})
-	if err != nil {
-		return nil, err
-	}
-	if err := srv.Start(); err != nil {
-		return nil, errors.Join(err, srv.Close(context.Background()))
-	}
-	at := srv.Addresses()
-	return &service{srv: srv, rpc: at.RPC, admin: at.Admin, logs: logs}, nil
+func wrap(s *harness.Service) *service {
+	return &service{Service: s, rpc: s.RPC, admin: s.Admin, logs: s.Logs}
 }
 
 // start runs a server of a test's own.
 func start(t *testing.T, change func(*config.Config)) *service {
 	t.Helper()
-	s, err := launch(t.TempDir(), change)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := s.close(); err != nil {
-			t.Errorf("closing the server: %v", err)
-		}
-	})
-	return s
+	return wrap(harness.Start(t, change))
 }
+
+// launch is start for tests that close the server themselves.
+func launch(dir string, change func(*config.Config)) (*service, error) {
+	s, err := harness.Launch(dir, change)
+	if err != nil {
+		return nil, err
+	}
+	return wrap(s), nil
+}
+
+func (s *service) close() error { return s.Close() }
 
 // only keeps one built-in network, for tests that start a server of their own.
 func only(name string) func(*config.Config) {
@@ -138,29 +104,11 @@ func TestMain(m *testing.M) {
 	_ = flag.Set("test.parallel", "16") // the parallel tests wait, they don't compute
 	code := m.Run()
 	if s := &sharedService; s.service != nil {
-		if err := s.close(); err != nil {
+		if err := s.Close(); err != nil {
 			fmt.Fprintln(os.Stderr, "closing the shared server:", err)
 			code = max(code, 1)
 		}
 	}
 	_ = os.RemoveAll(sharedService.dir)
 	os.Exit(code)
-}
-
-// safeBuffer can be read while a server still logs to it.
-type safeBuffer struct {
-	mu sync.Mutex
-	b  strings.Builder
-}
-
-func (s *safeBuffer) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.Write(p)
-}
-
-func (s *safeBuffer) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.b.String()
 }

@@ -1,0 +1,152 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/vault"
+)
+
+// sessionTime is how long a sign-in lasts.
+const sessionTime = 7 * 24 * time.Hour
+
+// SignIn checks a password and begins a session. The token is new each time, so
+// one that was planted before is worth nothing.
+//
+// Returns SignInFailed for a wrong address or password, in the same time for both;
+// RateLimited after five tries a minute for an account from one place, or when too
+// many are signing in at once.
+func (s *Service) SignIn(ctx context.Context, email, password, from string) (token string, a *nodegate.Account, err error) {
+	email, err = normalizeEmail(email)
+	if err != nil {
+		return "", nil, errSignIn
+	}
+	if !s.attempts.allow(email + "\x00" + from) {
+		return "", nil, errTooMany
+	}
+	a, err = s.cfg.Store.AccountByEmail(ctx, email)
+	if err != nil && !errors.Is(err, nodegate.NotFound) {
+		return "", nil, err
+	}
+	hash := ""
+	if a != nil {
+		hash = a.Password
+	}
+	ok, err := s.check(ctx, hash, password)
+	if err != nil {
+		return "", nil, err
+	}
+	if !ok {
+		return "", nil, errSignIn
+	}
+	if token, err = s.beginSession(ctx, a); err != nil {
+		return "", nil, err
+	}
+	return token, a, nil
+}
+
+// beginSession makes a session for somebody who knew the password in a.
+//
+// Returns SignInFailed when the password is another one by now: whoever changed it
+// has ended all sessions, and this one may have missed that.
+func (s *Service) beginSession(ctx context.Context, a *nodegate.Account) (token string, err error) {
+	token = vault.NewToken()
+	session := nodegate.Session{Digest: s.cfg.Vault.TokenDigest(token), AccountID: a.ID, Created: now(), Expires: now().Add(sessionTime)}
+	if err := s.cfg.Store.SaveSession(ctx, session); err != nil {
+		return "", err
+	}
+	present, err := s.cfg.Store.Account(ctx, a.ID)
+	if err == nil && present.Password == a.Password {
+		return token, nil
+	}
+	if err == nil {
+		err = errSignIn
+	}
+	_ = s.cfg.Store.DeleteSession(context.WithoutCancel(ctx), session.Digest) // nobody has its token
+	return "", err
+}
+
+var (
+	errSignIn  = &nodegate.Error{Op: "account.signin", Code: nodegate.SignInFailed, Msg: "wrong e-mail address or password"}
+	errTooMany = &nodegate.Error{Op: "account.signin", Code: nodegate.RateLimited, Msg: "too many tries: wait a minute", RetryAfter: time.Minute}
+	errQueue   = &nodegate.Error{Op: "account.signin", Code: nodegate.RateLimited, Msg: "too many are signing in: try again", RetryAfter: time.Second}
+)
+
+// Session returns the account of a session's token.
+//
+// Returns NotFound when it has ended.
+func (s *Service) Session(ctx context.Context, token string) (*nodegate.Account, error) {
+	session, err := s.cfg.Store.SessionByDigest(ctx, s.cfg.Vault.TokenDigest(token), now())
+	if err != nil {
+		return nil, err
+	}
+	return s.cfg.Store.Account(ctx, session.AccountID)
+}
+
+// SignOut ends a session. One that has ended already is no error.
+func (s *Service) SignOut(ctx context.Context, token string) error {
+	return s.cfg.Store.DeleteSession(ctx, s.cfg.Vault.TokenDigest(token))
+}
+
+// SetPassword changes a password without the old one, as an operator does. All
+// sessions of the account end.
+//
+// Returns NotFound, InvalidInput for a password that is too short or too long.
+func (s *Service) SetPassword(ctx context.Context, actor nodegate.Actor, accountID, password string) error {
+	_, err := s.setPassword(ctx, actor, accountID, password, func(*nodegate.Account) bool { return true })
+	return err
+}
+
+// setPassword changes the password of an account that is still as it must be.
+func (s *Service) setPassword(ctx context.Context, actor nodegate.Actor, accountID, password string, still func(*nodegate.Account) bool) (hash string, err error) {
+	if hash, err = s.hash(ctx, password); err != nil {
+		return "", err
+	}
+	err = s.changeAccount(ctx, actor, accountID, func(a *nodegate.Account) (nodegate.AuditEntry, error) {
+		if !still(a) {
+			return nodegate.AuditEntry{}, errSignIn
+		}
+		a.Password = hash
+		return nodegate.AuditEntry{Action: "account.password"}, nil
+	})
+	if err != nil {
+		return "", err
+	}
+	// A caller who goes away now must not leave the sessions of the old password.
+	err = s.cfg.Store.DeleteSessions(context.WithoutCancel(ctx), accountID, nodegate.Digest{})
+	if err != nil {
+		return "", &nodegate.Error{Op: "account.password", Code: nodegate.Busy, RetryAfter: time.Second, Err: err,
+			Msg: "the new password holds, but sessions of the old one may still be open: change it once more"}
+	}
+	return hash, nil
+}
+
+// ChangePassword changes the password of who is signed in. Their other sessions
+// end; this one goes on under a new token.
+//
+// Returns SignInFailed for a wrong old password, NotFound for a token that has
+// ended, and what SetPassword returns.
+func (s *Service) ChangePassword(ctx context.Context, actor nodegate.Actor, token, old, new string) (fresh string, err error) {
+	a, err := s.Session(ctx, token)
+	if err != nil {
+		return "", err
+	}
+	if !s.attempts.allow(a.Email + "\x00" + actor.From) {
+		return "", errTooMany
+	}
+	ok, err := s.check(ctx, a.Password, old)
+	if err != nil {
+		return "", err
+	}
+	if !ok {
+		return "", errSignIn
+	}
+	was := a.Password
+	a.Password, err = s.setPassword(ctx, actor, a.ID, new, func(now *nodegate.Account) bool { return now.Password == was })
+	if err != nil {
+		return "", err
+	}
+	return s.beginSession(ctx, a)
+}

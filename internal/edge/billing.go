@@ -1,0 +1,138 @@
+package edge
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/jsonrpc"
+	"github.com/nodegate/nodegate/internal/meter"
+	"github.com/nodegate/nodegate/internal/obs"
+	"github.com/nodegate/nodegate/internal/permit"
+	"github.com/nodegate/nodegate/internal/usage"
+)
+
+// pricedCall is one request of a body with what it costs, before anything ran.
+type pricedCall struct {
+	method  methodEntry
+	paid    int64
+	refused error // by the key's allowlists
+}
+
+// price works out what each request of the body costs, and the sum.
+func (x *exchange) price() (total int64) {
+	x.calls = x.calls[:0]
+	settings := &x.grant.Policy().Settings
+	for i := range x.scan.Requests {
+		c := x.priceOf(settings, &x.scan.Requests[i])
+		total += c.paid
+		x.calls = append(x.calls, c)
+	}
+	return total
+}
+
+func (x *exchange) priceOf(settings *nodegate.KeySettings, req *jsonrpc.Request) pricedCall {
+	refused := x.edge.cfg.Costs.Refused
+	if req.Err != nil {
+		return pricedCall{method: methodEntry{name: obs.Other, counted: obs.Other, metrics: x.network.other}, paid: refused}
+	}
+	m := x.edge.method(x.network, req.Method)
+	if err := permit.Call(settings, m.rule, req.Params); err != nil {
+		return pricedCall{method: m, paid: refused, refused: err}
+	}
+	return pricedCall{method: m, paid: m.cost}
+}
+
+// pay admits the whole body or nothing of it.
+func (x *exchange) pay(ctx context.Context) error {
+	total := x.price()
+	err := x.edge.cfg.Meter.Admit(ctx, x.grant, total)
+	if err == nil {
+		return nil
+	}
+	if e := nodegate.AsError(err); e.Code == nodegate.InvalidRequest && x.scan.Batch {
+		err = x.tooDear(total, e)
+	}
+	x.edge.cfg.Metrics.Refused(nodegate.AsError(err).Code)
+	x.edge.cfg.Usage.Record(x.grant, usage.Event{
+		Network: x.network.Name, Method: obs.Other, Outcome: nodegate.AsError(err).Code.String(), BytesIn: int64(len(x.body)),
+	})
+	return err
+}
+
+// tooDear says how many of such requests fit into a full bucket.
+func (x *exchange) tooDear(total int64, e *nodegate.Error) error {
+	fits, sum := 0, int64(0)
+	bucket := meter.Largest(x.grant.Policy())
+	for _, c := range x.calls {
+		if sum += c.paid; sum > bucket {
+			break
+		}
+		fits++
+	}
+	return &nodegate.Error{
+		Op: e.Op, Code: nodegate.InvalidRequest, Err: e.Err,
+		Msg: fmt.Sprintf("batch too large: it costs %d credits and at most %d can be spent at once; its first %d requests fit", total, bucket, fits),
+	}
+}
+
+// settle corrects what a call has paid once its outcome is known: failures of the
+// service are free, and a method that doesn't exist has its own price.
+func (x *exchange) settle(c *pricedCall, err error) (credits int64) {
+	due := c.paid
+	switch code := codeOf(err); {
+	case c.refused != nil: // the price of a refusal, whatever was called
+	case err != nil && (code == nodegate.Internal || code == nodegate.NoNode || code == nodegate.Busy):
+		due = 0
+	case err != nil && code == nodegate.MethodNotFound:
+		due = x.edge.cfg.Costs.Unknown
+	case c.method.counted == obs.Other:
+		due = x.edge.cfg.Costs.Of(c.method.rule, true)
+	}
+	if due < c.paid {
+		x.edge.cfg.Meter.Refund(x.grant, c.paid-due)
+	}
+	if due > c.paid {
+		x.edge.cfg.Meter.Charge(x.grant, due-c.paid)
+	}
+	return due
+}
+
+func codeOf(err error) nodegate.Code {
+	if err == nil {
+		return 0
+	}
+	return nodegate.AsError(err).Code
+}
+
+// record counts one request of the body.
+func (x *exchange) record(i int, err error, credits int64, out int, took time.Duration) {
+	outcome := "ok"
+	if err != nil {
+		outcome = nodegate.AsError(err).Code.String()
+	}
+	in := 0
+	if i == 0 {
+		in = len(x.body) // a batch's bytes are counted with its first request
+	}
+	x.edge.cfg.Usage.Record(x.grant, usage.Event{
+		Network: x.network.Name, Method: x.calls[i].method.counted, Outcome: outcome,
+		Credits: credits, BytesIn: int64(in), BytesOut: int64(out), Took: took,
+	})
+}
+
+// fine charges a request that was refused before its body was read. The key is
+// known, so it pays; 429, 402 and the service's own failures are free.
+func (e *Edge) fine(n *network, grant *nodegate.Grant, err error) {
+	if grant == nil {
+		return
+	}
+	code, credits := nodegate.AsError(err).Code, e.cfg.Costs.Refused
+	switch code {
+	case nodegate.RateLimited, nodegate.CreditsSpent, nodegate.Internal, nodegate.Busy, nodegate.NoNode:
+		credits = 0
+	}
+	e.cfg.Meter.Charge(grant, credits)
+	e.cfg.Usage.Record(grant, usage.Event{Network: n.Name, Method: obs.Other, Outcome: code.String(), Credits: credits})
+}

@@ -1,0 +1,121 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+	"time"
+
+	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/door"
+	"github.com/nodegate/nodegate/internal/meter"
+	"github.com/nodegate/nodegate/internal/redisstore"
+	"github.com/nodegate/nodegate/internal/usage"
+)
+
+// accounts is what a running server has beyond its control side.
+type accounts struct {
+	door   *door.Door
+	meter  *meter.Meter
+	usage  *usage.Recorder
+	redis  *redisstore.Store // nil on one server
+	notice context.CancelFunc
+}
+
+// openAccounts opens the store, makes the first account where there is none, and
+// builds what every request passes: the door, the meter, the recorder.
+func (s *Server) openAccounts(ctx context.Context) error {
+	var err error
+	if s.control, err = OpenControl(ctx, s.cfg, s.log); err != nil {
+		return err
+	}
+	if s.firstKey, err = s.control.firstStart(ctx); err != nil {
+		return err
+	}
+	if s.cfg.Redis.URL != "" {
+		if s.accounts.redis, err = redisstore.Open(ctx, string(s.cfg.Redis.URL), s.log); err != nil {
+			return err
+		}
+	}
+	if err := s.openMeter(ctx); err != nil {
+		return err
+	}
+	s.accounts.usage = usage.New(usage.Config{Store: s.control.Store, Every: s.cfg.Usage.Flush, Log: s.log})
+	s.accounts.door, err = door.Open(ctx, door.Config{
+		Store: s.control.Store, Vault: s.control.vault, Plans: s.control.Plans, DefaultPlan: s.cfg.DefaultPlan,
+		Follow: s.cfg.Accounts.Follow, Guesses: s.cfg.Limits.FailedKeysPerIP, Log: s.log,
+	})
+	if err != nil {
+		return err
+	}
+	s.metrics.Follow(s.accounts.door.LookUps, s.accounts.door.Keys)
+	s.followNotices()
+	return nil
+}
+
+// openMeter begins with what was spent of the day before this start.
+func (s *Server) openMeter(ctx context.Context) error {
+	spent, err := s.control.Store.Spent(ctx, nodegate.ByDay.Start(time.Now()))
+	if err != nil {
+		return err
+	}
+	c := meter.Config{Log: s.log, Spent: spent}
+	if s.accounts.redis != nil {
+		c.Shared = s.accounts.redis
+	}
+	s.accounts.meter = meter.New(c)
+	return nil
+}
+
+// noticeTime bounds the telling of other servers; they find out by themselves too.
+const noticeTime = time.Second
+
+// followNotices makes a change on one server known to all of them at once.
+func (s *Server) followNotices() {
+	ctx, cancel := context.WithCancel(context.Background())
+	s.accounts.notice = cancel
+	s.control.changed = s.accounts.door.Poke
+	if r := s.accounts.redis; r != nil {
+		go r.Listen(ctx, func(int64) { s.accounts.door.Poke() })
+		s.control.changed = func() {
+			s.accounts.door.Poke()
+			ctx, cancel := context.WithTimeout(ctx, noticeTime)
+			defer cancel()
+			_ = r.Publish(ctx, 0) // without it they read the change sequence a little later
+		}
+	}
+}
+
+// close flushes usage, gives leases back and closes the stores, in this order.
+func (a *accounts) close(ctx context.Context) error {
+	var errs []error
+	if a.notice != nil {
+		a.notice()
+	}
+	if a.door != nil {
+		a.door.Close()
+	}
+	if a.usage != nil {
+		errs = append(errs, a.usage.Close(ctx))
+	}
+	if a.meter != nil {
+		errs = append(errs, a.meter.Close(ctx))
+	}
+	if a.redis != nil {
+		a.redis.Close()
+	}
+	return errors.Join(errs...)
+}
+
+// trustedProxies were checked when the configuration was read.
+func (s *Server) trustedProxies() []netip.Prefix {
+	var list []netip.Prefix
+	for _, text := range s.cfg.TrustedProxies {
+		if p, err := netip.ParsePrefix(text); err == nil {
+			list = append(list, p.Masked())
+		} else if a, err := netip.ParseAddr(text); err == nil {
+			list = append(list, netip.PrefixFrom(a.Unmap(), a.Unmap().BitLen()))
+		}
+	}
+	return list
+}

@@ -1,0 +1,128 @@
+package server
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/account"
+	"github.com/nodegate/nodegate/internal/config"
+	"github.com/nodegate/nodegate/internal/payment"
+	"github.com/nodegate/nodegate/internal/sqlstore"
+	"github.com/nodegate/nodegate/internal/vault"
+)
+
+// storeFile is the SQLite database in the data folder.
+const storeFile = "nodegate.db"
+
+// openTime bounds the opening of the account store.
+const openTime = 30 * time.Second
+
+// Control is the account side of the service: what the command line works on, and
+// the part of a server that decides who is let in. Several may be open on the same
+// store at once.
+type Control struct {
+	Accounts *account.Service
+	Store    nodegate.Store
+	Plans    map[string]nodegate.Plan
+
+	vault   *vault.Vault
+	changed func() // set by the server: somebody changed an account here
+}
+
+// OpenControl opens the account store of a configuration, and makes it where there
+// is none.
+//
+// Returns BadConfig for a store or a pepper that can't be used.
+func OpenControl(ctx context.Context, cfg *config.Config, log *slog.Logger) (*Control, error) {
+	ctx, cancel := context.WithTimeout(ctx, openTime)
+	defer cancel()
+	if err := os.MkdirAll(cfg.Data, 0o700); err != nil {
+		return nil, &nodegate.Error{Op: "server.control", Code: nodegate.BadConfig, Msg: "can't make the data folder " + cfg.Data, Err: err}
+	}
+	pepper, err := vault.Pepper(cfg.Data, string(cfg.Pepper))
+	if err != nil {
+		return nil, err
+	}
+	c := &Control{Plans: plansOf(cfg)}
+	if c.vault, err = vault.New(pepper); err != nil {
+		return nil, err
+	}
+	if c.Store, err = openStore(ctx, cfg, c.vault, log); err != nil {
+		return nil, err
+	}
+	if err := c.checkPepper(ctx); err != nil {
+		_ = c.Store.Close()
+		return nil, err
+	}
+	c.Accounts = account.New(account.Config{
+		Store: c.Store, Vault: c.vault, Plans: c.Plans, DefaultPlan: cfg.DefaultPlan, Cards: processorOf(cfg), Log: log,
+		Changed: func() {
+			if c.changed != nil {
+				c.changed()
+			}
+		},
+	})
+	return c, nil
+}
+
+func openStore(ctx context.Context, cfg *config.Config, v *vault.Vault, log *slog.Logger) (nodegate.Store, error) {
+	if cfg.Store.Postgres != "" {
+		return sqlstore.OpenPostgres(ctx, string(cfg.Store.Postgres), v.AuditKey(), log)
+	}
+	return sqlstore.OpenSQLite(ctx, filepath.Join(cfg.Data, storeFile), v.AuditKey(), log)
+}
+
+// checkPepper notices a pepper that is not the one the store was made with: no key
+// would work, and new ones would work on this server only.
+func (c *Control) checkPepper(ctx context.Context) error {
+	known, err := c.Store.SetMeta(ctx, "pepper", c.vault.Check())
+	if err != nil {
+		return err
+	}
+	if known != c.vault.Check() {
+		return &nodegate.Error{Op: "server.control", Code: nodegate.BadConfig, Msg: "the pepper is not the one that the account store was made with: use the same on all servers (the file pepper in the data folder, or NODEGATE_PEPPER)"}
+	}
+	return nil
+}
+
+// Close closes the store.
+func (c *Control) Close() error {
+	if c == nil {
+		return nil
+	}
+	return c.Store.Close()
+}
+
+func processorOf(cfg *config.Config) nodegate.CardProcessor {
+	if cfg.Payment.Processor == "stripe" {
+		return payment.NewStripe(payment.StripeConfig{SecretKey: string(cfg.Payment.StripeKey), PublicKey: cfg.Payment.StripePublicKey, URL: cfg.Payment.StripeURL})
+	}
+	return payment.NewTest()
+}
+
+func plansOf(cfg *config.Config) map[string]nodegate.Plan {
+	plans := map[string]nodegate.Plan{}
+	for name, p := range cfg.Plans {
+		plans[name] = nodegate.Plan{
+			Name: name, CreditsPerSecond: p.CreditsPerSecond, Burst: p.Burst, CreditsPerDay: p.CreditsPerDay,
+			StoredBytes: int64(p.StoredBytes), MovedBytes: int64(p.MovedBytes), StorageWrites: p.StorageWrites, StorageReads: p.StorageReads,
+		}
+	}
+	return plans
+}
+
+// costsOf takes the three names that are no methods out of the table.
+func costsOf(cfg *config.Config) nodegate.Costs {
+	c := nodegate.Costs{Methods: map[string]int64{}, Other: cfg.Costs["other"], Unknown: cfg.Costs["unknown"], Refused: cfg.Costs["refused"]}
+	for name, credits := range cfg.Costs {
+		if strings.Contains(name, "_") {
+			c.Methods[name] = credits
+		}
+	}
+	return c
+}

@@ -21,7 +21,7 @@ func banner(cfg *config.Config, srv *server.Server, b build) string {
 	first := srv.FirstKey()
 	if first == nil {
 		fmt.Fprintf(&s, "  address   %s/<network>/v3/<API_KEY>, networks: %s\n", at.RPC, networkNames(cfg))
-		s.WriteString("  new key   nodegate key create --account dev@localhost\n\n")
+		s.WriteString("  new key   nodegate key create --account ACCOUNT; nodegate account list shows the accounts\n\n")
 		return s.String()
 	}
 	fmt.Fprintf(&s, "  This is the first start: the account dev@localhost was made for you, with a test card.\n"+

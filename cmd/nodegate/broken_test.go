@@ -14,7 +14,8 @@ const divider = "\n----------\n"
 
 // TestBrokenConfigurations runs serve with every file of testdata/broken: a
 // configuration, a line of dashes, and what the user is told. Nothing may be
-// started, and nothing may be left on the disk.
+// started, and nothing may be left on the disk. Secrets are called swordfish in
+// there, and are never repeated.
 func TestBrokenConfigurations(t *testing.T) {
 	cases, err := filepath.Glob("testdata/broken/*.txt")
 	if err != nil || len(cases) < 40 {
@@ -40,6 +41,11 @@ func playBroken(t *testing.T, path string) {
 	}
 	before := enterFolder(t, yaml)
 	code, stdout, stderr := runHere(t.Context(), t, "--config", "nodegate.yaml")
+	here, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stderr = strings.ReplaceAll(stderr, here, "FOLDER")
 	if *update {
 		if err := os.WriteFile(path, []byte(yaml+divider+stderr), 0o644); err != nil {
 			t.Fatal(err)
@@ -55,6 +61,9 @@ func playBroken(t *testing.T, path string) {
 	if after := listing(t); after != before {
 		t.Errorf("the folder was %q and is now %q", before, after)
 	}
+	if strings.Contains(stderr, "swordfish") {
+		t.Errorf("it shows the secret")
+	}
 	if !strings.HasPrefix(stderr, "nodegate.yaml:") {
 		t.Errorf("the first line does not start with the file's name")
 	}
@@ -65,7 +74,10 @@ func playBroken(t *testing.T, path string) {
 func enterFolder(t *testing.T, yaml string) string {
 	t.Helper()
 	t.Chdir(t.TempDir())
-	for name, text := range map[string]string{"nodegate.yaml": yaml + "\n", "genesis.json": "{}", "chain.rlp": "", "cert.pem": ""} {
+	for name, text := range map[string]string{
+		"nodegate.yaml": yaml + "\n", "genesis.json": "{}", "chain.rlp": "", "cert.pem": "",
+		"secret": "swordfish\n", "stripe-key": "sk_test_swordfish\n",
+	} {
 		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}

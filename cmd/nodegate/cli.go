@@ -25,6 +25,10 @@ type cli struct {
 	ShowHelp      bool    `name:"help" short:"h" help:"Show what the help command shows."`
 
 	Serve   serveCmd   `cmd:"" default:"1" help:"Run the service. This is what nodegate alone does."`
+	Account accountCmd `cmd:"" help:"Make, show and change accounts."`
+	Key     keyCmd     `cmd:"" help:"Make, show, change and revoke API keys."`
+	Usage   usageCmd   `cmd:"" help:"Show what an account used: requests, credits, errors and times."`
+	Audit   auditCmd   `cmd:"" help:"Show and check who changed what."`
 	Config  configCmd  `cmd:"" help:"Print the effective configuration, without secrets."`
 	Version versionCmd `cmd:"" help:"Print the versions of nodegate and of what it is built on."`
 	Help    helpCmd    `cmd:"" help:"Print commands, flags and all settings."`
@@ -35,6 +39,7 @@ type app struct {
 	ctx            context.Context
 	cli            *cli
 	parser         *kong.Kong
+	stdin          *input
 	stdout, stderr io.Writer
 }
 
@@ -43,9 +48,9 @@ type usageError struct{ err error }
 
 func (e *usageError) Error() string { return e.err.Error() }
 
-// run executes one command line and returns the exit code. No command reads its input yet.
-func run(ctx context.Context, args []string, _ io.Reader, stdout, stderr io.Writer) int {
-	a := &app{ctx: ctx, cli: &cli{}, stdout: stdout, stderr: stderr}
+// run executes one command line and returns the exit code.
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	a := &app{ctx: ctx, cli: &cli{}, stdin: newInput(stdin), stdout: stdout, stderr: stderr}
 	if err := a.dispatch(args); err != nil {
 		report(stderr, err)
 		return exitCode(err)
@@ -60,13 +65,28 @@ func (a *app) dispatch(args []string) error {
 	}
 	a.parser = parser
 	parsed, err := parser.Parse(args)
+	if a.cli.ShowHelp { // whoever asks for help need not give what the command wants
+		return a.help(selected(parsed, err))
+	}
 	if err != nil {
 		return &usageError{err}
 	}
-	if a.cli.ShowHelp {
-		return a.cli.Help.Run(a)
-	}
 	return parsed.Run(a)
+}
+
+// selected is the command that a command line names, as far as it goes.
+func selected(parsed *kong.Context, err error) *kong.Node {
+	var broken *kong.ParseError
+	if errors.As(err, &broken) {
+		parsed = broken.Context
+	}
+	var node *kong.Node
+	for _, p := range parsed.Path {
+		if p.Command != nil {
+			node = p.Command
+		}
+	}
+	return node
 }
 
 // newParser leaves out the library's own help flag: it would exit the process,
@@ -112,7 +132,7 @@ func report(w io.Writer, err error) {
 		fmt.Fprintf(w, "nodegate: %v\nnodegate help shows commands and flags\n", err)
 		return
 	case !errors.As(err, &problems):
-		fmt.Fprintf(w, "nodegate: %v\n", err)
+		fmt.Fprintf(w, "nodegate: %s\n", explain(err))
 		return
 	}
 	fmt.Fprintln(w, problems)
@@ -121,4 +141,15 @@ func report(w io.Writer, err error) {
 		noun += "s"
 	}
 	fmt.Fprintf(w, "nodegate: %d %s in the configuration\n", len(problems), noun)
+}
+
+// explain is the text of an error: the words for the user alone where they can
+// mend it, and the whole chain where somebody has to look for the cause.
+func explain(err error) string {
+	e := nodegate.AsError(err)
+	switch e.Code {
+	case nodegate.InvalidInput, nodegate.NotFound, nodegate.Conflict, nodegate.CardDeclined:
+		return e.Msg
+	}
+	return err.Error()
 }

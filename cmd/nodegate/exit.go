@@ -39,6 +39,12 @@ var exitCodes = map[nodegate.Code]int{
 	nodegate.HTTPMethod:       exitFailure,
 	nodegate.TooLarge:         exitFailure,
 	nodegate.MediaType:        exitFailure,
+	nodegate.InvalidInput:     exitMistake,
+	nodegate.NotFound:         exitFailure,
+	nodegate.Conflict:         exitFailure,
+	nodegate.SignInFailed:     exitFailure,
+	nodegate.CardDeclined:     exitFailure,
+	nodegate.CardRequired:     exitFailure,
 	nodegate.BadConfig:        exitMistake,
 }
 

@@ -14,7 +14,7 @@ func TestEveryCodeHasAnExitCode(t *testing.T) {
 		if !ok || got == 0 {
 			t.Errorf("%v has no exit code", c)
 		}
-		if want := c == nodegate.BadConfig; (got == exitMistake) != want {
+		if want := c == nodegate.BadConfig || c == nodegate.InvalidInput; (got == exitMistake) != want {
 			t.Errorf("%v exits with %d", c, got)
 		}
 	}
@@ -35,6 +35,8 @@ func TestExitCode(t *testing.T) {
 		{"wrapped", fmt.Errorf("start: %w", bad), 2},
 		{"joined with a failing close", errors.Join(bad, errors.New("close")), 2},
 		{"usage", &usageError{errors.New("x")}, 2},
+		{"a value that can't be used", &nodegate.Error{Code: nodegate.InvalidInput}, 2},
+		{"a declined card", &nodegate.Error{Code: nodegate.CardDeclined}, 1},
 		{"busy", &nodegate.Error{Code: nodegate.Busy}, 1},
 	} {
 		if got := exitCode(c.err); got != c.want {

@@ -3,14 +3,11 @@ package main
 import (
 	"bufio"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
-	"os"
 	"os/exec"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -25,29 +22,49 @@ import (
 // anywhere are flags that let several servers run beside each other.
 var anywhere = []string{"--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--storage-listen", "127.0.0.1:0", "--data"}
 
-func TestDevelopmentKey(t *testing.T) {
-	if !regexp.MustCompile(`^[0-9a-f]{32}$`).MatchString(developmentKey) {
-		t.Fatalf("%s is not 32 hex digits", developmentKey)
+// TestBanner starts twice in the same folder: the key is shown the first time only.
+func TestBanner(t *testing.T) {
+	cfg := config.Default()
+	cfg.Data, cfg.Listen, cfg.AdminListen = t.TempDir(), "127.0.0.1:0", "127.0.0.1:0"
+	first, rpc, key := bannerOf(t, cfg)
+	for _, want := range []string{
+		"nodegate v1.2.3 is ready", "  JSON-RPC  " + rpc + "\n", "/metrics\n", cfg.Data, "dev@localhost",
+		"API key   " + key.Value + "\n", "secret    " + key.Secret + "\n",
+		rpc + "/devnet/v3/" + key.Value + "\n", rpc + "/rollup/v3/" + key.Value + "\n",
+		"wscat -c ws" + strings.TrimPrefix(rpc, "http") + "/devnet/ws/v3/" + key.Value + "\n",
+	} {
+		if !strings.Contains(first, want) {
+			t.Errorf("the banner lacks %q:\n%s", want, first)
+		}
 	}
-	sum := sha256.Sum256([]byte(developmentKey[:28]))
-	if want := hex.EncodeToString(sum[:2]); developmentKey[28:] != want {
-		t.Errorf("the checksum is %s, want %s", developmentKey[28:], want)
+	second, rpc, none := bannerOf(t, cfg)
+	if none != nil {
+		t.Errorf("the second start made a key too")
+	}
+	for _, want := range []string{rpc + "/<network>/v3/<API_KEY>", "devnet, rollup", "nodegate key create --account ACCOUNT"} {
+		if !strings.Contains(second, want) {
+			t.Errorf("the second banner lacks %q:\n%s", want, second)
+		}
+	}
+	if strings.Contains(second, key.Value) || strings.Contains(second, key.Secret) {
+		t.Errorf("the second banner shows the key:\n%s", second)
+	}
+	if got := wscatLine("https://127.0.0.1:8545", "devnet", "k"); got != "wscat -c wss://127.0.0.1:8545/devnet/ws/v3/k" {
+		t.Errorf("with a certificate it is %q", got)
 	}
 }
 
-func TestBanner(t *testing.T) {
-	cfg := config.Default()
-	got := banner(cfg, server.Addresses{RPC: "https://127.0.0.1:8545", Admin: "http://127.0.0.1:6060"}, build{version: "v1.2.3"})
-	for _, want := range []string{
-		"nodegate v1.2.3 is ready", "https://127.0.0.1:8545\n", "http://127.0.0.1:6060/metrics", cfg.Data,
-		"ANY key of 32 hex digits is let in",
-		"https://127.0.0.1:8545/devnet/v3/" + developmentKey, "wss://127.0.0.1:8545/devnet/ws/v3/" + developmentKey,
-		"https://127.0.0.1:8545/rollup/v3/" + developmentKey, "wss://127.0.0.1:8545/rollup/ws/v3/" + developmentKey,
-	} {
-		if !strings.Contains(got, want) {
-			t.Errorf("the banner lacks %q:\n%s", want, got)
-		}
+func bannerOf(t *testing.T, cfg *config.Config) (text, rpc string, key *server.IssuedKey) {
+	t.Helper()
+	srv, err := start(cfg, slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
 	}
+	text, rpc, key = banner(cfg, srv, build{version: "v1.2.3"}), srv.Addresses().RPC, srv.FirstKey()
+	if err := drain(srv); err != nil {
+		t.Fatal(err)
+	}
+	return text, rpc, key
 }
 
 // TestFlagsAreSettings compares the parser's flags with the table's.
@@ -107,7 +124,7 @@ func TestServe(t *testing.T) {
 // TestSignal ends a real process with SIGTERM.
 func TestSignal(t *testing.T) {
 	cmd := exec.Command("nodegate", append(slices.Clone(anywhere), t.TempDir())...)
-	cmd.Env = slices.DeleteFunc(os.Environ(), func(s string) bool { return strings.HasPrefix(s, "NODEGATE_") })
+	cmd.Env = ownEnv()
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)

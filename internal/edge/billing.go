@@ -55,9 +55,9 @@ func (x *exchange) pay(ctx context.Context) error {
 		err = x.tooDear(total, e)
 	}
 	x.edge.cfg.Metrics.Refused(nodegate.AsError(err).Code)
-	x.edge.cfg.Usage.Record(x.grant, usage.Event{
-		Network: x.network.Name, Method: obs.Other, Outcome: nodegate.AsError(err).Code.String(), BytesIn: int64(len(x.body)),
-	})
+	code := nodegate.AsError(err).Code
+	x.edge.cfg.Metrics.Refused(code)
+	x.edge.cfg.Usage.Record(x.grant, usage.Event{Network: x.network.Name, Method: obs.Other, Outcome: code.String(), BytesIn: int64(len(x.body))})
 	return err
 }
 

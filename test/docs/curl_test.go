@@ -60,17 +60,24 @@ func parseCurl(text string) (*request, error) {
 func shellWords(text string) ([]string, error) {
 	var words []string
 	var word strings.Builder
-	inWord, inQuote := false, false
+	inWord, quote := false, byte(0)
 	for i := 0; i < len(text); i++ {
 		c := text[i]
 		switch {
-		case inQuote && c != '\'':
+		case quote == '"' && (c == '\\' || c == '$' || c == '`'):
+			return nil, fmt.Errorf("%q in double quotes is more shell than the test knows", c)
+		case quote != 0 && c != quote:
 			word.WriteByte(c)
-		case c == '\'':
-			inQuote, inWord = !inQuote, true
+		case c == '\'' || c == '"':
+			inWord = true
+			if quote == 0 {
+				quote = c
+			} else {
+				quote = 0
+			}
 		case c == '\\' && i+1 < len(text) && text[i+1] == '\n':
 			i++
-		case c == '\\' || c == '"' || c == '$' || c == '|' || c == ';' || c == '&' || c == '#':
+		case c == '\\' || c == '$' || c == '|' || c == ';' || c == '&' || c == '#':
 			return nil, fmt.Errorf("%q outside of single quotes is more shell than the test knows", c)
 		case c == '\n':
 			return nil, errors.New("a block with a curl line holds nothing else: continue it with a backslash")
@@ -85,7 +92,7 @@ func shellWords(text string) ([]string, error) {
 			inWord = true
 		}
 	}
-	if inQuote {
+	if quote != 0 {
 		return nil, errors.New("a quote is not closed")
 	}
 	if inWord {

@@ -1,0 +1,272 @@
+package main
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/server"
+)
+
+// accountCmd are the commands about accounts.
+type accountCmd struct {
+	Create   accountCreate   `cmd:"" help:"Make an account. The password is asked for, or read from a line of input."`
+	List     accountList     `cmd:"" help:"List the accounts."`
+	Show     accountShow     `cmd:"" help:"Show an account: its plan, card, keys and the credits used today."`
+	Plan     accountPlan     `cmd:"" help:"Move an account to another plan."`
+	Password accountPassword `cmd:"" help:"Set an account's password and end its sessions. It is asked for, or read from a line of input."`
+	Card     accountCard     `cmd:"" help:"Put a billing card on an account. It is asked for, or read from three lines of input: number, expiry (MM/YY), security code."`
+}
+
+// page is how many accounts or audit entries are read at once.
+const page = 1000
+
+type accountCreate struct {
+	Email         string `arg:"" help:"The e-mail address."`
+	Plan          string `placeholder:"PLAN" help:"The plan; without it the configured default_plan."`
+	PasswordStdin bool   `xor:"password" help:"Read the password from the first line of input."`
+	NoPassword    bool   `xor:"password" help:"Make an account that can't sign in."`
+	Operator      bool   `help:"Let the account see the whole service."`
+	JSON          bool   `name:"json" help:"Print JSON."`
+}
+
+// Run makes the account.
+func (cmd *accountCreate) Run(a *app) error {
+	return a.withControl(true, func(c *control) error {
+		n := server.NewAccount{Email: cmd.Email, Plan: cmd.Plan, Operator: cmd.Operator}
+		if !cmd.NoPassword {
+			if !cmd.PasswordStdin && a.stdin.terminal() == nil {
+				return invalid("there is no terminal to ask for the password: use --password-stdin or --no-password")
+			}
+			var err error
+			if n.Password, err = a.stdin.password(a.stderr); err != nil {
+				return err
+			}
+		}
+		account, err := c.Accounts.Create(a.ctx, c.actor, n)
+		if err != nil {
+			return err
+		}
+		return a.printAccount(account, cmd.JSON)
+	})
+}
+
+type accountPassword struct {
+	Account       string `arg:"" help:"The account: its id or e-mail address."`
+	PasswordStdin bool   `help:"Read the password from the first line of input."`
+}
+
+// Run sets the password.
+func (cmd *accountPassword) Run(a *app) error {
+	return a.withControl(false, func(c *control) error {
+		account, err := c.find(cmd.Account)
+		if err != nil {
+			return err
+		}
+		if !cmd.PasswordStdin && a.stdin.terminal() == nil {
+			return invalid("there is no terminal to ask for the password: use --password-stdin")
+		}
+		password, err := a.stdin.password(a.stderr)
+		if err != nil {
+			return err
+		}
+		return c.Accounts.SetPassword(a.ctx, c.actor, account.ID, password)
+	})
+}
+
+type accountList struct {
+	JSON bool `name:"json" help:"Print JSON."`
+}
+
+// Run prints one account a line.
+func (cmd *accountList) Run(a *app) error {
+	return a.withControl(false, func(c *control) error {
+		list := newLister(a.stdout, cmd.JSON, "ID", "EMAIL", "PLAN", "CARD", "CREATED")
+		for after := ""; ; {
+			accounts, err := c.Accounts.List(a.ctx, after, page)
+			if err != nil {
+				return err
+			}
+			for _, account := range accounts {
+				after = account.ID
+				if err := list.add(viewAccount(account), account.ID, account.Email, account.Plan, describeCard(account.Card), at(account.Created)); err != nil {
+					return err
+				}
+			}
+			if len(accounts) < page {
+				return list.end()
+			}
+			if err := list.flush(); err != nil {
+				return err
+			}
+		}
+	})
+}
+
+type accountShow struct {
+	Account string `arg:"" help:"The account: its id or e-mail address."`
+	JSON    bool   `name:"json" help:"Print JSON."`
+}
+
+// Run prints all about an account.
+func (cmd *accountShow) Run(a *app) error {
+	return a.withControl(false, func(c *control) error {
+		account, err := c.find(cmd.Account)
+		if err != nil {
+			return err
+		}
+		keys, err := c.Accounts.Keys(a.ctx, account.ID)
+		if err != nil {
+			return err
+		}
+		used, err := c.usedToday(account.ID)
+		if err != nil {
+			return err
+		}
+		if cmd.JSON {
+			return writeJSON(a.stdout, struct {
+				accountView
+				CreditsToday int64     `json:"credits_today"`
+				Limits       *planView `json:"limits"`
+				Keys         []keyView `json:"keys"`
+			}{viewAccount(account), used, viewPlan(c.Plans, account.Plan), viewKeys(keys)})
+		}
+		return c.showAccount(account, keys, used)
+	})
+}
+
+// usedToday is what the account has spent since 00:00 UTC.
+func (c *control) usedToday(accountID string) (int64, error) {
+	today := nodegate.ByDay.Start(time.Now())
+	rows, err := c.Store.Usage(c.app.ctx, nodegate.UsageQuery{AccountID: accountID, From: today, To: today.AddDate(0, 0, 1), By: nodegate.ByDay})
+	used := int64(0)
+	for i := range rows {
+		used += rows[i].Credits
+	}
+	return used, err
+}
+
+func (c *control) showAccount(account *nodegate.Account, keys []*nodegate.Key, used int64) error {
+	t := newTable(c.app.stdout)
+	t.row("account", account.ID)
+	t.row("email", account.Email)
+	t.row("plan", account.Plan+describePlan(c.Plans[account.Plan]))
+	t.row("card", describeCard(account.Card))
+	t.row("operator", yesNo(account.Operator))
+	t.row("password", yesNo(account.Password != ""))
+	t.row("created", at(account.Created))
+	t.row("credits used today", strconv.FormatInt(used, 10))
+	t.row("keys", strconv.Itoa(len(keys)))
+	if err := t.flush(); err != nil || len(keys) == 0 {
+		return err
+	}
+	fmt.Fprintln(c.app.stdout)
+	return printKeys(c.app.stdout, keys, false)
+}
+
+type accountPlan struct {
+	Account string `arg:"" help:"The account: its id or e-mail address."`
+	Plan    string `arg:"" help:"The plan, as the configuration names it."`
+	JSON    bool   `name:"json" help:"Print JSON."`
+}
+
+// Run moves the account.
+func (cmd *accountPlan) Run(a *app) error {
+	return a.withControl(false, func(c *control) error {
+		account, err := c.find(cmd.Account)
+		if err != nil {
+			return err
+		}
+		if err := c.Accounts.SetPlan(a.ctx, c.actor, account.ID, cmd.Plan); err != nil {
+			return err
+		}
+		return c.printAgain(account.ID, cmd.JSON)
+	})
+}
+
+type accountCard struct {
+	Account string `arg:"" help:"The account: its id or e-mail address."`
+	Remove  bool   `help:"Take the card off."`
+	JSON    bool   `name:"json" help:"Print JSON."`
+}
+
+// Run puts a card on, or takes it off.
+func (cmd *accountCard) Run(a *app) error {
+	return a.withControl(false, func(c *control) error {
+		account, err := c.find(cmd.Account)
+		if err != nil {
+			return err
+		}
+		if cmd.Remove {
+			err = c.Accounts.RemoveCard(a.ctx, c.actor, account.ID)
+		} else {
+			err = c.putCard(account)
+		}
+		if err != nil {
+			return err
+		}
+		return c.printAgain(account.ID, cmd.JSON)
+	})
+}
+
+func (c *control) putCard(account *nodegate.Account) error {
+	if c.cfg.Payment.Processor == "stripe" {
+		return invalid("Stripe takes cards in its own form only: sign in to the dashboard and enter the card there")
+	}
+	entry, err := c.app.askCard()
+	if err != nil {
+		return err
+	}
+	entry.AccountID = account.ID
+	_, err = c.Accounts.PutCard(c.app.ctx, c.actor, entry)
+	return err
+}
+
+// askCard reads a card. What it is worth is the processor's to say.
+func (a *app) askCard() (e nodegate.CardEntry, err error) {
+	if e.Number, err = a.stdin.ask(a.stderr, "card number", true); err != nil {
+		return e, err
+	}
+	expiry, err := a.stdin.ask(a.stderr, "expiry (MM/YY)", false)
+	if err != nil {
+		return e, err
+	}
+	if e.ExpMonth, e.ExpYear, err = readExpiry(expiry); err != nil {
+		return e, err
+	}
+	e.CVC, err = a.stdin.ask(a.stderr, "security code", true)
+	return e, err
+}
+
+func readExpiry(text string) (month, year int, err error) {
+	before, after, _ := strings.Cut(strings.TrimSpace(text), "/")
+	month, errMonth := strconv.Atoi(strings.TrimSpace(before))
+	year, errYear := strconv.Atoi(strings.TrimSpace(after))
+	if errMonth != nil || errYear != nil {
+		return 0, 0, invalid("the expiry is not a month and a year like 08/30")
+	}
+	return month, year, nil
+}
+
+// printAgain shows an account as it is after a change.
+func (c *control) printAgain(id string, asJSON bool) error {
+	account, err := c.find(id)
+	if err != nil {
+		return err
+	}
+	return c.app.printAccount(account, asJSON)
+}
+
+func (a *app) printAccount(account *nodegate.Account, asJSON bool) error {
+	if asJSON {
+		return writeJSON(a.stdout, viewAccount(account))
+	}
+	t := newTable(a.stdout)
+	t.row("account", account.ID)
+	t.row("email", account.Email)
+	t.row("plan", account.Plan)
+	t.row("card", describeCard(account.Card))
+	return t.flush()
+}

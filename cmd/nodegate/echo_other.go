@@ -1,0 +1,15 @@
+//go:build !linux && !darwin
+
+package main
+
+import (
+	"errors"
+	"os"
+)
+
+// isTerminal knows no terminals here: input is read as lines.
+func isTerminal(*os.File) bool { return false }
+
+func hideTyping(*os.File) (show func(), err error) {
+	return nil, errors.New("typing can't be hidden on this system")
+}

@@ -1,0 +1,101 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"github.com/nodegate/nodegate"
+)
+
+// settingsFlags are a key's settings. One that was not given changes nothing.
+type settingsFlags struct {
+	SecretRequired   *bool     `placeholder:"true|false" help:"Let requests in with the key's secret only."`
+	Methods          entryList `placeholder:"METHOD,..." help:"The methods that may be called. An empty list allows all; so it is with the lists below."`
+	Addresses        entryList `placeholder:"ADDRESS,..." help:"The contracts that may be read and called."`
+	Origins          entryList `placeholder:"ORIGIN,..." help:"The web pages that may use the key, like https://app.example.com or https://*.example.com."`
+	UserAgents       entryList `placeholder:"PART,..." help:"Parts of the User-Agent header, one of which must be in it. A comma within a part is written \\,."`
+	CreditsPerSecond *int64    `placeholder:"N" help:"A limit below the plan's; 0 is the plan's."`
+	CreditsPerDay    *int64    `placeholder:"N" help:"A limit below the plan's; 0 is the plan's."`
+}
+
+// entryList is a list with commas between its entries. The flag may be repeated.
+type entryList struct {
+	given   bool
+	entries []string
+}
+
+// Decode reads one use of the flag; see kong.MapperValue.
+func (l *entryList) Decode(ctx *kong.DecodeContext) error {
+	var text string
+	if err := ctx.Scan.PopValueInto("list", &text); err != nil {
+		return err
+	}
+	l.given = true
+	l.entries = append(l.entries, kong.SplitEscaped(text, ',')...)
+	return nil
+}
+
+// set replaces a list, where the flag was given.
+func (l *entryList) set(target *[]string) {
+	if l.given {
+		*target = slices.Clone(l.entries) // the settings are put into their form in place
+	}
+}
+
+func (f *settingsFlags) given() bool {
+	return f.SecretRequired != nil || f.CreditsPerSecond != nil || f.CreditsPerDay != nil ||
+		f.Methods.given || f.Addresses.given || f.Origins.given || f.UserAgents.given
+}
+
+// apply puts what was given over the settings. It may be called several times.
+func (f *settingsFlags) apply(s *nodegate.KeySettings) {
+	if f.SecretRequired != nil {
+		s.SecretRequired = *f.SecretRequired
+	}
+	f.Methods.set(&s.Methods)
+	f.Addresses.set(&s.Addresses)
+	f.Origins.set(&s.Origins)
+	f.UserAgents.set(&s.UserAgents)
+	if f.CreditsPerSecond != nil {
+		s.CreditsPerSecond = *f.CreditsPerSecond
+	}
+	if f.CreditsPerDay != nil {
+		s.CreditsPerDay = *f.CreditsPerDay
+	}
+}
+
+// describeSettings names the settings that are not the usual ones, by their flags.
+func describeSettings(s nodegate.KeySettings) string {
+	var words []string
+	if s.SecretRequired {
+		words = append(words, "secret-required")
+	}
+	for _, list := range []struct {
+		name    string
+		entries []string
+	}{{"methods", s.Methods}, {"addresses", s.Addresses}, {"origins", s.Origins}, {"user-agents", s.UserAgents}} {
+		if len(list.entries) > 0 {
+			words = append(words, list.name+"="+joined(list.entries))
+		}
+	}
+	if s.CreditsPerSecond > 0 {
+		words = append(words, fmt.Sprintf("credits-per-second=%d", s.CreditsPerSecond))
+	}
+	if s.CreditsPerDay > 0 {
+		words = append(words, fmt.Sprintf("credits-per-day=%d", s.CreditsPerDay))
+	}
+	return strings.Join(words, " ")
+}
+
+// joined quotes a list that would not read as one word.
+func joined(entries []string) string {
+	text := kong.JoinEscaped(entries, ',')
+	if strings.ContainsFunc(text, func(r rune) bool { return r == ' ' || r == '"' || unprintable(r) }) {
+		return strconv.Quote(text)
+	}
+	return text
+}

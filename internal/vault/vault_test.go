@@ -191,3 +191,24 @@ func BenchmarkKeyDigest(b *testing.B) {
 		v.KeyDigest(key)
 	}
 }
+
+// TestDamagedHashes are refused like a wrong password: nothing in the database can
+// make the check panic, or run without end.
+func TestDamagedHashes(t *testing.T) {
+	good := HashPassword("correct horse")
+	for _, change := range [][2]string{
+		{"t=2", "t=0"}, {"t=2", "t=-1"}, {"t=2", "t=4000000000"}, {"m=19456", "m=0"}, {"m=19456", "m=-1"}, {"m=19456", "m=4000000000"},
+		{"p=1", "p=0"}, {"p=1", "p=999"}, {"v=19", "v=16"}, {"$argon2id$", "$argon2i$"}, {good[len(good)-43:], ""}, {good[len(good)-43:], "!"},
+	} {
+		if CheckPassword(strings.Replace(good, change[0], change[1], 1), "correct horse") {
+			t.Errorf("%s instead of %s is accepted", change[1], change[0])
+		}
+	}
+}
+
+func TestWellFormedAllocatesNothing(t *testing.T) {
+	good, bad := NewKey(), strings.Repeat("0", 32)
+	if n := testing.AllocsPerRun(100, func() { WellFormed(good); WellFormed(bad) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}

@@ -85,10 +85,9 @@ func (l *lease) check(missing int64, now moment) refusal {
 	return refusal{verdict: later, limit: l.limit, seconds: wait(missing-l.rest-more, l.limit.Rate)}
 }
 
-// admitLeased is Admit with a shared limiter. The account's lock is held before
-// and after, but not while waiting.
+// admitLeased is Admit with a shared limiter, after share. The account's lock is
+// held before and after, but not while waiting.
 func (m *Meter) admitLeased(ctx context.Context, k *key, r *request, now moment) refusal {
-	r.share(k)
 	var timeout <-chan time.Time
 	for {
 		refused, t := r.check(k, now), r.lacking(k)
@@ -122,10 +121,10 @@ func (m *Meter) admitLeased(ctx context.Context, k *key, r *request, now moment)
 	return refusal{}
 }
 
-// share makes room for the leases that the limits need.
-func (r *request) share(k *key) {
+// share makes room for the leases that the limits of a key with this id need.
+func (r *request) share(k *key, id string) {
 	k.account.share("account:", k.account.id, &r.plan)
-	k.share("key:", k.id, &r.own)
+	k.share("key:", id, &r.own)
 }
 
 func (t *tally) share(kind, id string, l *Limit) {

@@ -99,6 +99,7 @@ func (m *Meter) Admit(ctx context.Context, g *nodegate.Grant, cost int64) error 
 	k = m.table.lock(k, g)
 	var refused refusal
 	if m.shared != nil && (r.plan.some() || r.own.some()) {
+		r.share(k, g.KeyID)
 		refused = m.admitLeased(ctx, k, &r, now)
 	} else if refused = r.check(k, now); refused.verdict == pass {
 		r.take(k)
@@ -137,7 +138,7 @@ func (m *Meter) Charge(g *nodegate.Grant, cost int64) {
 	k = m.table.lock(k, g)
 	defer k.account.mu.Unlock()
 	if m.shared != nil {
-		r.share(k)
+		r.share(k, g.KeyID)
 	}
 	r.check(k, now) // for its refill
 	r.take(k)

@@ -12,6 +12,7 @@ import (
 	"unsafe"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/index"
 )
 
 // newGrant makes a grant whose policy can be replaced.
@@ -233,8 +234,8 @@ func TestMidnight(t *testing.T) {
 
 // TestSizes: what a request needs of a key or an account is in one line of memory.
 func TestSizes(t *testing.T) {
-	if a, k := unsafe.Sizeof(account{}), unsafe.Sizeof(key{}); a != 128 || k != 128 {
-		t.Errorf("an account has %d bytes and a key %d, want 128", a, k)
+	if a, k := unsafe.Sizeof(account{}), unsafe.Sizeof(index.Entry[string, key]{}); a != 128 || k != 128 {
+		t.Errorf("an account has %d bytes and a key's entry %d, want 128", a, k)
 	}
 }
 

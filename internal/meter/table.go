@@ -8,16 +8,17 @@ import (
 	"sync/atomic"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/index"
 )
 
-// shards spread the locks of the table. They are taken in the order: keys,
-// accounts, then the account's own.
+// shards spread the locks of the accounts.
 const shards = 256
 
-// table finds what is counted of a key and its account.
+// table finds what is counted of a key and its account. Its locks are taken in the
+// order: the index's, a shard's, then the account's own.
 type table struct {
 	seed     maphash.Seed
-	keys     [shards]index
+	keys     index.Index[string, key] // by their id
 	accounts [shards]shard
 
 	// first is what was spent on firstDay before the start; empty once it is over.
@@ -37,7 +38,6 @@ func newTable(before *nodegate.Spent, day int64) *table {
 		t.first.Store(&nodegate.Spent{})
 	}
 	for i := range shards {
-		t.keys[i].slots.Store(new(make([]atomic.Pointer[key], firstSlots)))
 		t.accounts[i].of = map[string]*account{}
 	}
 	return t
@@ -45,12 +45,11 @@ func newTable(before *nodegate.Spent, day int64) *table {
 
 func (t *table) hash(id string) uint64 { return maphash.String(t.seed, id) }
 
-// shardOf uses the upper bits: the lower ones choose the slot within.
-func shardOf(hash uint64) uint64 { return hash >> 32 % shards }
+func (t *table) shardOf(accountID string) *shard { return &t.accounts[t.hash(accountID)%shards] }
 
 // account finds an account; nil when nothing is counted of it.
 func (t *table) account(id string) *account {
-	s := &t.accounts[shardOf(t.hash(id))]
+	s := t.shardOf(id)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.of[id]
@@ -59,11 +58,10 @@ func (t *table) account(id string) *account {
 // find finds or makes the key of a grant.
 func (t *table) find(g *nodegate.Grant) *key {
 	hash := t.hash(g.KeyID)
-	x := &t.keys[shardOf(hash)]
-	if k := x.find(hash, g.KeyID); k != nil {
-		return k
+	if e := t.keys.Find(hash, g.KeyID); e != nil {
+		return &e.Value
 	}
-	return t.add(x, hash, g)
+	return t.add(hash, g)
 }
 
 // lock locks a key's account. When the key was swept meanwhile it is made again.
@@ -78,21 +76,18 @@ func (t *table) lock(k *key, g *nodegate.Grant) *key {
 	}
 }
 
-func (t *table) add(x *index, hash uint64, g *nodegate.Grant) *key {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if k := x.find(hash, g.KeyID); k != nil {
-		return k
-	}
-	k := &key{id: g.KeyID, hash: hash, account: t.addAccount(g.AccountID)}
-	k.day, k.spent = t.firstDay, t.first.Load().Keys[g.KeyID]
-	x.put(k)
-	return k
+func (t *table) add(hash uint64, g *nodegate.Grant) *key {
+	e := t.keys.Add(hash, g.KeyID, func(e *index.Entry[string, key]) {
+		k := &e.Value
+		k.account = t.addAccount(g.AccountID)
+		k.day, k.spent = t.firstDay, t.first.Load().Keys[g.KeyID]
+	})
+	return &e.Value
 }
 
 // addAccount finds or makes the account of a new key, and counts the key.
 func (t *table) addAccount(id string) *account {
-	s := &t.accounts[shardOf(t.hash(id))]
+	s := t.shardOf(id)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	a := s.of[id]
@@ -112,28 +107,22 @@ func (t *table) sweep(now moment) {
 	if now.day > t.firstDay {
 		t.first.Store(&nodegate.Spent{})
 	}
-	for i := range t.keys {
-		t.keys[i].sweep(now)
-	}
+	t.keys.Drop(func(e *index.Entry[string, key]) bool { return e.Value.stays(now) })
 	for i := range t.accounts {
 		t.accounts[i].sweep(now)
 	}
 }
 
-func (x *index) sweep(now moment) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	gone := 0
-	for _, k := range x.all() {
-		k.account.mu.Lock()
-		if k.waiting == 0 && k.idle(now) {
-			k.gone = true
-			k.account.keys--
-			gone++
-		}
-		k.account.mu.Unlock()
+// stays tells whether a key is in use, and marks it when it is not.
+func (k *key) stays(now moment) bool {
+	k.account.mu.Lock()
+	defer k.account.mu.Unlock()
+	if k.waiting > 0 || !k.idle(now) {
+		return true
 	}
-	x.drop(gone)
+	k.gone = true
+	k.account.keys--
+	return false
 }
 
 func (s *shard) sweep(now moment) {
@@ -156,11 +145,12 @@ func (t *table) each(visit func(a *account, of *tally)) {
 			visit(a, &a.tally)
 			a.mu.Unlock()
 		}
-		for _, k := range t.keys[i].all() {
-			k.account.mu.Lock()
-			visit(k.account, &k.tally)
-			k.account.mu.Unlock()
-		}
+	}
+	for e := range t.keys.All() {
+		k := &e.Value
+		k.account.mu.Lock()
+		visit(k.account, &k.tally)
+		k.account.mu.Unlock()
 	}
 }
 

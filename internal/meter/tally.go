@@ -15,7 +15,7 @@ type moment struct {
 
 // account is what is counted of one account; its lock is for its keys, too. The
 // order of the members and the size of 128 bytes keep what each request needs in
-// one line of memory, here and in key.
+// one line of memory, here and in a key's entry.
 type account struct {
 	mu sync.Mutex
 	tally
@@ -26,12 +26,10 @@ type account struct {
 
 // key is what is counted of one key, under its account's lock.
 type key struct {
-	id      string
 	account *account
 	gone    bool // no longer in the table
 	tally
-	hash    uint64 // of id
-	waiting int    // requests that wait for a lease, and will come back here
+	waiting int // requests that wait for a lease, and will come back here
 	_       [24]byte
 }
 

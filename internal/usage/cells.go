@@ -8,45 +8,46 @@ import (
 	"time"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/index"
 )
-
-// shards spread the writers' locks.
-const shards = 256
 
 // idleRounds is how many flushes a cell is kept without an event.
 const idleRounds = 24
 
 // cells count the events of the current minute.
 type cells struct {
-	seed   maphash.Seed
-	rows   *rows
-	shards [shards]index
-	count  atomic.Int64
-	max    int64
-	full   chan struct{} // asks for a flush when there are too many cells
+	seed  maphash.Seed
+	rows  *rows
+	index index.Index[nodegate.UsageKey, cell]
+	count atomic.Int64
+	max   int64
+	full  chan struct{} // asks for a flush when there are too many cells
 
 	mu    sync.Mutex
 	names map[string]string // of networks, methods and outcomes, each once in memory
 }
 
-// cell is what happened in one minute, since the last flush.
+// entry is a cell and what it is for.
+type entry = index.Entry[nodegate.UsageKey, cell]
+
 type cell struct {
-	mu     sync.Mutex
-	minute int64
-	sum    nodegate.Usage
-	hash   uint64 // of its UsageKey
-	idle   int    // rounds
-	gone   bool   // no longer in the index
+	mu   sync.Mutex
+	gone bool  // no longer in the index
+	idle int32 // rounds
+	sums
+}
+
+// sums are what happened in one minute, since the last flush.
+type sums struct {
+	minute                               int64
+	requests, credits, bytesIn, bytesOut int64
+	latency                              nodegate.Histogram
 }
 
 func newCells(r *rows, limit int) *cells {
-	c := &cells{
+	return &cells{
 		seed: maphash.MakeSeed(), rows: r, max: int64(limit), full: make(chan struct{}, 1), names: map[string]string{},
 	}
-	for i := range c.shards {
-		c.shards[i].slots.Store(new(make([]atomic.Pointer[cell], firstSlots)))
-	}
-	return c
 }
 
 // hash leaves out the account, which the key stands for.
@@ -59,53 +60,46 @@ func (c *cells) hash(k *nodegate.UsageKey) uint64 {
 }
 
 func (c *cells) add(k *nodegate.UsageKey, e *Event, minute int64) {
-	of := c.lock(k)
+	at := c.lock(k)
+	of := &at.Value
 	defer of.mu.Unlock()
 	if of.minute != minute {
-		c.rows.add(&of.sum)
-		of.begin(minute)
+		c.empty(at)
+		of.minute = minute
 	}
-	of.sum.Requests++
-	of.sum.Credits += e.Credits
-	of.sum.BytesIn += e.BytesIn
-	of.sum.BytesOut += e.BytesOut
-	of.sum.Latency[nodegate.Bucket(e.Took)]++
+	of.requests++
+	of.credits += e.Credits
+	of.bytesIn += e.BytesIn
+	of.bytesOut += e.BytesOut
+	of.latency[nodegate.Bucket(e.Took)]++
 }
 
 // lock finds or makes a cell and locks it.
-func (c *cells) lock(k *nodegate.UsageKey) *cell {
+func (c *cells) lock(k *nodegate.UsageKey) *entry {
 	hash := c.hash(k)
-	x := &c.shards[hash>>32%shards] // the lower bits choose the slot within
 	for {
-		of := x.find(hash, k)
-		if of == nil {
-			of = c.make(x, hash, k)
+		at := c.index.Find(hash, *k)
+		if at == nil {
+			at = c.make(hash, k)
 		}
-		of.mu.Lock()
-		if !of.gone {
-			return of
+		at.Value.mu.Lock()
+		if !at.Value.gone {
+			return at
 		}
-		of.mu.Unlock() // dropped between the look-up and the lock
+		at.Value.mu.Unlock() // dropped between the look-up and the lock
 	}
 }
 
-func (c *cells) make(x *index, hash uint64, k *nodegate.UsageKey) *cell {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	if of := x.find(hash, k); of != nil {
-		return of
-	}
-	of := &cell{hash: hash, sum: nodegate.Usage{UsageKey: nodegate.UsageKey{
-		AccountID: k.AccountID, KeyID: k.KeyID, Network: c.name(k.Network), Method: c.name(k.Method), Outcome: c.name(k.Outcome),
-	}}}
-	x.put(of)
-	if c.count.Add(1) > c.max {
-		select {
-		case c.full <- struct{}{}:
-		default:
+func (c *cells) make(hash uint64, k *nodegate.UsageKey) *entry {
+	return c.index.Add(hash, *k, func(at *entry) {
+		at.Key.Network, at.Key.Method, at.Key.Outcome = c.name(k.Network), c.name(k.Method), c.name(k.Outcome)
+		if c.count.Add(1) > c.max {
+			select {
+			case c.full <- struct{}{}:
+			default:
+			}
 		}
-	}
-	return of
+	})
 }
 
 // name returns the one copy of a name: it may be a part of a request, which must
@@ -121,45 +115,41 @@ func (c *cells) name(s string) string {
 	return known
 }
 
-// begin empties the cell for a minute.
-func (c *cell) begin(minute int64) {
-	c.minute = minute
-	u := &c.sum // its key stays untouched: it is read without the lock
-	u.At = time.Unix(minute*60, 0).UTC()
-	u.Requests, u.Credits, u.BytesIn, u.BytesOut, u.Latency = 0, 0, 0, 0, nodegate.Histogram{}
+// empty moves the sums of a cell, whose lock is held, to the rows.
+func (c *cells) empty(at *entry) {
+	s := &at.Value.sums
+	if s.requests == 0 {
+		return
+	}
+	c.rows.add(&nodegate.Usage{
+		UsageKey: at.Key, At: time.Unix(s.minute*60, 0).UTC(),
+		Requests: s.requests, Credits: s.credits, BytesIn: s.bytesIn, BytesOut: s.bytesOut, Latency: s.latency,
+	})
+	*s = sums{minute: s.minute}
 }
 
-// collect moves all counts to the rows, and drops cells that have had none for a
+// collect moves all sums to the rows, and drops cells that have had none for a
 // while, or none now when there are too many.
 func (c *cells) collect() {
-	rounds := idleRounds
+	rounds := int32(idleRounds)
 	if c.count.Load() > c.max {
 		rounds = 1
 	}
-	for i := range c.shards {
-		x := &c.shards[i]
-		x.mu.Lock()
-		dropped := 0
-		for _, of := range x.all() {
-			if of.collect(c.rows, rounds); of.gone {
-				dropped++
-			}
-		}
-		x.drop(dropped)
-		c.count.Add(-int64(dropped))
-		x.mu.Unlock()
-	}
+	dropped := c.index.Drop(func(at *entry) bool { return c.stays(at, rounds) })
+	c.count.Add(-int64(dropped))
 }
 
-func (c *cell) collect(r *rows, rounds int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.sum.Requests > 0 {
-		r.add(&c.sum)
-		c.begin(c.minute)
-		c.idle = 0
-		return
+// stays empties a cell and tells whether it is in use; it marks it when it is not.
+func (c *cells) stays(at *entry, rounds int32) bool {
+	of := &at.Value
+	of.mu.Lock()
+	defer of.mu.Unlock()
+	if of.requests > 0 {
+		c.empty(at)
+		of.idle = 0
+		return true
 	}
-	c.idle++
-	c.gone = c.idle >= rounds
+	of.idle++
+	of.gone = of.idle >= rounds
+	return !of.gone
 }

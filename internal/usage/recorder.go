@@ -70,10 +70,10 @@ func New(c Config) *Recorder {
 	}
 	r.cells = newCells(r.rows, c.MaxRows)
 	r.flushing <- struct{}{}
-	r.minute.Store(minuteOf(time.Now()))
-	r.running.Go(func() { r.followClock(ctx) })
-	r.running.Go(func() { r.flushEvery(ctx, c.Every) })
-	r.running.Go(func() { r.purgeEvery(ctx) })
+	r.readClock()
+	r.running.Go(func() { every(ctx, time.Second, nil, r.readClock) })
+	r.running.Go(func() { every(ctx, c.Every, r.cells.full, func() { _ = r.Flush(ctx) }) }) // a failure is logged there
+	r.running.Go(func() { every(ctx, purgeEvery, nil, func() { r.purge(ctx) }) })
 	return r
 }
 
@@ -102,45 +102,22 @@ func monthOf(t time.Time) time.Time {
 	return time.Date(year, month, 1, 0, 0, 0, 0, time.UTC)
 }
 
-func (r *Recorder) followClock(ctx context.Context) {
-	tick := time.NewTicker(time.Second)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case now := <-tick.C:
-			r.minute.Store(minuteOf(now))
-		}
-	}
-}
-
-func (r *Recorder) flushEvery(ctx context.Context, every time.Duration) {
-	tick := time.NewTicker(every)
+// every calls do at an interval, and whenever it is woken, until ctx ends.
+func every(ctx context.Context, interval time.Duration, wake <-chan struct{}, do func()) {
+	tick := time.NewTicker(interval)
 	defer tick.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
-		case <-r.cells.full:
+		case <-wake:
 		}
-		_ = r.Flush(ctx) // a failure is logged there, and the next flush goes on with it
+		do()
 	}
 }
 
-func (r *Recorder) purgeEvery(ctx context.Context) {
-	tick := time.NewTicker(purgeEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-			r.purge(ctx)
-		}
-	}
-}
+func (r *Recorder) readClock() { r.minute.Store(minuteOf(time.Now())) }
 
 // purge deletes what is kept no longer, a part at a time so that nobody waits.
 func (r *Recorder) purge(ctx context.Context) {

@@ -41,11 +41,8 @@ func newRows(limit int, log *slog.Logger) *rows {
 	}
 }
 
-// add takes the counts of one cell, which has a minute.
+// add takes the sums of one cell.
 func (r *rows) add(u *nodegate.Usage) {
-	if u.Requests == 0 {
-		return
-	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.put(minuteOf(u.At), u)

@@ -36,6 +36,49 @@ func roleWrite(dir string) {
 	}
 }
 
+// roleStay opens a folder, says so and waits for the end.
+func roleStay(dir string) {
+	if _, err := Open(presetConfig(devchain.Devnet(), dir)); err != nil {
+		fmt.Println(err)
+		os.Exit(1)
+	}
+	fmt.Println("open")
+	select {}
+}
+
+// TestKilledAfterImport kills a process right after its first start, before any
+// transaction has made the database sync.
+func TestKilledAfterImport(t *testing.T) {
+	for range 3 {
+		dir := filepath.Join(t.TempDir(), "chain")
+		cmd := child(t, "stay", dir)
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		timer := time.AfterFunc(60*time.Second, func() { _ = cmd.Process.Kill() })
+		linesOf(out, func(line string) {
+			if line != "open" {
+				t.Errorf("the child said %q", line)
+			}
+			_ = cmd.Process.Kill()
+		})
+		_ = cmd.Wait()
+		timer.Stop()
+		n, err := Open(presetConfig(devchain.Devnet(), dir))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := head(t, n); got != 10 {
+			t.Errorf("the head is %d, want 10", got)
+		}
+		closeNode(t, n)
+	}
+}
+
 // waitAcknowledged polls for a receipt and returns where the transaction is.
 func waitAcknowledged(n *Node, hash common.Hash) string {
 	for {

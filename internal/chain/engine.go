@@ -64,7 +64,7 @@ func (e *engine) start(cfg Config) error {
 	if err := e.stack.Start(); err != nil {
 		return badData("chain.open", "can't start the embedded node", err)
 	}
-	if err := importOnce(e.eth.BlockChain(), cfg); err != nil {
+	if err := importOnce(e.eth.BlockChain(), e.eth.ChainDb().SyncKeyValue, cfg); err != nil {
 		return err
 	}
 	e.followGasLimit(conf)

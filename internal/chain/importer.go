@@ -24,7 +24,7 @@ func imported(dir string) bool {
 
 // importOnce imports the chain file into an empty chain and marks the data
 // folder complete. The last block becomes the safe and the finalized one.
-func importOnce(bc *core.BlockChain, cfg Config) error {
+func importOnce(bc *core.BlockChain, sync func() error, cfg Config) error {
 	if cfg.Dir != "" && imported(cfg.Dir) {
 		return checkMarker(bc, cfg.Dir)
 	}
@@ -38,6 +38,9 @@ func importOnce(bc *core.BlockChain, cfg Config) error {
 	if head := bc.CurrentBlock(); head.Number.Sign() > 0 {
 		bc.SetFinalized(head)
 		bc.SetSafe(head)
+	}
+	if err := sync(); err != nil { // the marker must never be on disk before what it promises
+		return badData("chain.import", "can't write to the data folder", err)
 	}
 	return markImported(cfg.Dir, bc)
 }

@@ -34,6 +34,8 @@ func TestMain(m *testing.M) {
 		os.Exit(code)
 	case "open":
 		roleOpen(dir)
+	case "stay":
+		roleStay(dir)
 	case "write":
 		roleWrite(dir)
 	case "critical":

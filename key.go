@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // Digest is an HMAC-SHA-256 under a key derived from the pepper.
@@ -65,12 +66,8 @@ func (k *Key) Live() bool { return k.Revoked.IsZero() }
 //
 // Returns InvalidInput, and says which entry and why.
 func (s *KeySettings) Normalize() error {
-	for i, a := range s.Addresses {
-		s.Addresses[i] = strings.ToLower(a)
-	}
-	for i, o := range s.Origins {
-		s.Origins[i] = strings.TrimSuffix(strings.ToLower(o), "/")
-	}
+	s.Addresses = each(s.Addresses, strings.ToLower)
+	s.Origins = each(s.Origins, func(o string) string { return strings.TrimSuffix(strings.ToLower(o), "/") })
 	for _, list := range []struct {
 		name    string
 		entries []string
@@ -97,11 +94,20 @@ func (s *KeySettings) Normalize() error {
 	return nil
 }
 
+// each leaves the caller's list alone.
+func each(list []string, change func(string) string) []string {
+	var changed []string
+	for _, s := range list {
+		changed = append(changed, change(s))
+	}
+	return changed
+}
+
 // CheckKeyName refuses names that would not print well.
 //
 // Returns InvalidInput.
 func CheckKeyName(name string) error {
-	if len(name) > maxKeyName || !printable(name) {
+	if utf8.RuneCountInString(name) > maxKeyName || !printable(name) {
 		return invalid("a key's name has at most 64 printable characters")
 	}
 	return nil
@@ -128,10 +134,13 @@ func isAddress(s string) bool {
 	return strings.Trim(s[2:], "0123456789abcdef") == ""
 }
 
+// isOrigin wants a scheme and a host and nothing else; a star may stand for the
+// first labels of the host.
 func isOrigin(s string) bool {
-	u, err := url.Parse(strings.Replace(s, "://*.", "://any.", 1))
-	return err == nil && u.Scheme != "" && u.Host != "" && u.User == nil && u.Path == "" &&
-		u.RawQuery == "" && u.Fragment == "" && !strings.Contains(u.Host, "*")
+	plain := strings.Replace(s, "://*.", "://any.", 1)
+	u, err := url.Parse(plain)
+	return err == nil && u.Scheme != "" && plain == u.Scheme+"://"+u.Host && !strings.Contains(u.Host, "*") &&
+		u.Hostname() != "" && !strings.HasSuffix(u.Hostname(), ".") && !strings.Contains(u.Host, "@")
 }
 
 func isAgent(s string) bool { return s != "" && printable(s) }

@@ -105,6 +105,36 @@ func TestCardSentTwice(t *testing.T) {
 	}
 }
 
+// TestCardCantBeSaved: a card that didn't get onto the account is removed at the
+// processor; one that perhaps did is not.
+func TestCardCantBeSaved(t *testing.T) {
+	for code, removed := range map[nodegate.Code]int{nodegate.Internal: 1, nodegate.Busy: 0} {
+		t.Run(code.String(), func(t *testing.T) {
+			d := newDesk(t)
+			a := d.customer(t, "a@example.com")
+			d.store.saveFails = &nodegate.Error{Code: code}
+			card, err := d.PutCard(t.Context(), actor(), goodCard(a.ID))
+			want(t, err, code, "")
+			if card != nil || len(d.cards.removed) != removed {
+				t.Errorf("got %+v; removed %v", card, d.cards.removed)
+			}
+		})
+	}
+}
+
+// TestCardOfAnotherProcessor is not this one's to remove.
+func TestCardOfAnotherProcessor(t *testing.T) {
+	d := newDesk(t)
+	a := d.customer(t, "a@example.com")
+	d.cards.again = &nodegate.Card{Brand: "visa", LastFour: "4242", ExpMonth: 1, ExpYear: 2040, Processor: "stripe", Reference: "cus_1/pm_1"}
+	d.putCard(t, goodCard(a.ID))
+	d.cards.again = nil
+	d.putCard(t, goodCard(a.ID))
+	if len(d.cards.removed) != 0 {
+		t.Errorf("removed %v", d.cards.removed)
+	}
+}
+
 // TestBrowserGoesAway right after the change: the processor is told all the same.
 func TestBrowserGoesAway(t *testing.T) {
 	d := newDesk(t)

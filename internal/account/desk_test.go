@@ -2,6 +2,7 @@ package account
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -120,6 +121,7 @@ type hooked struct {
 	beforeSession func()
 	afterAccount  func()
 	afterSave     func()
+	saveFails     error // what Save answers, whatever it did
 }
 
 // take returns a hook and takes it out, so that what it does is not hooked again.
@@ -148,7 +150,7 @@ func (h *hooked) Account(ctx context.Context, id string) (*nodegate.Account, err
 func (h *hooked) Save(ctx context.Context, c *nodegate.Change) error {
 	err := h.Store.Save(ctx, c)
 	h.take(&h.afterSave)()
-	return err
+	return cmp.Or(h.saveFails, err)
 }
 
 // processor is the embedded one, which notes what it is told to forget.

@@ -26,7 +26,7 @@ func (s *Service) CreateKey(ctx context.Context, actor nodegate.Actor, accountID
 	if err != nil {
 		return nil, err
 	}
-	if err := s.checkSettings(a, name, &settings); err != nil {
+	if err := s.checkSettings(a, name, &settings, nodegate.KeySettings{}); err != nil {
 		return nil, err
 	}
 	k := &nodegate.Key{ID: vault.NewID("k"), AccountID: a.ID, Name: name, Settings: settings, Created: now()}
@@ -46,9 +46,10 @@ func (s *Service) keyValue(id, value string) nodegate.KeyValue {
 	return nodegate.KeyValue{Digest: s.cfg.Vault.KeyDigest(value), Sealed: s.cfg.Vault.Seal(id, value), Prefix: value[:4]}
 }
 
-// checkSettings also holds the key's own limits against the plan: they can only
-// be lower.
-func (s *Service) checkSettings(a *nodegate.Account, name string, settings *nodegate.KeySettings) error {
+// checkSettings holds a name and settings against the rules, and limits that are
+// new against the plan: they can only be lower. Limits that were good once stay
+// when the plan shrinks, as the plan's own hold beside them.
+func (s *Service) checkSettings(a *nodegate.Account, name string, settings *nodegate.KeySettings, before nodegate.KeySettings) error {
 	if err := nodegate.CheckKeyName(name); err != nil {
 		return err
 	}
@@ -59,10 +60,10 @@ func (s *Service) checkSettings(a *nodegate.Account, name string, settings *node
 	if !ok { // as requests are treated: see internal/door
 		plan = s.cfg.Plans[s.cfg.DefaultPlan]
 	}
-	if plan.CreditsPerSecond > 0 && settings.CreditsPerSecond > plan.CreditsPerSecond {
+	if settings.CreditsPerSecond != before.CreditsPerSecond && plan.CreditsPerSecond > 0 && settings.CreditsPerSecond > plan.CreditsPerSecond {
 		return invalid("a key's own limit can't pass the plan's " + strconv.FormatInt(plan.CreditsPerSecond, 10) + " credits a second")
 	}
-	if plan.CreditsPerDay > 0 && settings.CreditsPerDay > plan.CreditsPerDay {
+	if settings.CreditsPerDay != before.CreditsPerDay && plan.CreditsPerDay > 0 && settings.CreditsPerDay > plan.CreditsPerDay {
 		return invalid("a key's own limit can't pass the plan's " + strconv.FormatInt(plan.CreditsPerDay, 10) + " credits a day")
 	}
 	return nil
@@ -107,8 +108,9 @@ func (s *Service) UpdateKey(ctx context.Context, actor nodegate.Actor, accountID
 		if err != nil {
 			return nodegate.AuditEntry{}, err
 		}
+		before := k.Settings
 		change(&k.Name, &k.Settings)
-		return nodegate.AuditEntry{Action: "key.set", Detail: k.Name}, s.checkSettings(a, k.Name, &k.Settings)
+		return nodegate.AuditEntry{Action: "key.set", Detail: k.Name}, s.checkSettings(a, k.Name, &k.Settings, before)
 	})
 }
 

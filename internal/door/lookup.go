@@ -89,11 +89,10 @@ func (d *Door) answered(digest nodegate.Digest, q *question) {
 // ask reads a key from the store and takes it over.
 func (d *Door) ask(ctx context.Context, digest nodegate.Digest) (*version, error) {
 	d.asked.Add(1)
-	mark := d.unknown.mark()
 	k, err := d.cfg.Store.KeyByDigest(ctx, digest)
 	switch {
 	case errors.Is(err, nodegate.NotFound), err == nil && !k.Live():
-		d.unknown.add(&digest, mark)
+		d.unknown.add(&digest)
 		return nil, errKeyInvalid
 	case err != nil:
 		return nil, cantSay(err)
@@ -105,7 +104,7 @@ func (d *Door) ask(ctx context.Context, digest nodegate.Digest) (*version, error
 		return v, nil
 	}
 	// Its overlap has run out, and a value never comes back.
-	d.unknown.add(&digest, d.unknown.mark())
+	d.unknown.add(&digest)
 	return nil, errKeyInvalid
 }
 

@@ -198,7 +198,6 @@ func (d *Door) putVersion(k *keyState, digest nodegate.Digest, expires time.Time
 	if old := s.versions[digest]; old != nil {
 		v.grant = old.grant
 	} else {
-		d.unknown.forget(&digest)
 		v.grant, _ = nodegate.NewGrant(k.account.id, k.id, &k.policy)
 	}
 	s.versions[digest] = v

@@ -11,14 +11,11 @@ import (
 )
 
 // unknownKeys remembers digests that the store does not have, in a fixed megabyte:
-// a new one takes the place of an old one.
+// a new one takes the place of an old one. It is asked after the known keys, so one
+// that is made later needs no removal here: following the store finds it.
 type unknownKeys struct {
 	slots [1 << 17]atomic.Uint64
-	era   atomic.Uint64 // counts the keys that were made
 }
-
-// mark is taken before the store is asked: what was not there then may be there now.
-func (u *unknownKeys) mark() uint64 { return u.era.Load() }
 
 // slot also yields the tag: 64 bits of a keyed hash, which nobody can aim.
 func (u *unknownKeys) slot(d *nodegate.Digest) (*atomic.Uint64, uint64) {
@@ -30,19 +27,9 @@ func (u *unknownKeys) has(d *nodegate.Digest) bool {
 	return slot.Load() == tag
 }
 
-func (u *unknownKeys) add(d *nodegate.Digest, mark uint64) {
+func (u *unknownKeys) add(d *nodegate.Digest) {
 	slot, tag := u.slot(d)
 	slot.Store(tag)
-	if u.era.Load() != mark { // a key was made meanwhile: perhaps this one
-		slot.CompareAndSwap(tag, 0)
-	}
-}
-
-// forget makes way for a key that exists now.
-func (u *unknownKeys) forget(d *nodegate.Digest) {
-	u.era.Add(1)
-	slot, tag := u.slot(d)
-	slot.CompareAndSwap(tag, 0)
 }
 
 // guesses counts the look-ups of each address within a second.
@@ -59,7 +46,12 @@ const (
 	allGuesses = 1000 // look-ups of all of them together in one second
 )
 
+// allow counts a guess. An IPv6 customer has a whole /64 of addresses, so they
+// count as one.
 func (g *guesses) allow(from netip.Addr) bool {
+	if from.Is6() {
+		from = netip.PrefixFrom(from, 64).Masked().Addr()
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if now := time.Now().Unix(); now != g.second || g.counts == nil {

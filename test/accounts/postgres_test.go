@@ -1,0 +1,64 @@
+package accounts_test
+
+import (
+	"context"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/config"
+	"github.com/nodegate/nodegate/internal/vault"
+	"github.com/nodegate/nodegate/test/dbtest"
+	"github.com/nodegate/nodegate/test/harness"
+)
+
+// TestPostgresLost: keys that a server knows keep working while Postgres hangs or is
+// restarted, and no usage is lost.
+func TestPostgresLost(t *testing.T) {
+	t.Parallel()
+	db := dbtest.PostgresServer(t)
+	s := harness.Start(t, func(cfg *config.Config) {
+		devnetOnly(cfg)
+		cfg.Store.Postgres = config.Secret(db.DSN)
+	})
+	k := newTenant(t, s, "steep", nodegate.KeySettings{})
+	send(t, k.url, chainID).want(t, 200, 0, "", "1")
+	l := startLoad(chainID, 5, 30*time.Millisecond, nil, k.url) // below the plan's rate
+	time.Sleep(500 * time.Millisecond)
+
+	db.Pause()
+	checkUnknown(t, s)
+	time.Sleep(10 * time.Second)
+	db.Resume()
+	time.Sleep(time.Second)
+	db.Kill()
+	time.Sleep(2 * time.Second)
+	checkUnknown(t, s)
+	db.Restart()
+	time.Sleep(time.Second)
+
+	samples, took := l.wait()
+	onlyStatuses(t, samples, 5*time.Second, 200)
+	t.Logf("%d requests in %v", len(samples), took)
+	k.usage(t, int64(len(samples))+1)
+	fresh := newTenant(t, s, "unlimited", nodegate.KeySettings{})
+	send(t, fresh.url, chainID).want(t, 200, 0, "", "1")
+}
+
+// checkUnknown offers a key that only the store could know: nobody can say, and the
+// client is told so in bounded time.
+func checkUnknown(t *testing.T, s *harness.Service) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	defer cancel()
+	r, err := try(ctx, sharedClient, http.MethodPost, s.URL("devnet", vault.NewKey()), chainID)
+	if err != nil {
+		t.Errorf("an unknown key while the store is away: %v", err)
+		return
+	}
+	_, e := answerOf(t, r.body)
+	if r.status != 503 || e.Code != -32603 || r.header.Get("Retry-After") == "" {
+		t.Errorf("an unknown key while the store is away: %d, Retry-After %q, %d %s", r.status, r.header.Get("Retry-After"), e.Code, e.Message)
+	}
+}

@@ -1,0 +1,173 @@
+package accounts_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/account"
+	"github.com/nodegate/nodegate/internal/config"
+	"github.com/nodegate/nodegate/internal/obs"
+	"github.com/nodegate/nodegate/internal/server"
+	"github.com/nodegate/nodegate/test/harness"
+)
+
+// beside opens the account store as the command line does while a server runs.
+func beside(t *testing.T, cfg *config.Config) *server.Control {
+	t.Helper()
+	c, err := server.OpenControl(t.Context(), cfg, obs.NewLogger(new(harness.Buffer), "text", 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+// TestRevoke: under load the last success of a revoked key is at most a second
+// later, and its WebSocket is closed, whether the server itself or the command line
+// revoked it.
+func TestRevoke(t *testing.T) {
+	t.Parallel()
+	s := harness.Start(t, devnetOnly)
+	for name, control := range map[string]*server.Control{
+		"by the server": s.Server.Control(), "by the command line": beside(t, harness.Config(s.Dir)),
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := newTenant(t, s, "unlimited", nodegate.KeySettings{})
+			conn := dial(t, k.ws())
+			ask(t, conn, chainID)
+			l := startLoad(chainID, 8, 20*time.Millisecond, nil, k.url)
+			time.Sleep(500 * time.Millisecond)
+			revoked := k.revokeBy(t, control)
+			closed, at := closing(t, conn)
+			time.Sleep(time.Until(revoked.Add(1500 * time.Millisecond)))
+			samples, _ := l.wait()
+			onlyStatuses(t, samples, waitTime, 200, 401)
+			checkLast(t, samples, revoked, time.Second)
+			checkClosed(t, closed, at.Sub(revoked), time.Second)
+		})
+	}
+}
+
+// checkLast finds the last success, which must not be sent later than this, and
+// something before and after the end.
+func checkLast(t *testing.T, samples []sample, revoked time.Time, within time.Duration) {
+	t.Helper()
+	var last time.Duration
+	for _, s := range samples {
+		if s.status == http.StatusOK {
+			last = max(last, s.start.Sub(revoked))
+		}
+	}
+	t.Logf("the last success was %v after the revocation", last)
+	if last > within {
+		t.Errorf("a request succeeded %v after the revocation, want at most %v", last, within)
+	}
+	if count(samples, 200) == 0 || count(samples, 401) == 0 {
+		t.Error("the load did not see both")
+	}
+}
+
+func checkClosed(t *testing.T, e websocket.CloseError, after, within time.Duration) {
+	t.Helper()
+	if e.Code != websocket.StatusPolicyViolation || e.Reason != "API key revoked" {
+		t.Errorf("closed with %d %q", e.Code, e.Reason)
+	}
+	if after > within {
+		t.Errorf("closed after %v, want at most %v", after, within)
+	}
+}
+
+// TestRevokedSocketIsDeaf: a client that ignores the close frame gets nothing done.
+func TestRevokedSocketIsDeaf(t *testing.T) {
+	t.Parallel()
+	k := newTenant(t, shared(t), "unlimited", nodegate.KeySettings{})
+	c := rawDial(t, k.svc)
+	fmt.Fprintf(c, "GET /devnet/ws/v3/%s HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n", k.key)
+	if res, err := http.ReadResponse(c.in, nil); err != nil || res.StatusCode != 101 {
+		t.Fatalf("handshake: %v %v", res, err)
+	}
+	c.frame(callOf("eth_blockNumber", "[]"))
+	if _, err := c.in.ReadByte(); err != nil {
+		t.Fatal(err)
+	}
+	k.revoke(t)
+	until(t, "the key stops", func() bool { return send(t, k.url, chainID).status == 401 })
+	for range 20 {
+		c.frame(callOf("eth_blockNumber", "[]"))
+		time.Sleep(50 * time.Millisecond)
+	}
+	until(t, "the first message is recorded", func() bool {
+		lines, _ := usageOf(t, k.svc.Server.Control().Store, k.account)
+		return lines["devnet eth_blockNumber ok"].requests > 0
+	})
+	time.Sleep(5 * flushEvery)
+	lines, _ := usageOf(t, k.svc.Server.Control().Store, k.account)
+	if got := lines["devnet eth_blockNumber ok"].requests; got != 1 {
+		t.Errorf("%d messages were executed, want one", got)
+	}
+}
+
+// frame sends a text message; it is masked with zeros. A peer that has left is fine.
+func (c *rawConn) frame(message string) {
+	_, _ = c.Write(append([]byte{0x81, 0x80 | byte(len(message)), 0, 0, 0, 0}, message...))
+}
+
+// TestRotate: after a rotation both keys work until the overlap ends; then the
+// old one stops, and a socket that came in with it is closed.
+func TestRotate(t *testing.T) {
+	t.Parallel()
+	const overlap = 2 * time.Second
+	s := shared(t)
+	k := newTenant(t, s, "unlimited", nodegate.KeySettings{})
+	old := dial(t, k.ws())
+	ask(t, old, chainID)
+	begin := time.Now()
+	issued, err := s.Server.Control().Accounts.RotateKey(context.Background(), actor, k.account, k.id, account.Rotation{Value: true, Overlap: overlap})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ends := time.Now().Add(overlap)
+	fresh := dial(t, s.WS("devnet", issued.Value))
+	ask(t, fresh, chainID).want(t, 0, 0, "", "1")
+	if r := send(t, k.url, chainID); time.Now().Before(ends.Add(-time.Second)) && r.status != 200 {
+		t.Errorf("the old key in its overlap: %d", r.status)
+	}
+	closed, at := closing(t, old)
+	checkClosed(t, closed, at.Sub(ends), time.Second)
+	if after := at.Sub(begin); after < overlap {
+		t.Errorf("the socket was closed after %v, in the overlap", after)
+	}
+	send(t, k.url, chainID).want(t, 401, -32001, keyInvalid, "null")
+	ask(t, fresh, chainID).want(t, 0, 0, "", "1")
+	send(t, s.URL("devnet", issued.Value), chainID).want(t, 200, 0, "", "1")
+}
+
+// TestRotateSecret: both secrets work until the overlap ends.
+func TestRotateSecret(t *testing.T) {
+	t.Parallel()
+	const overlap = 3 * time.Second
+	s := shared(t)
+	k := newTenant(t, s, "unlimited", nodegate.KeySettings{SecretRequired: true})
+	with := func(secret string) reply {
+		return send(t, k.url, chainID, "Authorization", basic("", secret))
+	}
+	with(k.secret).want(t, 200, 0, "", "1")
+	issued, err := s.Server.Control().Accounts.RotateKey(context.Background(), actor, k.account, k.id, account.Rotation{Secret: true, Overlap: overlap})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ends := time.Now().Add(overlap)
+	until(t, "the new secret works", func() bool { return with(issued.Secret).status == 200 })
+	if r := with(k.secret); time.Now().Before(ends.Add(-time.Second)) && r.status != 200 {
+		t.Errorf("the old secret in its overlap: %d", r.status)
+	}
+	until(t, "the old secret stops", func() bool { return with(k.secret).status == 401 })
+	with(k.secret).want(t, 401, -32001, secretInvalid, "null")
+	with(issued.Secret).want(t, 200, 0, "", "1")
+}

@@ -8,6 +8,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -97,8 +99,25 @@ func (s *Server) Resume() { s.signal(syscall.SIGCONT) }
 
 // Kill ends all processes as a crash would.
 func (s *Server) Kill() {
-	s.signal(syscall.SIGKILL)
-	<-s.cluster.process.exited
+	parent := s.cluster.process
+	if parent.ended() {
+		return
+	}
+	_ = syscall.Kill(parent.pid, syscall.SIGSTOP) // it starts no child that the list would miss
+	list := children(parent.pid)
+	for _, pid := range append(list, parent.pid) {
+		_ = syscall.Kill(pid, syscall.SIGKILL) // one that ended meanwhile is as good
+	}
+	<-parent.exited
+	for end := time.Now().Add(startWithin); slices.ContainsFunc(list, alive) && time.Now().Before(end); {
+		time.Sleep(pollEvery) // a new server refuses to start beside them
+	}
+}
+
+// alive tells whether a process still holds memory: it is there and no zombie.
+func alive(pid int) bool {
+	text, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	return err == nil && !strings.Contains(string(text), ") Z ")
 }
 
 // Restart starts the server again after Kill, and waits until it answers.

@@ -49,8 +49,15 @@ type Policy struct {
 // NewGrant makes the grant of one version of a key. The policy is shared with the
 // key's other versions.
 func NewGrant(accountID, keyID string, policy *atomic.Pointer[Policy]) (g *Grant, end func()) {
-	g = &Grant{KeyID: keyID, AccountID: accountID, policy: policy}
+	g = &Grant{}
+	g.Begin(accountID, keyID, policy)
 	return g, g.End
+}
+
+// Begin is NewGrant for a Grant that is part of something larger. It comes before
+// any use.
+func (g *Grant) Begin(accountID, keyID string, policy *atomic.Pointer[Policy]) {
+	g.AccountID, g.KeyID, g.policy = accountID, keyID, policy
 }
 
 // Policy is what the grant allows at this moment.

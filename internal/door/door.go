@@ -2,12 +2,14 @@ package door
 
 import (
 	"context"
+	"encoding/binary"
 	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/index"
 	"github.com/nodegate/nodegate/internal/vault"
 )
 
@@ -25,7 +27,8 @@ type Config struct {
 // Door holds the live keys.
 type Door struct {
 	cfg     Config
-	shards  [shardCount]shard
+	values  index.Index[nodegate.Digest, version]
+	live    atomic.Int64 // how many of them are let in
 	unknown unknownKeys
 	lookUps lookUps
 	asked   atomic.Int64
@@ -36,6 +39,7 @@ type Door struct {
 	keys     map[string]*keyState
 	expiring map[nodegate.Digest]*version
 	last     int64 // of the change sequence
+	unswept  bool  // some version has ended since the last sweep
 
 	heard atomic.Int64 // when the store last answered, in nanoseconds since begin
 	begin time.Time
@@ -45,24 +49,23 @@ type Door struct {
 }
 
 const (
-	shardCount = 64
 	// staleLimit is how long keys are let in without the store.
 	staleLimit = 5 * time.Minute
 )
 
-type shard struct {
-	mu       sync.RWMutex
-	versions map[nodegate.Digest]*version
-}
-
-// version is one live value of a key.
+// version is one value of a key. All that a request needs of it lies together:
+// most of the time of a look-up is waiting for memory.
 type version struct {
-	grant   *nodegate.Grant
+	grant   nodegate.Grant
 	key     *keyState
-	expires int64 // in Unix microseconds; 0: never
+	expires atomic.Int64 // in Unix microseconds; 0: never
+	gone    atomic.Bool  // ended, and soon out of the index
 }
 
-func (v *version) expired() bool { return v.expires != 0 && time.Now().UnixMicro() >= v.expires }
+func (v *version) expired() bool {
+	expires := v.expires.Load()
+	return expires != 0 && time.Now().UnixMicro() >= expires
+}
 
 // Open loads all live keys and begins to follow the store.
 func Open(ctx context.Context, cfg Config) (*Door, error) {
@@ -71,9 +74,6 @@ func Open(ctx context.Context, cfg Config) (*Door, error) {
 		lookUps: newLookUps(), begin: time.Now(), poke: make(chan struct{}, 1), ended: make(chan struct{}),
 	}
 	d.guesses.limit = cfg.Guesses
-	for i := range d.shards {
-		d.shards[i].versions = map[nodegate.Digest]*version{}
-	}
 	if err := d.load(ctx); err != nil {
 		return nil, err
 	}
@@ -100,14 +100,7 @@ func (d *Door) Poke() {
 func (d *Door) LookUps() int64 { return d.asked.Load() }
 
 // Keys is how many versions of keys are let in at this moment.
-func (d *Door) Keys() (count int) {
-	for i := range d.shards {
-		d.shards[i].mu.RLock()
-		count += len(d.shards[i].versions)
-		d.shards[i].mu.RUnlock()
-	}
-	return count
-}
+func (d *Door) Keys() int { return int(d.live.Load()) }
 
 // Authenticate checks credentials; see nodegate.Authenticator.
 func (d *Door) Authenticate(ctx context.Context, c nodegate.Credentials) (*nodegate.Grant, error) {
@@ -131,7 +124,7 @@ func (d *Door) Authenticate(ctx context.Context, c nodegate.Credentials) (*nodeg
 	if v.grant.Policy().Settings.SecretRequired && !d.secretMatches(v.key, c.Secret) {
 		return nil, errSecretInvalid
 	}
-	return v.grant, nil
+	return &v.grant, nil
 }
 
 // Refusals are shared: attacks are the last place to allocate in.
@@ -142,14 +135,15 @@ var (
 	errStale         = &nodegate.Error{Op: "door", Code: nodegate.Busy, Msg: "server busy: the account store can't be reached", RetryAfter: 5 * time.Second}
 )
 
-func (d *Door) shard(digest *nodegate.Digest) *shard { return &d.shards[digest[0]%shardCount] }
-
 func (d *Door) find(digest nodegate.Digest) *version {
-	s := d.shard(&digest)
-	s.mu.RLock()
-	defer s.mu.RUnlock()
-	return s.versions[digest]
+	if e := d.values.Find(hashOf(&digest), digest); e != nil && !e.Value.gone.Load() {
+		return &e.Value
+	}
+	return nil
 }
+
+// hashOf is a part of the digest, which is a keyed hash already.
+func hashOf(d *nodegate.Digest) uint64 { return binary.LittleEndian.Uint64(d[:]) }
 
 func (d *Door) stale() bool {
 	return time.Since(d.begin)-time.Duration(d.heard.Load()) > staleLimit

@@ -77,7 +77,7 @@ func (d *Door) takeOver(ctx context.Context, changes []nodegate.Changed) error {
 	return nil
 }
 
-// expire ends the versions whose overlap has run out.
+// expire ends the versions whose overlap has run out, and sweeps out all that ended.
 func (d *Door) expire() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -86,4 +86,5 @@ func (d *Door) expire() {
 			d.remove(digest)
 		}
 	}
+	d.sweep()
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/index"
 )
 
 // accountState is what the door needs of an account.
@@ -188,33 +189,37 @@ func (d *Door) putVersions(s *keyState, live map[nodegate.Digest]time.Time) {
 }
 
 func (d *Door) putVersion(k *keyState, digest nodegate.Digest, expires time.Time) {
-	s := d.shard(&digest)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	v := &version{key: k}
-	if !expires.IsZero() {
-		v.expires = expires.UnixMicro()
-	}
-	if old := s.versions[digest]; old != nil {
-		v.grant = old.grant
-	} else {
-		v.grant, _ = nodegate.NewGrant(k.account.id, k.id, &k.policy)
-	}
-	s.versions[digest] = v
+	e := d.values.Add(hashOf(&digest), digest, func(e *index.Entry[nodegate.Digest, version]) {
+		e.Value.key = k
+		e.Value.grant.Begin(k.account.id, k.id, &k.policy)
+		d.live.Add(1)
+	})
+	v := &e.Value
 	delete(d.expiring, digest)
-	if !expires.IsZero() {
-		d.expiring[digest] = v
+	if expires.IsZero() {
+		v.expires.Store(0)
+		return
+	}
+	v.expires.Store(expires.UnixMicro())
+	d.expiring[digest] = v
+}
+
+// remove ends a version; open connections that came in with it see it. A value
+// never comes back, so its entry only waits to be swept.
+func (d *Door) remove(digest nodegate.Digest) {
+	if v := d.find(digest); v != nil {
+		v.gone.Store(true)
+		v.grant.End()
+		d.live.Add(-1)
+		delete(d.expiring, digest)
+		d.unswept = true
 	}
 }
 
-// remove ends a version; open connections that came in with it see it.
-func (d *Door) remove(digest nodegate.Digest) {
-	s := d.shard(&digest)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if v := s.versions[digest]; v != nil {
-		v.grant.End()
-		delete(s.versions, digest)
-		delete(d.expiring, digest)
+// sweep takes ended versions out of the index, all at once: it is rebuilt for it.
+func (d *Door) sweep() {
+	if d.unswept {
+		d.values.Drop(func(e *index.Entry[nodegate.Digest, version]) bool { return !e.Value.gone.Load() })
+		d.unswept = false
 	}
 }

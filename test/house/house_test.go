@@ -33,7 +33,7 @@ var mayImport = map[string][]string{
 	"internal/vault":          {""},
 	"internal/payment":        {""},
 	"internal/account":        {"", "internal/vault"},
-	"internal/door":           {"", "internal/vault"},
+	"internal/door":           {"", "internal/index", "internal/vault"},
 	"internal/permit":         {"", "internal/jsonrpc"},
 	"internal/index":          {},
 	"internal/meter":          {"", "internal/index"},

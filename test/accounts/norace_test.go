@@ -1,6 +1,0 @@
-//go:build !race
-
-package accounts_test
-
-// underRace says whether the race detector slows everything down.
-const underRace = false

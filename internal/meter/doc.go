@@ -29,7 +29,7 @@
 // taken just before midnight. Charges of refused requests and refunds are reported
 // with the next lease, at the latest after 5 seconds.
 //
-// No request waits for the shared limiter longer than 200 ms. When it does not
+// No request waits for the shared limiter longer than 150 ms. When it does not
 // answer in time or fails, each server goes on with its own buckets alone, from what
 // the shared one held at the last answer: N servers then admit up to N times what
 // it held and N times the rate. A probe every 250 ms finds the shared limiter again, and what was used meanwhile is reported to it: all of it for the

@@ -8,7 +8,7 @@ import (
 
 // The times of shared limits.
 const (
-	patience    = 200 * time.Millisecond // how long a request waits for a lease
+	patience    = 150 * time.Millisecond // how long a request waits for a lease
 	probeEvery  = 250 * time.Millisecond // how often a lost limiter is tried again
 	settleEvery = 5 * time.Second        // how long a debt may stay unreported
 	pause       = 10 * time.Millisecond  // between two asks of an empty bucket

@@ -52,6 +52,10 @@ const (
 	CardDeclined // the payment processor refuses the card
 	CardRequired // no valid billing card on the account
 
+	QuotaReached        // the account has stored all that it may
+	InsufficientStorage // the disk is almost full: writes wait, reads go on
+	Damaged             // a stored block is not what it was; adding it again heals it
+
 	BadConfig // the configuration or the data folder can't be used
 
 	codeCount // not a code: how many there are
@@ -66,7 +70,8 @@ var codeNames = [codeCount]string{
 	Forbidden: "forbidden", UnknownNetwork: "unknown network", RateLimited: "rate limited",
 	CreditsSpent: "credits spent", HTTPMethod: "http method", TooLarge: "too large",
 	MediaType: "media type", InvalidInput: "invalid input", NotFound: "not found", Conflict: "conflict",
-	SignInFailed: "sign-in failed", CardDeclined: "card declined", CardRequired: "card required", BadConfig: "bad config",
+	SignInFailed: "sign-in failed", CardDeclined: "card declined", CardRequired: "card required",
+	QuotaReached: "quota reached", InsufficientStorage: "insufficient storage", Damaged: "damaged", BadConfig: "bad config",
 }
 
 // Error makes a Code usable as the target of errors.Is.

@@ -32,7 +32,7 @@ func ReadBody(w http.ResponseWriter, r *http.Request, buf []byte, limit int64) (
 		return buf, tooLarge(limit)
 	}
 	announced := r.ContentLength
-	body := io.Reader(&pacedReader{body: r.Body, control: http.NewResponseController(w), start: time.Now()})
+	body := Paced(w, r.Body)
 	switch strings.ToLower(r.Header.Get("Content-Encoding")) {
 	case "", "identity":
 	case "gzip":
@@ -81,6 +81,11 @@ func room(filled int, limit, announced int64) int {
 
 func tooLarge(limit int64) error {
 	return &nodegate.Error{Op: BodyOp, Code: nodegate.TooLarge, Msg: "request body too large: at most " + strconv.FormatInt(limit, 10) + " bytes"}
+}
+
+// Paced is a request's body that may take as long as it keeps coming.
+func Paced(w http.ResponseWriter, body io.ReadCloser) io.Reader {
+	return &pacedReader{body: body, control: http.NewResponseController(w), start: time.Now()}
 }
 
 // pacedReader moves the read deadline along with the bytes that arrive. The first

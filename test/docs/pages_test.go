@@ -108,6 +108,8 @@ func TestErrorTable(t *testing.T) {
 			continue
 		case nodegate.InvalidInput, nodegate.NotFound, nodegate.Conflict, nodegate.SignInFailed, nodegate.CardDeclined, nodegate.CardRequired:
 			continue // the control plane's; a call never ends with one
+		case nodegate.QuotaReached, nodegate.InsufficientStorage, nodegate.Damaged:
+			continue // the storage gateway's
 		}
 		row, ok := rows[code.String()]
 		if !ok {

@@ -1,0 +1,101 @@
+package blocks
+
+import (
+	"context"
+	"encoding/binary"
+
+	"github.com/cockroachdb/pebble"
+	"github.com/nodegate/nodegate"
+)
+
+// Stored is how many bytes an account pays for: the full size of each root that it
+// pinned, undoable ones too, and what it stored without a pin until that is
+// collected.
+func (s *Store) Stored(account string) int64 {
+	if s.enter(context.Background()) != nil {
+		return 0
+	}
+	defer s.leave()
+	n, _ := s.index.usage(account) // a damaged index is reported by those who write
+	return n
+}
+
+func (x *index) usage(account string) (int64, error) {
+	value, err := x.get(accountKey(keyUsage, account))
+	if err != nil || len(value) != 8 {
+		return 0, err
+	}
+	return int64(binary.LittleEndian.Uint64(value)), nil
+}
+
+// setUsage notes what an account has stored, in w.
+func setUsage(w *pebble.Batch, account string, bytes int64) error {
+	if bytes == 0 {
+		return w.Delete(accountKey(keyUsage, account), nil)
+	}
+	return w.Set(accountKey(keyUsage, account), binary.LittleEndian.AppendUint64(nil, uint64(bytes)), nil)
+}
+
+// reserve claims bytes of an account's quota for an upload, so that uploads beside
+// each other can't pass it together.
+func (s *Store) reserve(account string, n, quota int64) error {
+	s.quotaMu.Lock()
+	defer s.quotaMu.Unlock()
+	if quota > 0 {
+		stored, err := s.index.usage(account)
+		if err != nil {
+			return err
+		}
+		if stored+s.reserved[account]+n > quota {
+			return quotaReached("put")
+		}
+	}
+	s.reserved[account] += n
+	return nil
+}
+
+// exchange turns what an upload reserved into what it will have stored.
+func (s *Store) exchange(account string, reserved, stores, quota int64) error {
+	s.quotaMu.Lock()
+	defer s.quotaMu.Unlock()
+	if quota > 0 && stores > 0 {
+		stored, err := s.index.usage(account)
+		if err != nil {
+			return err
+		}
+		if stored+s.reserved[account]-reserved+stores > quota {
+			return quotaReached("commit")
+		}
+	}
+	s.addReserved(account, stores-reserved)
+	return nil
+}
+
+func (s *Store) unreserve(account string, n int64) {
+	s.quotaMu.Lock()
+	defer s.quotaMu.Unlock()
+	s.addReserved(account, -n)
+}
+
+func (s *Store) addReserved(account string, n int64) {
+	s.reserved[account] += n
+	if s.reserved[account] == 0 {
+		delete(s.reserved, account)
+	}
+}
+
+// checkRoom refuses writes while the disk is almost full. Pins and compaction may
+// still write: they need little and make room.
+func (s *Store) checkRoom() error {
+	if s.cfg.Reserve <= 0 {
+		return nil
+	}
+	free, err := s.log.segs.disk.Free()
+	if err != nil {
+		return fail("free", err)
+	}
+	if free < s.cfg.Reserve {
+		return &nodegate.Error{Op: "blocks.put", Code: nodegate.InsufficientStorage, Msg: msgFull}
+	}
+	return nil
+}

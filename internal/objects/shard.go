@@ -1,0 +1,123 @@
+package objects
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/spaolacci/murmur3"
+)
+
+// hashMurmur3 is the hash function of sharded directories, by its multihash code.
+const hashMurmur3 = 0x22
+
+// shardBits is how many bits of a name's hash choose a link in a shard: the fanout
+// is 2 to that power.
+func shardBits(u *unixfs) (bits, digits int, err error) {
+	if u.hashType != hashMurmur3 {
+		return 0, 0, failed("only murmur3 supported as hash function")
+	}
+	for bits = 3; bits <= 10; bits++ {
+		if u.fanout == 1<<bits {
+			return bits, len(fmt.Sprintf("%X", u.fanout-1)), nil
+		}
+	}
+	return 0, 0, failed("hamt size should be a power of two between 8 and 1024, not %d", u.fanout)
+}
+
+// fs parses a node as UnixFS.
+func (n *node) fs() (*unixfs, error) { return decodeUnixFS(n.data) }
+
+// node fetches and parses a block.
+func (g getter) node(ctx context.Context, l link) (*node, error) {
+	raw, err := g(ctx, l.cid)
+	if err != nil {
+		return nil, err
+	}
+	return decodeNode(l.cid, raw)
+}
+
+// findInShard looks a name up in a sharded directory.
+func (g getter) findInShard(ctx context.Context, n *node, u *unixfs, name string) (link, bool, error) {
+	hash := murmur3.Sum64([]byte(name))
+	for used := 0; ; {
+		bits, digits, err := shardBits(u)
+		if err != nil {
+			return link{}, false, err
+		}
+		if used += bits; used > 64 {
+			return link{}, false, failed("sharded directory too deep")
+		}
+		index := hash >> (64 - used) & (1<<bits - 1)
+		l, ok := withPrefix(n.links, fmt.Sprintf("%0*X", digits, index))
+		if !ok {
+			return link{}, false, nil
+		}
+		if len(l.name) > digits {
+			return l, l.name[digits:] == name, nil
+		}
+		if n, err = g.node(ctx, l); err != nil {
+			return link{}, false, err
+		}
+		if u, err = n.fs(); err != nil {
+			return link{}, false, err
+		}
+	}
+}
+
+func withPrefix(links []link, prefix string) (link, bool) {
+	for _, l := range links {
+		if strings.HasPrefix(l.name, prefix) {
+			return l, true
+		}
+	}
+	return link{}, false
+}
+
+// entries lists a directory, sharded or not, in the order of its blocks.
+func (g getter) entries(ctx context.Context, n *node, u *unixfs) ([]link, error) {
+	if u.kind != kindShard {
+		return n.links, nil
+	}
+	return g.shardEntries(ctx, n, u, nil, 0)
+}
+
+// shardEntries appends what is in a shard. A shard in a shard has a name of only
+// digits; below the hash's 64 bits there can be none.
+func (g getter) shardEntries(ctx context.Context, n *node, u *unixfs, list []link, used int) ([]link, error) {
+	bits, digits, err := shardBits(u)
+	if err != nil {
+		return nil, err
+	}
+	if used += bits; used > 64 {
+		return nil, failed("sharded directory too deep")
+	}
+	for _, l := range n.links {
+		switch {
+		case len(l.name) < digits:
+			return nil, failed("invalid link name '%s'", l.name)
+		case len(l.name) > digits:
+			if len(list) >= maxEntries {
+				return nil, tooLarge("too many entries in a directory: at most %d", maxEntries)
+			}
+			l.name = l.name[digits:]
+			list = append(list, l)
+			continue
+		}
+		inner, err := g.node(ctx, l)
+		if err != nil {
+			return nil, err
+		}
+		of, err := inner.fs()
+		if err != nil {
+			return nil, err
+		}
+		if of.kind != kindShard {
+			return nil, failed("node was not a dir shard")
+		}
+		if list, err = g.shardEntries(ctx, inner, of, list, used); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}

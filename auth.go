@@ -11,7 +11,11 @@ import (
 type Credentials struct {
 	Key    string // the API key
 	Secret string // its secret, where the request carries one
-	From   netip.Addr
+
+	// SecretRequired wants the secret whatever the key's own setting is.
+	SecretRequired bool
+
+	From netip.Addr
 }
 
 // Authenticator decides who is let in. It is asked for every request, so it

@@ -17,7 +17,11 @@ func banner(cfg *config.Config, srv *server.Server, b build) string {
 	var s strings.Builder
 	at := srv.Addresses()
 	fmt.Fprintf(&s, "nodegate %s is ready\n\n", b.version)
-	fmt.Fprintf(&s, "  JSON-RPC  %s\n  metrics   %s/metrics\n  data      %s\n\n", at.RPC, at.Admin, cfg.Data)
+	fmt.Fprintf(&s, "  JSON-RPC  %s\n", at.RPC)
+	if at.Storage != "" {
+		fmt.Fprintf(&s, "  storage   %s/api/v0\n", at.Storage)
+	}
+	fmt.Fprintf(&s, "  metrics   %s/metrics\n  data      %s\n\n", at.Admin, cfg.Data)
 	first := srv.FirstKey()
 	if first == nil {
 		fmt.Fprintf(&s, "  address   %s/<network>/v3/<API_KEY>, networks: %s\n", at.RPC, networkNames(cfg))
@@ -30,7 +34,19 @@ func banner(cfg *config.Config, srv *server.Server, b build) string {
 	for _, n := range cfg.Networks {
 		fmt.Fprintf(&s, "\n%s\n  %s\n  %s\n", n.Name, curlLine(at.RPC, n.Name, first.Value), wscatLine(at.RPC, n.Name, first.Value))
 	}
+	if at.Storage != "" {
+		fmt.Fprintf(&s, "\nstorage (nodegate ca prints the certificate to trust)\n  %s\n  %s\n", addLine(at.Storage, first), catLine(at.Storage, first))
+	}
 	return s.String() + "\n"
+}
+
+// addLine stores a small file; its CID is always the one that catLine reads.
+func addLine(base string, k *server.IssuedKey) string {
+	return fmt.Sprintf("echo hello | curl -s -k -u %s:%s -F file=@- %s/api/v0/add", k.Value, k.Secret, base)
+}
+
+func catLine(base string, k *server.IssuedKey) string {
+	return fmt.Sprintf("curl -s -k -u %s:%s -X POST '%s/api/v0/cat?arg=QmZULkCELmmk5XNfCgTnCyFgAVxBRBXyDHGGMVoLFLiXEN'", k.Value, k.Secret, base)
 }
 
 func networkNames(cfg *config.Config) string {

@@ -19,7 +19,7 @@ type cli struct {
 	ConfigFile    string  `name:"config" placeholder:"FILE" help:"YAML configuration file (also NODEGATE_CONFIG)."`
 	Data          *string `placeholder:"DIR" help:"Folder of the chains and all other state."`
 	Listen        *string `placeholder:"HOST:PORT" help:"Address of JSON-RPC over HTTP and WebSocket."`
-	StorageListen *string `placeholder:"HOST:PORT" help:"Address reserved for the storage gateway."`
+	StorageListen *string `placeholder:"HOST:PORT" help:"Address of the storage gateway."`
 	AdminListen   *string `placeholder:"HOST:PORT" help:"Address of metrics, health and profiles."`
 	LogLevel      *string `placeholder:"LEVEL" help:"debug, info, warn or error."`
 	ShowHelp      bool    `name:"help" short:"h" help:"Show what the help command shows."`
@@ -29,6 +29,8 @@ type cli struct {
 	Key     keyCmd     `cmd:"" help:"Make, show, change and revoke API keys."`
 	Usage   usageCmd   `cmd:"" help:"Show what an account used: requests, credits, errors and times."`
 	Audit   auditCmd   `cmd:"" help:"Show and check who changed what."`
+	GC      gcCmd      `cmd:"" name:"gc" help:"Remove stored content that nobody needs any more."`
+	CA      caCmd      `cmd:"" name:"ca" help:"Print the certificate of the local authority, for clients of the storage gateway to trust."`
 	Config  configCmd  `cmd:"" help:"Print the effective configuration, without secrets."`
 	Version versionCmd `cmd:"" help:"Print the versions of nodegate and of what it is built on."`
 	Help    helpCmd    `cmd:"" help:"Print commands, flags and all settings."`
@@ -94,7 +96,7 @@ func selected(parsed *kong.Context, err error) *kong.Node {
 func newParser(c *cli) (*kong.Kong, error) {
 	return kong.New(c,
 		kong.Name("nodegate"),
-		kong.Description("A self-hosted JSON-RPC gateway for blockchain nodes, with a chain inside."),
+		kong.Description("A self-hosted gateway to blockchain nodes and content-addressed storage, with both inside."),
 		kong.NoDefaultHelp(),
 	)
 }

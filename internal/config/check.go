@@ -52,17 +52,22 @@ func (l *loader) chosen(a, b string) string {
 }
 
 func (l *loader) checkTLS() {
-	cert, key := l.cfg.TLS.Cert, l.cfg.TLS.Key
+	l.checkPair("tls.cert", "tls.key", l.cfg.TLS)
+	l.checkPair("storage.cert", "storage.key", l.cfg.Storage.TLS)
+}
+
+// checkPair wants both files of a certificate or none.
+func (l *loader) checkPair(certName, keyName string, t TLS) {
 	switch {
-	case cert == "" && key == "":
+	case t.Cert == "" && t.Key == "":
 		return
-	case key == "":
-		l.failAt("tls.cert", "a certificate needs its private key; set tls.key too")
-	case cert == "":
-		l.failAt("tls.key", "a private key needs its certificate; set tls.cert too")
+	case t.Key == "":
+		l.failAt(certName, "a certificate needs its private key; set %s too", keyName)
+	case t.Cert == "":
+		l.failAt(keyName, "a private key needs its certificate; set %s too", certName)
 	}
-	l.checkFile("tls.cert", cert)
-	l.checkFile("tls.key", key)
+	l.checkFile(certName, t.Cert)
+	l.checkFile(keyName, t.Key)
 }
 
 // checkPayment refuses half a set-up of Stripe: customers would find out.

@@ -32,6 +32,7 @@ type Config struct {
 	Payment        Payment
 	Usage          Usage
 	Accounts       Accounts
+	Storage        Storage
 	Plans          map[string]Plan  // by name, the built-in ones too
 	Costs          map[string]int64 // credits by method, and for other, unknown and refused
 	Networks       []Network        // never empty after Load
@@ -41,7 +42,7 @@ type Config struct {
 	src map[string]source
 }
 
-// TLS is the certificate of the JSON-RPC listener: both files or none.
+// TLS is the certificate of a listener: both files or none.
 type TLS struct {
 	Cert, Key string
 }
@@ -91,6 +92,18 @@ type Payment struct {
 	StripeKeyFile   string // where StripeKey was read from, or ""
 	StripePublicKey string
 	StripeURL       string // another address of Stripe's API, or ""
+}
+
+// Storage is the storage gateway and its block store.
+type Storage struct {
+	Engine   string // embedded or off
+	TLS      TLS
+	Undo     Duration
+	Collect  Duration
+	Reserve  Size
+	MaxFile  Size
+	MaxParts int
+	Timeout  Duration
 }
 
 // Usage says how usage is recorded.

@@ -26,9 +26,12 @@ func TestDefault(t *testing.T) {
 			HeavyPerKey: 2, ConnsPerIP: 1024, SubscriptionsPerConn: 128, LogBlocks: 10000, LogResults: 10000,
 			FailedKeysPerIP: 100,
 		},
-		Memory:   Memory{Answers: 128 << 20, State: 64 << 20},
-		Payment:  Payment{Processor: "test"},
-		Usage:    Usage{Flush: 5 * time.Second},
+		Memory:  Memory{Answers: 128 << 20, State: 64 << 20},
+		Payment: Payment{Processor: "test"},
+		Usage:   Usage{Flush: 5 * time.Second},
+		Storage: Storage{
+			Engine: "embedded", Undo: 24 * time.Hour, Collect: time.Hour, Reserve: 1 << 30, MaxParts: 10_000, Timeout: 30 * time.Second,
+		},
 		Accounts: Accounts{Follow: 500 * time.Millisecond},
 		Plans: map[string]Plan{
 			"unlimited": {},
@@ -92,6 +95,16 @@ payment:
   stripe_key_file: secrets/stripe
   stripe_public_key: pk_test_shown
   stripe_url: http://127.0.0.1:12111
+storage:
+  engine: "off"
+  cert: cert.pem
+  key: ` + "KEY" + `
+  undo: 1h
+  collect: 10m
+  reserve: 2GiB
+  max_file: 1TiB
+  max_parts: 5
+  timeout: 1m
 usage: {flush: 1m}
 accounts: {follow: 1s}
 plans:
@@ -146,6 +159,10 @@ func TestFullFile(t *testing.T) {
 		Payment: Payment{
 			Processor: "stripe", StripeKey: "sk_test_hidden", StripeKeyFile: filepath.Join(dir, "secrets/stripe"),
 			StripePublicKey: "pk_test_shown", StripeURL: "http://127.0.0.1:12111",
+		},
+		Storage: Storage{
+			Engine: "off", TLS: TLS{Cert: filepath.Join(dir, "cert.pem"), Key: key}, Undo: time.Hour, Collect: 10 * time.Minute,
+			Reserve: 2 << 30, MaxFile: 1 << 40, MaxParts: 5, Timeout: time.Minute,
 		},
 		Usage:    Usage{Flush: time.Minute},
 		Accounts: Accounts{Follow: time.Second},

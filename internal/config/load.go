@@ -148,6 +148,8 @@ func (l *loader) settle() {
 func (l *loader) settlePaths() {
 	l.settlePath("tls.cert", &l.cfg.TLS.Cert)
 	l.settlePath("tls.key", &l.cfg.TLS.Key)
+	l.settlePath("storage.cert", &l.cfg.Storage.TLS.Cert)
+	l.settlePath("storage.key", &l.cfg.Storage.TLS.Key)
 	l.settlePath("store.postgres_file", &l.cfg.Store.PostgresFile)
 	l.settlePath("redis.url_file", &l.cfg.Redis.URLFile)
 	l.settlePath("payment.stripe_key_file", &l.cfg.Payment.StripeKeyFile)

@@ -137,7 +137,7 @@ func TestSecretsInTheEnvironment(t *testing.T) {
 		{[]string{"NODEGATE_PAYMENT_STRIPE_KEY=sk_test_swordfish"},
 			"NODEGATE_PAYMENT_STRIPE_KEY: Stripe has a key and payment.processor is test; set it to stripe, or remove the key"},
 		{[]string{"NODEGATE_STRIPE_KEY=sk_test_swordfish"},
-			"NODEGATE_STRIPE_KEY: unknown variable; nodegate help lists the known ones"},
+			"NODEGATE_STRIPE_KEY: unknown variable; did you mean NODEGATE_STORAGE_KEY?"},
 		{[]string{"NODEGATE_DEFAULT_PLAN=fre"}, `NODEGATE_DEFAULT_PLAN: there is no plan "fre"; did you mean free?`},
 		{[]string{"NODEGATE_PLANS=x"}, "NODEGATE_PLANS: plans can only be set in the configuration file"},
 	} {

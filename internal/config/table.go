@@ -16,7 +16,7 @@ var settings = schema[Config]{
 			at:   func(c *Config) value { return text(&c.Listen, address) },
 		}, {
 			name: "storage_listen", def: "127.0.0.1:5001", flag: true,
-			help: "address reserved for the storage gateway; nothing listens there yet",
+			help: "address of the storage gateway: HTTPS, and on a loopback address plain HTTP too",
 			at:   func(c *Config) value { return text(&c.StorageListen, address) },
 		}, {
 			name: "admin_listen", def: "127.0.0.1:6060", flag: true,
@@ -136,6 +136,42 @@ var settings = schema[Config]{
 			name: "payment.stripe_url",
 			help: "another address of Stripe's API, for tests",
 			at:   func(c *Config) value { return text(&c.Payment.StripeURL, webURL) },
+		}, {
+			name: "storage.engine", def: "embedded",
+			help: "where the storage gateway keeps content: in the data folder, or off for no gateway",
+			at:   func(c *Config) value { return text(&c.Storage.Engine, oneOf("embedded", "off")) },
+		}, {
+			name: "storage.cert",
+			help: "certificate file of the storage gateway; needs storage.key; made by a local authority in the data folder when left out",
+			at:   func(c *Config) value { return text(&c.Storage.TLS.Cert, anyText) },
+		}, {
+			name: "storage.key",
+			help: "private key file of the storage gateway's certificate; needs storage.cert",
+			at:   func(c *Config) value { return text(&c.Storage.TLS.Key, anyText) },
+		}, {
+			name: "storage.undo", def: "24h",
+			help: "how long unpinned content can be pinned again before it is collected",
+			at:   func(c *Config) value { return span(&c.Storage.Undo, 0, 365*24*time.Hour) },
+		}, {
+			name: "storage.collect", def: "1h",
+			help: "how often content that nobody needs is collected",
+			at:   func(c *Config) value { return span(&c.Storage.Collect, time.Minute, 30*24*time.Hour) },
+		}, {
+			name: "storage.reserve", def: "1GiB",
+			help: "disk space that stays free: below it nothing is written (507) and reads go on",
+			at:   func(c *Config) value { return size(&c.Storage.Reserve, 0, 1<<50) },
+		}, {
+			name: "storage.max_file", def: "0",
+			help: "largest upload in bytes; 0 is bound by the account's quota only",
+			at:   func(c *Config) value { return size(&c.Storage.MaxFile, 0, 1<<50) },
+		}, {
+			name: "storage.max_parts", def: "10000",
+			help: "most files of one upload",
+			at:   func(c *Config) value { return whole(&c.Storage.MaxParts, 1, 1_000_000) },
+		}, {
+			name: "storage.timeout", def: "30s",
+			help: "longest time of a command other than add, cat and the like, when the request names none",
+			at:   func(c *Config) value { return span(&c.Storage.Timeout, time.Second, time.Hour) },
 		}, {
 			name: "usage.flush", def: "5s",
 			help: "how often usage is written to the store",

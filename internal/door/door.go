@@ -121,7 +121,7 @@ func (d *Door) Authenticate(ctx context.Context, c nodegate.Credentials) (*nodeg
 	if v.expired() {
 		return nil, errKeyInvalid
 	}
-	if v.grant.Policy().Settings.SecretRequired && !d.secretMatches(v.key, c.Secret) {
+	if (c.SecretRequired || v.grant.Policy().Settings.SecretRequired) && !d.secretMatches(v.key, c.Secret) {
 		return nil, errSecretInvalid
 	}
 	return &v.grant, nil

@@ -26,7 +26,7 @@ import (
 type Build struct{ Version, Commit string }
 
 // Addresses are the base URLs the server listens on.
-type Addresses struct{ RPC, Admin string }
+type Addresses struct{ RPC, Storage, Admin string }
 
 // Server is the whole service.
 type Server struct {
@@ -40,6 +40,7 @@ type Server struct {
 	control  *Control
 	accounts accounts
 	firstKey *account.IssuedKey // made at this start, or nil
+	storage  storageSide
 
 	public                *plainhttp.Server
 	admin                 *http.Server
@@ -77,6 +78,9 @@ func (s *Server) open() error {
 	if err := s.openAccounts(context.Background()); err != nil {
 		return err
 	}
+	if err := s.openStorage(context.Background()); err != nil {
+		return err
+	}
 	networks, err := s.openNetworks()
 	if err != nil {
 		return err
@@ -111,10 +115,16 @@ func (s *Server) Start() error {
 	}
 	s.public = plainhttp.New(s.edge, s.httpServer(s.edge))
 	go s.serve(s.public, public)
+	if err := s.startStorage(); err != nil {
+		return err
+	}
 	if admin, s.adminAddr, err = s.listen(s.cfg.AdminListen, config.TLS{}); err != nil {
 		return err
 	}
-	s.admin = s.httpServer(obs.AdminHandler(s.metrics, s.ready))
+	pages := http.NewServeMux()
+	pages.HandleFunc("/storage/gc", s.collectNow)
+	pages.Handle("/", obs.AdminHandler(s.metrics, s.ready))
+	s.admin = s.httpServer(pages)
 	go s.serve(s.admin, admin)
 	s.serving.Store(true)
 	return nil
@@ -167,7 +177,9 @@ func secure(ln net.Listener, cert config.TLS) (net.Listener, error) {
 func (s *Server) Failed() <-chan error { return s.failed }
 
 // Addresses are known once Start has returned; port 0 is resolved in them.
-func (s *Server) Addresses() Addresses { return Addresses{RPC: s.publicAddr, Admin: s.adminAddr} }
+func (s *Server) Addresses() Addresses {
+	return Addresses{RPC: s.publicAddr, Storage: s.storage.addr, Admin: s.adminAddr}
+}
 
 // FirstKey is the key of the account that this start made in an empty store, or
 // nil. Its secret can't be read again.
@@ -200,7 +212,7 @@ func (s *Server) Close(ctx context.Context) error {
 	if s.admin != nil {
 		errs = append(errs, shutdown(drain, s.admin))
 	}
-	errs = append(errs, s.accounts.close(ctx))
+	errs = append(errs, s.storage.close(drain), s.accounts.close(ctx))
 	for _, c := range s.chains {
 		errs = append(errs, c.Close())
 	}

@@ -117,7 +117,19 @@ func (s *Service) seed(cfg *config.Config) error {
 // AddKey makes an account of its own for a key that the test chooses, which the
 // service itself never lets anybody do. The server finds it at its first use.
 func (s *Service) AddKey(name, plan, key, secret string, settings nodegate.KeySettings) error {
-	a := &nodegate.Account{ID: "a-" + name, Email: name + "@example.com", Plan: plan, Created: time.Now()}
+	return s.addKey(name, plan, key, secret, settings, nil)
+}
+
+// AddStorageKey is AddKey for an account that has a billing card, which the storage
+// gateway asks for.
+func (s *Service) AddStorageKey(name, plan, key, secret string, settings nodegate.KeySettings) error {
+	return s.addKey(name, plan, key, secret, settings, &nodegate.Card{
+		Brand: "visa", LastFour: "4242", ExpMonth: 12, ExpYear: time.Now().Year() + 1, Processor: "test",
+	})
+}
+
+func (s *Service) addKey(name, plan, key, secret string, settings nodegate.KeySettings, card *nodegate.Card) error {
+	a := &nodegate.Account{ID: "a-" + name, Email: name + "@example.com", Plan: plan, Card: card, Created: time.Now()}
 	k := &nodegate.Key{ID: "k-" + name, AccountID: a.ID, Name: name, Settings: settings, Created: time.Now()}
 	k.Values = []nodegate.KeyValue{{Digest: s.vault.KeyDigest(key), Sealed: s.vault.Seal(k.ID, key), Prefix: key[:4]}}
 	k.Secrets = []nodegate.KeySecret{{Digest: s.vault.SecretDigest(k.ID, secret)}}

@@ -42,6 +42,10 @@ var mayImport = map[string][]string{
 	"internal/redisstore":     {"", "internal/meter"},
 	"test/dbtest":             {},
 	"internal/storetest":      {""},
+	"internal/authority":      {""},
+	"internal/blocks":         {""},
+	"internal/objects":        {""},
+	"internal/storage":        {"", "internal/obs", "internal/web", "internal/permit", "internal/usage", "internal/objects", "internal/blocks"},
 	"internal/edge":           {"", "internal/obs", "internal/web", "internal/jsonrpc", "internal/plainhttp", "internal/permit", "internal/meter", "internal/usage"},
 	"cmd/nodegate":            {"", "internal/config", "internal/server", "internal/obs"},
 }

@@ -1,0 +1,98 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/config"
+	"github.com/nodegate/nodegate/internal/server"
+)
+
+// gcCmd removes content that nobody needs any more.
+type gcCmd struct {
+	DryRun bool `help:"Say what would go, and leave it."`
+	JSON   bool `name:"json" help:"Print JSON."`
+}
+
+// Run has the running server collect, or does it here when none runs.
+func (cmd *gcCmd) Run(a *app) error {
+	cfg, err := a.load()
+	if err != nil {
+		return err
+	}
+	report, err := askServer(a.ctx, cfg, cmd.DryRun)
+	if errors.Is(err, syscall.ECONNREFUSED) {
+		report, err = collectHere(a.ctx, cfg, cmd.DryRun)
+	}
+	if err != nil {
+		return err
+	}
+	if cmd.JSON {
+		return writeJSON(a.stdout, report)
+	}
+	return cmd.print(a.stdout, report)
+}
+
+// collected is what a collection did, as the admin listener answers it.
+type collected struct {
+	Pins     int      `json:"pins"`
+	Loose    int      `json:"loose"`
+	Blocks   int      `json:"blocks"`
+	Bytes    int64    `json:"bytes"`
+	Segments int      `json:"segments"`
+	Freed    int64    `json:"freed"`
+	Unknown  []string `json:"unknown,omitempty"`
+}
+
+// askServer uses the admin listener: the store belongs to the server while it runs.
+func askServer(ctx context.Context, cfg *config.Config, dryRun bool) (c collected, err error) {
+	url := "http://" + cfg.AdminListen + "/storage/gc?dry-run=" + strconv.FormatBool(dryRun)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, nil)
+	if err != nil {
+		return c, err
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return c, err
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(res.Body, 1<<20))
+	if err != nil {
+		return c, err
+	}
+	if res.StatusCode != http.StatusOK {
+		return c, &nodegate.Error{Code: nodegate.Busy, Msg: "the server answers: " + safe(strings.TrimSpace(string(body)))}
+	}
+	return c, json.Unmarshal(body, &c)
+}
+
+// collectHere opens the store itself.
+func collectHere(ctx context.Context, cfg *config.Config, dryRun bool) (c collected, err error) {
+	store, err := server.OpenBlocks(ctx, cfg)
+	if err != nil {
+		return c, err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	r, err := store.Collect(ctx, dryRun)
+	return collected(r), err
+}
+
+func (cmd *gcCmd) print(w io.Writer, c collected) error {
+	did := "collected"
+	if cmd.DryRun {
+		did = "would collect"
+	}
+	_, err := fmt.Fprintf(w, "%s %d blocks of %d bytes (%d unpinned roots, %d uploads without a pin); %d bytes of disk freed\n", did, c.Blocks, c.Bytes, c.Pins, c.Loose, c.Freed)
+	if len(c.Unknown) > 0 {
+		_, err = fmt.Fprintf(w, "nothing is deleted while pinned content is damaged: %s\n", strings.Join(c.Unknown, ", "))
+	}
+	return err
+}

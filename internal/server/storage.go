@@ -1,0 +1,210 @@
+package server
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"net"
+	"net/http"
+	"net/netip"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/authority"
+	"github.com/nodegate/nodegate/internal/blocks"
+	"github.com/nodegate/nodegate/internal/config"
+	"github.com/nodegate/nodegate/internal/objects"
+	"github.com/nodegate/nodegate/internal/storage"
+	"github.com/nodegate/nodegate/internal/web"
+)
+
+// storageSide is the storage gateway of a running server.
+type storageSide struct {
+	blocks  *blocks.Store
+	gateway *storage.Gateway
+	server  *http.Server
+	addr    string
+	stop    context.CancelFunc
+	ended   sync.WaitGroup
+}
+
+// OpenBlocks opens the block store of a configuration.
+func OpenBlocks(ctx context.Context, cfg *config.Config) (*blocks.Store, error) {
+	undo := cfg.Storage.Undo
+	if undo == 0 {
+		undo = -1 // at once; the store's own zero is its default
+	}
+	return blocks.Open(ctx, blocks.Config{
+		Dir: filepath.Join(cfg.Data, "storage"), Undo: undo, Reserve: int64(cfg.Storage.Reserve), Links: objects.Links,
+	})
+}
+
+// stored lets objects work on the embedded store.
+type stored struct{ *blocks.Store }
+
+func (s stored) Begin(accountID string, quota int64) objects.Batch {
+	return s.Store.Begin(accountID, quota)
+}
+
+// openStorage opens the block store and builds the gateway over it.
+func (s *Server) openStorage(ctx context.Context) error {
+	if s.cfg.Storage.Engine == "off" {
+		return nil
+	}
+	store, err := OpenBlocks(ctx, s.cfg)
+	if err != nil {
+		return err
+	}
+	s.storage.blocks = store
+	s.storage.gateway = storage.New(storage.Config{
+		Auth: s.accounts.door, Usage: s.accounts.usage, Objects: objects.New(stored{store}), Blocks: store,
+		Limits:  objects.Limits{Parts: s.cfg.Storage.MaxParts, FileBytes: int64(s.cfg.Storage.MaxFile)},
+		Timeout: s.cfg.Storage.Timeout, TrustedProxies: s.trustedProxies(), Moved: s.movedIn, Log: s.log, Metrics: s.metrics,
+	})
+	return nil
+}
+
+// figuresTime bounds the reading of an account's figures.
+const figuresTime = 5 * time.Second
+
+func (s *Server) movedIn(accountID string, month time.Time) (int64, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), figuresTime)
+	defer cancel()
+	f, err := s.control.Store.Figures(ctx, accountID, month)
+	return f.Moved, err
+}
+
+// startStorage listens and begins to collect.
+func (s *Server) startStorage() error {
+	if s.storage.gateway == nil {
+		return nil
+	}
+	ln, err := s.listenStorage()
+	if err != nil {
+		return err
+	}
+	s.storage.addr = "https://" + ln.Addr().String()
+	s.storage.server = s.httpServer(s.storage.gateway)
+	s.storage.server.ReadTimeout = 0 // an upload may take as long as it moves; see web.Paced
+	go s.serve(s.storage.server, ln)
+	ctx, cancel := context.WithCancel(context.Background())
+	s.storage.stop = cancel
+	s.storage.ended.Go(func() { s.collectEvery(ctx) })
+	return nil
+}
+
+// listenStorage serves TLS; on a loopback address plain HTTP beside it.
+func (s *Server) listenStorage() (net.Listener, error) {
+	ln, err := net.Listen("tcp", s.cfg.StorageListen)
+	if err != nil {
+		return nil, &nodegate.Error{Op: "server.listen", Code: nodegate.BadConfig, Msg: "can't listen on " + s.cfg.StorageListen + ": is the port taken? Another one is set with --storage-listen", Err: err}
+	}
+	tlsConfig, err := s.storageTLS(ln.Addr())
+	if err != nil {
+		_ = ln.Close()
+		return nil, err
+	}
+	limited := web.Limit(ln, s.cfg.Limits.ConnsPerIP)
+	if loopback(ln.Addr()) {
+		return web.Either(limited, tlsConfig), nil
+	}
+	return tls.NewListener(limited, tlsConfig), nil
+}
+
+func loopback(a net.Addr) bool {
+	tcp, ok := a.(*net.TCPAddr)
+	return ok && tcp.IP.IsLoopback()
+}
+
+// storageTLS uses the configured certificate, or one of the local authority.
+func (s *Server) storageTLS(at net.Addr) (*tls.Config, error) {
+	c := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}
+	if t := s.cfg.Storage.TLS; t.Cert != "" {
+		pair, err := tls.LoadX509KeyPair(t.Cert, t.Key)
+		if err != nil {
+			return nil, &nodegate.Error{Op: "server.tls", Code: nodegate.BadConfig, Msg: "can't use the certificate in storage.cert and storage.key", Err: err}
+		}
+		c.Certificates = []tls.Certificate{pair}
+		return c, nil
+	}
+	ca, err := OpenAuthority(s.cfg, at)
+	if err != nil {
+		return nil, err
+	}
+	c.GetCertificate = ca.Certificate
+	return c, nil
+}
+
+// OpenAuthority opens the local authority of a data folder, for certificates of
+// this machine's own names and, where there is one, a listener's address.
+func OpenAuthority(cfg *config.Config, at net.Addr) (*authority.Authority, error) {
+	hosts := []string{"localhost", "127.0.0.1", "::1"}
+	if at != nil {
+		if p, err := netip.ParseAddrPort(at.String()); err == nil && !p.Addr().IsUnspecified() && !p.Addr().IsLoopback() {
+			hosts = append(hosts, p.Addr().String())
+		}
+	}
+	if host, _, err := net.SplitHostPort(cfg.StorageListen); err == nil && host != "" && host != "localhost" {
+		if _, err := netip.ParseAddr(host); err != nil {
+			hosts = append(hosts, host)
+		}
+	}
+	return authority.Open(cfg.Data, hosts)
+}
+
+// collectEvery removes what nobody needs, now and then.
+func (s *Server) collectEvery(ctx context.Context) {
+	tick := time.NewTicker(s.cfg.Storage.Collect)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		report, err := s.storage.blocks.Collect(ctx, false)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil:
+			s.log.Error("collecting unneeded content failed", "err", err)
+		case report.Blocks > 0 || len(report.Unknown) > 0:
+			s.log.Info("collected unneeded content", "blocks", report.Blocks, "bytes", report.Bytes, "freed", report.Freed, "unreadable", len(report.Unknown))
+		}
+	}
+}
+
+// collectNow is the admin listener's POST /storage/gc.
+func (s *Server) collectNow(w http.ResponseWriter, req *http.Request) {
+	if req.Method != http.MethodPost || s.storage.blocks == nil {
+		http.Error(w, "POST, with the storage gateway on", http.StatusMethodNotAllowed)
+		return
+	}
+	report, err := s.storage.blocks.Collect(req.Context(), req.URL.Query().Get("dry-run") == "true")
+	if err != nil {
+		e := nodegate.AsError(err)
+		http.Error(w, e.Msg, web.Status(e.Code))
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(report)
+}
+
+// close stops the listener and then the store.
+func (s *storageSide) close(ctx context.Context) error {
+	var errs []error
+	if s.server != nil {
+		errs = append(errs, shutdown(ctx, s.server))
+	}
+	if s.stop != nil {
+		s.stop()
+		s.ended.Wait()
+	}
+	if s.blocks != nil {
+		errs = append(errs, s.blocks.Close())
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,107 @@
+package storage
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/nodegate/nodegate/internal/objects"
+)
+
+// cat sends the content of files, one after the other.
+func cat(ctx context.Context, c *call) error {
+	span := objects.Span{ToEnd: true}
+	span.Offset, _ = c.query.Int64(0, "offset", "o")
+	if length, given := c.query.Int64(0, "length", "l"); given {
+		span.Length, span.ToEnd = length, false
+	}
+	if err := c.query.Err(); err != nil {
+		return err
+	}
+	content, err := c.gateway.cfg.Objects.Cat(ctx, c.args, span)
+	if err != nil {
+		return err
+	}
+	defer content.Close()
+	tag := c.tag(content, span)
+	if span.ToEnd && span.Offset == 0 && strings.Contains(c.req.Header.Get("If-None-Match"), tag) {
+		c.answer.Header().Set("ETag", tag)
+		c.answer.WriteHeader(http.StatusNotModified)
+		return nil
+	}
+	status := http.StatusOK
+	if part, ok := c.wantedRange(content.Size(), tag); ok && span.ToEnd && span.Offset == 0 {
+		content.Close()
+		if content, err = c.gateway.cfg.Objects.Cat(ctx, c.args, part.span()); err != nil {
+			return err
+		}
+		defer content.Close()
+		c.answer.Header().Set("Content-Range", part.String())
+		status = http.StatusPartialContent
+	}
+	c.answer.bytes("text/plain", content.Size())
+	c.answer.Header().Set("ETag", tag)
+	c.answer.Header().Set("Accept-Ranges", "bytes")
+	c.answer.WriteHeader(status)
+	_, err = content.WriteTo(c.answer)
+	return err
+}
+
+// tag names the content: it never changes.
+func (c *call) tag(content *objects.Content, span objects.Span) string {
+	var names []string
+	for _, id := range content.CIDs() {
+		names = append(names, id.String())
+	}
+	if !span.ToEnd || span.Offset > 0 {
+		names = append(names, spanName(span))
+	}
+	return `"` + strings.Join(names, "+") + `"`
+}
+
+// byteRange is one part of some content.
+type byteRange struct{ from, to, size int64 } // to is the last byte
+
+func (r byteRange) span() objects.Span {
+	return objects.Span{Offset: r.from, Length: r.to - r.from + 1}
+}
+
+func (r byteRange) String() string { return fmt.Sprintf("bytes %d-%d/%d", r.from, r.to, r.size) }
+
+// wantedRange reads a Range header of one part that can be given. Any other is
+// ignored and all is sent, which HTTP allows and Kubo does; so is one for other
+// content than what is here.
+func (c *call) wantedRange(size int64, tag string) (r byteRange, ok bool) {
+	if of := c.req.Header.Get("If-Range"); of != "" && of != tag {
+		return r, false
+	}
+	text, ok := strings.CutPrefix(c.req.Header.Get("Range"), "bytes=")
+	from, to, found := strings.Cut(text, "-")
+	if !ok || !found || size == 0 {
+		return r, false
+	}
+	r = byteRange{from: 0, to: size - 1, size: size}
+	last, lastErr := strconv.ParseInt(to, 10, 64)
+	first, firstErr := strconv.ParseInt(from, 10, 64)
+	switch {
+	case from == "" && lastErr == nil && last > 0: // the last so many
+		r.from = max(0, size-last)
+	case firstErr == nil && to == "":
+		r.from = first
+	case firstErr == nil && lastErr == nil && last >= first:
+		r.from, r.to = first, min(last, size-1)
+	default:
+		return r, false
+	}
+	return r, r.from >= 0 && r.from < size
+}
+
+// spanName tells parts of the same content apart.
+func spanName(s objects.Span) string {
+	if s.ToEnd {
+		return fmt.Sprintf("%d-", s.Offset)
+	}
+	return fmt.Sprintf("%d-%d", s.Offset, s.Length)
+}

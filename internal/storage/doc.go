@@ -1,0 +1,12 @@
+// Package storage is the front end of the storage gateway: Kubo's RPC API v0 over
+// HTTP, for clients that were made for Kubo.
+//
+// One table (commands.go) lists the commands with their arguments. A request is let
+// in (access.go), its arguments are read (args.go), its handler executes it over
+// internal/objects and internal/blocks, and it is answered in Kubo's forms
+// (answer.go, errors.go): usage and access errors are a line of text, a command that
+// failed is 500 with a JSON object, and a failure in the middle of an answer breaks
+// the connection off, so that nobody takes a part for the whole.
+//
+// The right answers stand as text in test/storage/testdata.
+package storage

@@ -1,0 +1,251 @@
+package storage
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/blocks"
+	"github.com/nodegate/nodegate/internal/objects"
+	"github.com/nodegate/nodegate/internal/obs"
+	"github.com/nodegate/nodegate/internal/usage"
+	"github.com/nodegate/nodegate/internal/web"
+)
+
+// Config is what the gateway works with.
+type Config struct {
+	Auth           nodegate.Authenticator
+	Usage          *usage.Recorder
+	Objects        *objects.Objects
+	Blocks         *blocks.Store
+	Limits         objects.Limits
+	Timeout        time.Duration                                          // of a command that names none
+	TrustedProxies []netip.Prefix                                         // whose X-Forwarded-For is believed
+	Moved          func(accountID string, month time.Time) (int64, error) // what an account moved in a month
+	Log            *slog.Logger
+	Metrics        *obs.Metrics
+}
+
+// Gateway serves Kubo's API. It is an http.Handler.
+type Gateway struct {
+	cfg      Config
+	commands map[string]*command
+	ids      *obs.RequestIDs
+	rates    rates
+	moved    moved
+}
+
+// New builds the front end.
+func New(cfg Config) *Gateway {
+	g := &Gateway{cfg: cfg, ids: obs.NewRequestIDs(), commands: commandTable()}
+	g.moved.figures = cfg.Moved
+	return g
+}
+
+const apiPath = "/api/v0"
+
+// ServeHTTP answers everything below /api/v0.
+func (g *Gateway) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	h := w.Header()
+	web.CORS(h, req.Header.Get("Origin"))
+	h.Set("X-Request-Id", g.ids.New())
+	name, ok := strings.CutPrefix(req.URL.Path, apiPath)
+	if !ok || name != "" && name[0] != '/' {
+		plain(w, http.StatusNotFound, "404 page not found")
+		return
+	}
+	if name == "" {
+		http.Redirect(w, req, apiPath+"/", http.StatusTemporaryRedirect)
+		return
+	}
+	if req.Method == http.MethodOptions {
+		h.Set("Allow", "OPTIONS, POST")
+		web.Preflight(w)
+		return
+	}
+	if req.Method != http.MethodPost {
+		h.Set("Allow", "OPTIONS, POST")
+		plain(w, http.StatusMethodNotAllowed, "405 - Method Not Allowed")
+		return
+	}
+	g.serve(w, req, strings.Trim(name, "/"))
+}
+
+// plain answers a line of text.
+func plain(w http.ResponseWriter, status int, line string) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(status)
+	_, _ = w.Write([]byte(line + "\n"))
+}
+
+// serve runs one command: who, parse, check, do, answer.
+func (g *Gateway) serve(w http.ResponseWriter, req *http.Request, name string) {
+	start := time.Now()
+	if req.ContentLength != 0 { // a body that does not come must not be waited for, whoever reads it
+		_ = http.NewResponseController(w).SetReadDeadline(start.Add(bodyTime))
+	}
+	c := &call{gateway: g, w: w, req: req, answer: newAnswer(w, req)}
+	err := c.guarded(name)
+	if err != nil && !c.answer.begun {
+		c.refuse(err)
+	}
+	c.record(err, time.Since(start))
+	if err != nil && c.answer.begun {
+		// Only a broken connection shows every client that the answer is not whole.
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// bodyTime is how long a body may take to begin; then it is held to a pace.
+const bodyTime = 10 * time.Second
+
+// guarded runs a command. A panic below is this request's error and nobody else's.
+func (c *call) guarded(name string) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = &nodegate.Error{Op: "storage.call", Code: nodegate.Internal, Err: fmt.Errorf("panic in %s: %v\n%s", name, p, debug.Stack())}
+		}
+	}()
+	return c.run(name)
+}
+
+// call is one request on its way.
+type call struct {
+	gateway *Gateway
+	w       http.ResponseWriter
+	req     *http.Request
+	answer  *answer
+	command *command
+	grant   *nodegate.Grant
+	query   *objects.Query
+	args    []string
+	body    io.Reader // of an upload
+	read    int64     // bytes of the body
+	ended   bool      // the body was read to its end
+}
+
+// account is whose request it is.
+func (c *call) account() string { return c.grant.AccountID }
+
+// begin starts a batch of writes within the account's quota.
+func (c *call) begin() *batch {
+	return &batch{c.gateway.cfg.Blocks.Begin(c.account(), c.grant.Policy().Plan.StoredBytes), c}
+}
+
+// batch keeps the name of a pin that is set again without one: a plain add of the
+// same content must not erase it, as it does in Kubo.
+type batch struct {
+	*blocks.Batch
+	call *call
+}
+
+// Pin implements objects.Batch.
+func (b *batch) Pin(p nodegate.Pin) {
+	if p.Name == "" {
+		if old, err := b.call.gateway.cfg.Blocks.PinOf(b.call.req.Context(), b.call.account(), p.CID); err == nil {
+			p.Name = old.Name
+		}
+	}
+	b.Batch.Pin(p)
+}
+
+// run does one request; an error is what is answered, or what breaks the answer off.
+func (c *call) run(name string) error {
+	g := c.gateway
+	var err error
+	if c.grant, err = g.admit(c.w, c.req); err != nil {
+		return err
+	}
+	query := c.req.URL.Query()
+	if c.command, c.args = g.find(name, query["arg"]); c.command == nil {
+		return unknownCommand(name)
+	}
+	if err := g.mayUse(c.grant, c.command.writes); err != nil {
+		return err
+	}
+	c.query = objects.NewQuery(query)
+	timeout, limited, err := c.timeout()
+	if err != nil {
+		return err
+	}
+	if err := c.readArgs(); err != nil {
+		return err
+	}
+	ctx := nodegate.WithGrant(c.req.Context(), c.grant)
+	if limited {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, timeout)
+		defer cancel()
+	}
+	return timedOut(c.command.run(ctx, c))
+}
+
+// unknownCommand is the answer to a name that is no command.
+func unknownCommand(name string) error {
+	if strings.HasPrefix(name, "object/") {
+		return failed("removed, use 'ipfs dag' or 'ipfs files' instead")
+	}
+	return &nodegate.Error{Op: "storage", Code: nodegate.UnknownNetwork, Msg: "404 page not found"}
+}
+
+// timeout is how long the command may take: uploads and downloads as long as they
+// move, others the gateway's own limit. Kubo answers a time that it can't read with
+// 200 and nothing; here it is a usage error.
+func (c *call) timeout() (d time.Duration, limited bool, err error) {
+	text, given := c.query.String("", "timeout")
+	if err := c.query.Err(); err != nil || !given || text == "" {
+		return c.gateway.cfg.Timeout, !c.command.streams && c.gateway.cfg.Timeout > 0, err
+	}
+	d, err = time.ParseDuration(text)
+	if err != nil {
+		return 0, false, usageError(fmt.Sprintf("could not convert value %q to type %q (for option %q)", text, "duration", "-timeout"))
+	}
+	return d, true, nil
+}
+
+// timedOut puts the end of a command's time into the words that clients look for.
+func timedOut(err error) error {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return &nodegate.Error{Op: "storage", Code: nodegate.Timeout, Msg: "context deadline exceeded", Err: err}
+	}
+	return err
+}
+
+// find looks a command up. An argument may also stand in the path: cat/<cid>.
+func (g *Gateway) find(name string, args []string) (*command, []string) {
+	if c := g.commands[name]; c != nil {
+		return c, args
+	}
+	at := strings.LastIndexByte(name, '/')
+	if at < 0 {
+		return nil, nil
+	}
+	if c := g.commands[name[:at]]; c != nil && len(c.arguments) > 0 {
+		return c, append([]string{name[at+1:]}, args...)
+	}
+	return nil, nil
+}
+
+// record counts the request for its account.
+func (c *call) record(err error, took time.Duration) {
+	if c.grant == nil || c.command == nil {
+		return
+	}
+	outcome := "ok"
+	if err != nil {
+		outcome = nodegate.AsError(err).Code.String()
+	}
+	c.gateway.cfg.Usage.Record(c.grant, usage.Event{
+		Network: "storage", Method: c.command.name, Outcome: outcome, BytesIn: c.read, BytesOut: c.answer.written, Took: took,
+	})
+	c.gateway.moved.add(c.gateway.cfg.Usage, c.grant.AccountID, c.read+c.answer.written)
+}

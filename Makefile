@@ -6,7 +6,7 @@ LIGHT = . ./internal/account/... ./internal/config/... ./internal/door/... ./int
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME ?= 30s
 
-.PHONY: help build run test race lint fuzz bench bench-rpc docs clean
+.PHONY: help build run test race lint fuzz bench bench-rpc bench-storage docs clean
 
 #? help: list the targets
 help:
@@ -46,6 +46,10 @@ bench:
 #? bench-rpc: the nine methods against go-ethereum's own API in the same run
 bench-rpc:
 	$(GO) run ./bench/rpc
+
+#? bench-storage: the storage gateway over HTTP; with KUBO_API=URL the same work on that Kubo
+bench-storage:
+	$(GO) run ./bench/storage
 
 #? docs: rewrite the generated pages
 docs:

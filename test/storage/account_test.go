@@ -160,6 +160,10 @@ func quotaRace(t *testing.T, s *service) {
 	if refused.status != http.StatusRequestEntityTooLarge {
 		t.Errorf("over the quota: %d %s", refused.status, refused.body)
 	}
+	begun := n.upload("add?progress=true", file("x", pattern(204, 2*quota)))
+	if begun.status == http.StatusOK && begun.err == nil || strings.Contains(begun.body, "Hash") {
+		t.Errorf("an answer that had begun ends as if all were well: %s", begun.body)
+	}
 	keptOpen(t, n)
 	n.add(t, "", file("y", pattern(201, quota*3/10)))
 	n.ok(t, "pin/rm?arg="+stored[0])

@@ -9,7 +9,6 @@ import (
 	"mime/multipart"
 	"net/http"
 	"net/textproto"
-	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -167,5 +166,3 @@ func pattern(seed, size int) []byte {
 	}
 	return b
 }
-
-func escape(s string) string { return url.QueryEscape(s) }

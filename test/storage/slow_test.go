@@ -62,7 +62,7 @@ func TestSlow(t *testing.T) {
 	}
 	t.Run("an honest upload", func(t *testing.T) {
 		t.Parallel()
-		steady(t, n, kind, whole[:len(whole)])
+		steady(t, n, kind, whole)
 	})
 }
 

@@ -25,7 +25,7 @@ var anywhere = []string{"--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:
 // TestBanner starts twice in the same folder: the key is shown the first time only.
 func TestBanner(t *testing.T) {
 	cfg := config.Default()
-	cfg.Data, cfg.Listen, cfg.AdminListen = t.TempDir(), "127.0.0.1:0", "127.0.0.1:0"
+	cfg.Data, cfg.Listen, cfg.AdminListen, cfg.StorageListen = t.TempDir(), "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0"
 	first, rpc, key := bannerOf(t, cfg)
 	for _, want := range []string{
 		"nodegate v1.2.3 is ready", "  JSON-RPC  " + rpc + "\n", "/metrics\n", cfg.Data, "dev@localhost",

@@ -52,7 +52,7 @@ type process struct {
 func run(t *testing.T, dir string, env ...string) *process {
 	t.Helper()
 	p := &process{out: new(harness.Buffer), errors: new(harness.Buffer), ended: make(chan error, 1)}
-	p.cmd = exec.Command(build(t), "--data", dir, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0")
+	p.cmd = exec.Command(build(t), "--data", dir, "--listen", "127.0.0.1:0", "--admin-listen", "127.0.0.1:0", "--storage-listen", "127.0.0.1:0")
 	for _, v := range os.Environ() {
 		if !strings.HasPrefix(v, "NODEGATE_") {
 			p.cmd.Env = append(p.cmd.Env, v)
@@ -89,7 +89,8 @@ func (p *process) end(t *testing.T, sig syscall.Signal) error {
 var (
 	keyLine    = regexp.MustCompile(`(?m)^  API key   ([0-9a-f]{32})$`)
 	secretLine = regexp.MustCompile(`(?m)^  secret    ([0-9a-f]{40})$`)
-	curlLines  = regexp.MustCompile(`(?m)^  curl .*$`)
+	curlLines  = regexp.MustCompile(`(?m)^  curl .*/v3/.*$`)
+	fileLines  = regexp.MustCompile(`(?m)^  (?:echo hello \| )?curl .*/api/v0/.*$`)
 	addressIs  = regexp.MustCompile(`(?m)^  JSON-RPC  (\S+)$`)
 )
 
@@ -102,7 +103,7 @@ func TestProgram(t *testing.T) {
 	p := run(t, dir, "NODEGATE_USAGE_FLUSH="+flush.String())
 	banner := p.out.String()
 	key, secret := keyLine.FindStringSubmatch(banner), secretLine.FindStringSubmatch(banner)
-	if key == nil || secret == nil || strings.Count(banner, secret[1]) != 1 {
+	if key == nil || secret == nil || strings.Count(banner, secret[1]) != 3 { // by itself, to add and to cat
 		t.Fatalf("the first start says:\n%s", banner)
 	}
 	pasted := runCurls(t, banner)
@@ -150,17 +151,33 @@ func runCurls(t *testing.T, banner string) int64 {
 		return 0
 	}
 	for _, l := range lines {
-		ctx, cancel := context.WithTimeout(t.Context(), waitTime)
-		cmd := exec.CommandContext(ctx, "sh", "-c", strings.TrimSpace(l))
-		cmd.Env = append(os.Environ(), "NO_PROXY=127.0.0.1", "no_proxy=127.0.0.1")
-		out, err := cmd.CombinedOutput()
-		cancel()
-		if err != nil {
-			t.Fatalf("%s: %v %s", l, err, out)
-		}
-		reply{status: 200, body: string(out)}.want(t, 200, 0, "", "1")
+		reply{status: 200, body: paste(t, l)}.want(t, 200, 0, "", "1")
 	}
-	return int64(len(lines))
+	files := fileLines.FindAllString(banner, -1)
+	if len(files) != 2 {
+		t.Fatalf("want a line to add and one to cat in:\n%s", banner)
+	}
+	if added := paste(t, files[0]); !strings.Contains(added, `"Hash":"Qm`) {
+		t.Errorf("add answers %s", added)
+	}
+	if content := paste(t, files[1]); content != "hello\n" {
+		t.Errorf("cat answers %q", content)
+	}
+	return int64(len(lines) + len(files))
+}
+
+// paste runs one line in a shell.
+func paste(t *testing.T, line string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), waitTime)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "sh", "-c", strings.TrimSpace(line))
+	cmd.Env = append(os.Environ(), "NO_PROXY=127.0.0.1", "no_proxy=127.0.0.1")
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%s: %v %s", line, err, out)
+	}
+	return string(out)
 }
 
 // checkKilled finds in the store all that was answered more than a flush before the

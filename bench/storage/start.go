@@ -77,7 +77,7 @@ func startTwice(ctx context.Context, o *options, dir, auth string) error {
 
 // fillStore puts blocks into the store of a server that is not running.
 func fillStore(ctx context.Context, data string, count int) (err error) {
-	store, err := server.OpenBlocks(ctx, benchConfig(data))
+	store, err := server.OpenBlocks(ctx, benchConfig(data), nil)
 	if err != nil {
 		return err
 	}

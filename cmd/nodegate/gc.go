@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net/http"
 	"strconv"
 	"strings"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/config"
+	"github.com/nodegate/nodegate/internal/obs"
 	"github.com/nodegate/nodegate/internal/server"
 )
 
@@ -30,7 +32,7 @@ func (cmd *gcCmd) Run(a *app) error {
 	}
 	report, err := askServer(a.ctx, cfg, cmd.DryRun)
 	if errors.Is(err, syscall.ECONNREFUSED) {
-		report, err = collectHere(a.ctx, cfg, cmd.DryRun)
+		report, err = collectHere(a.ctx, cfg, obs.NewLogger(a.stderr, cfg.Log.Format, max(logLevel(cfg.Log.Level), slog.LevelWarn)), cmd.DryRun)
 	}
 	if err != nil {
 		return err
@@ -75,8 +77,8 @@ func askServer(ctx context.Context, cfg *config.Config, dryRun bool) (c collecte
 }
 
 // collectHere opens the store itself.
-func collectHere(ctx context.Context, cfg *config.Config, dryRun bool) (c collected, err error) {
-	store, err := server.OpenBlocks(ctx, cfg)
+func collectHere(ctx context.Context, cfg *config.Config, log *slog.Logger, dryRun bool) (c collected, err error) {
+	store, err := server.OpenBlocks(ctx, cfg, log)
 	if err != nil {
 		return c, err
 	}

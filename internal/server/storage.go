@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"encoding/json"
 	"errors"
+	"log/slog"
 	"net"
 	"net/http"
 	"net/netip"
@@ -32,13 +33,13 @@ type storageSide struct {
 }
 
 // OpenBlocks opens the block store of a configuration.
-func OpenBlocks(ctx context.Context, cfg *config.Config) (*blocks.Store, error) {
+func OpenBlocks(ctx context.Context, cfg *config.Config, log *slog.Logger) (*blocks.Store, error) {
 	undo := cfg.Storage.Undo
 	if undo == 0 {
 		undo = -1 // at once; the store's own zero is its default
 	}
 	return blocks.Open(ctx, blocks.Config{
-		Dir: filepath.Join(cfg.Data, "storage"), Undo: undo, Reserve: int64(cfg.Storage.Reserve), Links: objects.Links,
+		Dir: filepath.Join(cfg.Data, "storage"), Undo: undo, Reserve: int64(cfg.Storage.Reserve), Links: objects.Links, Log: log,
 	})
 }
 
@@ -54,7 +55,7 @@ func (s *Server) openStorage(ctx context.Context) error {
 	if s.cfg.Storage.Engine == "off" {
 		return nil
 	}
-	store, err := OpenBlocks(ctx, s.cfg)
+	store, err := OpenBlocks(ctx, s.cfg, s.log)
 	if err != nil {
 		return err
 	}
@@ -62,7 +63,7 @@ func (s *Server) openStorage(ctx context.Context) error {
 	s.storage.gateway = storage.New(storage.Config{
 		Auth: s.accounts.door, Usage: s.accounts.usage, Objects: objects.New(stored{store}), Blocks: store,
 		Limits:  objects.Limits{Parts: s.cfg.Storage.MaxParts, FileBytes: int64(s.cfg.Storage.MaxFile)},
-		Timeout: s.cfg.Storage.Timeout, TrustedProxies: s.trustedProxies(), Moved: s.movedIn, Log: s.log, Metrics: s.metrics,
+		Timeout: s.cfg.Storage.Timeout, TrustedProxies: s.trustedProxies(), Moved: s.movedIn, Log: s.log,
 	})
 	return nil
 }

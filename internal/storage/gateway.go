@@ -31,7 +31,6 @@ type Config struct {
 	TrustedProxies []netip.Prefix                                         // whose X-Forwarded-For is believed
 	Moved          func(accountID string, month time.Time) (int64, error) // what an account moved in a month
 	Log            *slog.Logger
-	Metrics        *obs.Metrics
 }
 
 // Gateway serves Kubo's API. It is an http.Handler.

@@ -17,11 +17,10 @@ import (
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/objects"
-	"github.com/nodegate/nodegate/internal/obs"
 )
 
 func gateway() *Gateway {
-	return New(Config{Log: slog.New(slog.DiscardHandler), Metrics: obs.NewMetrics()})
+	return New(Config{Log: slog.New(slog.DiscardHandler)})
 }
 
 // TestFind walks the forms of a command's path.
@@ -74,7 +73,7 @@ func TestCodes(t *testing.T) {
 // TestInternal shows an id and keeps the cause for the log.
 func TestInternal(t *testing.T) {
 	var log bytes.Buffer
-	g := New(Config{Log: slog.New(slog.NewTextHandler(&log, nil)), Metrics: obs.NewMetrics()})
+	g := New(Config{Log: slog.New(slog.NewTextHandler(&log, nil))})
 	w := httptest.NewRecorder()
 	g.refuse(w, errors.New("the cause"))
 	_, rest, found := strings.Cut(w.Body.String(), "internal error (id ")

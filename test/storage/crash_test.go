@@ -185,6 +185,9 @@ func TestDamage(t *testing.T) {
 		t.Errorf("a damaged file: %d, %d bytes, %v", a.status, len(a.body), a.err)
 	}
 	n.fails(t, "cat?arg="+little, http.StatusInternalServerError, "damaged")
+	if !strings.Contains(s.Logs.String(), "damaged") {
+		t.Error("the log does not name the damage")
+	}
 	if pins := n.pins(t); pins[big].Type != "recursive" || pins[little].Type != "recursive" {
 		t.Errorf("pins: %v", pins)
 	}

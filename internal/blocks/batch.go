@@ -234,7 +234,7 @@ func (b *Batch) Get(ctx context.Context, c cid.Cid) ([]byte, error) {
 }
 
 // Pin keeps content for the batch's account, from Commit on. A pin of the same CID
-// is replaced.
+// is replaced; its name stays if the new one has none.
 func (b *Batch) Pin(p nodegate.Pin) { b.change(pinAdd, p) }
 
 // Unpin takes a pin off, in Commit, which is NotFound if there is none. It can be

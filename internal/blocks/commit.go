@@ -217,6 +217,9 @@ func (b *Batch) changed(op pinOp, old *pinState, now int64) (*pinState, error) {
 	}
 	p := &pinState{Pin: op.pin}
 	p.Unpinned = time.Time{}
+	if p.Name == "" && old != nil && old.live() {
+		p.Name = old.Name
+	}
 	return p, nil
 }
 

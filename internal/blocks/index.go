@@ -84,16 +84,28 @@ func (l indexLogger) Fatalf(format string, args ...any) {
 }
 
 // get reads a value, or nil when there is none.
-func (x *index) get(key []byte) ([]byte, error) {
-	value, closer, err := x.db.Get(key)
-	if errors.Is(err, pebble.ErrNotFound) {
-		return nil, nil
-	}
+func (x *index) get(key []byte) (value []byte, err error) {
+	err = x.find(key, func(v []byte) error {
+		value = append([]byte{}, v...)
+		return nil
+	})
+	return value, err
+}
+
+// find hands a key's value to found, if there is one. Most of what an upload looks
+// for is not there, and only an iterator uses the filters of the last level.
+func (x *index) find(key []byte, found func(value []byte) error) error {
+	it, err := x.db.NewIter(&pebble.IterOptions{UseL6Filters: true})
 	if err != nil {
-		return nil, x.failed(err)
+		return x.failed(err)
 	}
-	value = append([]byte(nil), value...)
-	return value, closer.Close()
+	if it.SeekPrefixGE(key) && bytes.Equal(it.Key(), key) {
+		err = found(it.Value())
+	}
+	if err := errors.Join(err, it.Error(), it.Close()); err != nil {
+		return x.failed(err)
+	}
+	return nil
 }
 
 // failed notes damage of the index.
@@ -105,23 +117,15 @@ func (x *index) failed(err error) error {
 	return fail("index", err)
 }
 
-// block reads a block's entry. Most of those that are asked for in an upload are
-// not there, and only an iterator uses the filters of the last level.
+// block reads a block's entry.
 func (x *index) block(hash []byte) (e entry, ok bool, err error) {
-	it, err := x.db.NewIter(&pebble.IterOptions{UseL6Filters: true})
-	if err != nil {
-		return entry{}, false, x.failed(err)
-	}
-	key := blockKey(hash)
-	if it.SeekPrefixGE(key) && bytes.Equal(it.Key(), key) {
-		if e, ok = decodeEntry(it.Value()); !ok {
-			return entry{}, false, errors.Join(x.failed(pebble.ErrCorruption), it.Close())
+	err = x.find(blockKey(hash), func(value []byte) error {
+		if e, ok = decodeEntry(value); !ok {
+			return pebble.ErrCorruption
 		}
-	}
-	if err := errors.Join(it.Error(), it.Close()); err != nil {
-		return entry{}, false, x.failed(err)
-	}
-	return e, ok, nil
+		return nil
+	})
+	return e, ok && err == nil, err
 }
 
 // wholeKeys compares as usual and filters by whole keys.

@@ -32,7 +32,8 @@ type Batch interface {
 	Put(ctx context.Context, c cid.Cid, data []byte) error
 	// Get reads a block of this batch or of the store. Returns NotFound.
 	Get(ctx context.Context, c cid.Cid) ([]byte, error)
-	// Pin keeps content for the batch's account.
+	// Pin keeps content for the batch's account. Without a name it keeps the one of
+	// the pin that was there.
 	Pin(p nodegate.Pin)
 	// Unpin lets it go.
 	Unpin(cid string)
@@ -40,6 +41,16 @@ type Batch interface {
 	Commit(ctx context.Context) error
 	// Abort drops everything. After Commit it does nothing.
 	Abort()
+}
+
+// Engine is what the storage gateway runs on: blocks, and the pins that accounts
+// keep them by.
+type Engine interface {
+	Blocks
+	// PinOf finds an account's pin of a CID. Returns NotFound.
+	PinOf(ctx context.Context, accountID, cid string) (nodegate.Pin, error)
+	// Pins hands an account's pins to each, by CID, until it says no.
+	Pins(ctx context.Context, accountID string, each func(nodegate.Pin) bool) error
 }
 
 // Objects reads and writes files over blocks. It is safe for concurrent use.

@@ -61,7 +61,7 @@ func (s *Server) openStorage(ctx context.Context) error {
 	}
 	s.storage.blocks = store
 	s.storage.gateway = storage.New(storage.Config{
-		Auth: s.accounts.door, Usage: s.accounts.usage, Objects: objects.New(stored{store}), Blocks: store,
+		Auth: s.accounts.door, Usage: s.accounts.usage, Engine: stored{store},
 		Limits:  objects.Limits{Parts: s.cfg.Storage.MaxParts, FileBytes: int64(s.cfg.Storage.MaxFile)},
 		Timeout: s.cfg.Storage.Timeout, TrustedProxies: s.trustedProxies(), Moved: s.movedIn, Log: s.log,
 	})

@@ -33,7 +33,7 @@ func add(ctx context.Context, c *call) error {
 	}
 	batch := c.begin()
 	defer batch.Abort() // does nothing after the commit
-	added, err := c.gateway.cfg.Objects.Add(ctx, batch, body, boundary, opts, progress)
+	added, err := c.gateway.objects.Add(ctx, batch, body, boundary, opts, progress)
 	if err != nil {
 		return err
 	}

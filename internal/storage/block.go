@@ -18,7 +18,7 @@ func get(ctx context.Context, c *call) error {
 	if compress {
 		return failed("compress: not offered here: compress what you get")
 	}
-	tree, err := c.gateway.cfg.Objects.Get(ctx, c.args[0])
+	tree, err := c.gateway.objects.Get(ctx, c.args[0])
 	if err != nil {
 		return err
 	}
@@ -51,7 +51,7 @@ func list(ctx context.Context, c *call) error {
 	}
 	var answer lsAnswer
 	for _, arg := range c.args {
-		links, err := c.gateway.cfg.Objects.Ls(ctx, arg, look, encoder)
+		links, err := c.gateway.objects.Ls(ctx, arg, look, encoder)
 		if err != nil {
 			return err
 		}
@@ -78,7 +78,7 @@ func (c *call) streamList(answer lsAnswer) error {
 
 // blockGet sends one block.
 func blockGet(ctx context.Context, c *call) error {
-	_, data, err := c.gateway.cfg.Objects.BlockGet(ctx, c.args[0])
+	_, data, err := c.gateway.objects.BlockGet(ctx, c.args[0])
 	if err != nil {
 		return err
 	}
@@ -99,7 +99,7 @@ func blockStat(ctx context.Context, c *call) error {
 	if err := c.query.Err(); err != nil {
 		return err
 	}
-	id, data, err := c.gateway.cfg.Objects.BlockGet(ctx, c.args[0])
+	id, data, err := c.gateway.objects.BlockGet(ctx, c.args[0])
 	if err != nil {
 		return err
 	}
@@ -113,7 +113,7 @@ func blockPut(ctx context.Context, c *call) error {
 		return err
 	}
 	encoder := objects.ParseEncoder(c.query)
-	return c.put(ctx, opts, c.gateway.cfg.Objects.BlockPut, func(p objects.Put) any {
+	return c.put(ctx, opts, c.gateway.objects.BlockPut, func(p objects.Put) any {
 		return blockInfo{Key: encoder.Encode(p.CID), Size: p.Size}
 	})
 }

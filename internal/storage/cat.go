@@ -20,7 +20,7 @@ func cat(ctx context.Context, c *call) error {
 	if err := c.query.Err(); err != nil {
 		return err
 	}
-	content, err := c.gateway.cfg.Objects.Cat(ctx, c.args, span)
+	content, err := c.gateway.objects.Cat(ctx, c.args, span)
 	if err != nil {
 		return err
 	}
@@ -34,7 +34,7 @@ func cat(ctx context.Context, c *call) error {
 	status := http.StatusOK
 	if part, ok := c.wantedRange(content.Size(), tag); ok && span.ToEnd && span.Offset == 0 {
 		content.Close()
-		if content, err = c.gateway.cfg.Objects.Cat(ctx, c.args, part.span()); err != nil {
+		if content, err = c.gateway.objects.Cat(ctx, c.args, part.span()); err != nil {
 			return err
 		}
 		defer content.Close()

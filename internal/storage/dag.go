@@ -20,7 +20,7 @@ func dagGet(ctx context.Context, c *call) error {
 	if err := c.query.Err(); err != nil {
 		return err
 	}
-	data, err := c.gateway.cfg.Objects.DagGet(ctx, c.args[0], codec)
+	data, err := c.gateway.objects.DagGet(ctx, c.args[0], codec)
 	if err != nil {
 		return err
 	}
@@ -36,7 +36,7 @@ func dagPut(ctx context.Context, c *call) error {
 		return err
 	}
 	encoder := objects.ParseEncoder(c.query)
-	return c.put(ctx, opts, c.gateway.cfg.Objects.DagPut, func(p objects.Put) any {
+	return c.put(ctx, opts, c.gateway.objects.DagPut, func(p objects.Put) any {
 		return struct{ Cid slashed }{slashed{encoder.Encode(p.CID)}}
 	})
 }
@@ -47,7 +47,7 @@ func dagResolve(ctx context.Context, c *call) error {
 	if err := c.query.Err(); err != nil {
 		return err
 	}
-	r, err := c.gateway.cfg.Objects.Resolve(ctx, c.args[0])
+	r, err := c.gateway.objects.Resolve(ctx, c.args[0])
 	if err != nil {
 		return err
 	}
@@ -70,7 +70,7 @@ func dagImport(ctx context.Context, c *call) error {
 	}
 	batch := c.begin()
 	defer batch.Abort()
-	imported, err := c.gateway.cfg.Objects.Import(ctx, batch, body, boundary, opts)
+	imported, err := c.gateway.objects.Import(ctx, batch, body, boundary, opts)
 	if err != nil {
 		return err
 	}
@@ -108,7 +108,7 @@ func (c *call) sendImported(imported *objects.Imported, opts *objects.ImportOpti
 
 // dagExport sends a CAR.
 func dagExport(ctx context.Context, c *call) error {
-	export, err := c.gateway.cfg.Objects.Export(ctx, c.args[0], c.gateway.cfg.Limits)
+	export, err := c.gateway.objects.Export(ctx, c.args[0], c.gateway.cfg.Limits)
 	if err != nil {
 		return err
 	}

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"github.com/nodegate/nodegate"
-	"github.com/nodegate/nodegate/internal/blocks"
 	"github.com/nodegate/nodegate/internal/objects"
 	"github.com/nodegate/nodegate/internal/obs"
 	"github.com/nodegate/nodegate/internal/usage"
@@ -24,8 +23,7 @@ import (
 type Config struct {
 	Auth           nodegate.Authenticator
 	Usage          *usage.Recorder
-	Objects        *objects.Objects
-	Blocks         *blocks.Store
+	Engine         objects.Engine
 	Limits         objects.Limits
 	Timeout        time.Duration                                          // of a command that names none
 	TrustedProxies []netip.Prefix                                         // whose X-Forwarded-For is believed
@@ -36,6 +34,7 @@ type Config struct {
 // Gateway serves Kubo's API. It is an http.Handler.
 type Gateway struct {
 	cfg      Config
+	objects  *objects.Objects
 	commands map[string]*command
 	ids      *obs.RequestIDs
 	rates    rates
@@ -44,7 +43,7 @@ type Gateway struct {
 
 // New builds the front end.
 func New(cfg Config) *Gateway {
-	g := &Gateway{cfg: cfg, ids: obs.NewRequestIDs(), commands: commandTable()}
+	g := &Gateway{cfg: cfg, objects: objects.New(cfg.Engine), ids: obs.NewRequestIDs(), commands: commandTable()}
 	g.moved.figures = cfg.Moved
 	return g
 }
@@ -136,25 +135,8 @@ type call struct {
 func (c *call) account() string { return c.grant.AccountID }
 
 // begin starts a batch of writes within the account's quota.
-func (c *call) begin() *batch {
-	return &batch{c.gateway.cfg.Blocks.Begin(c.account(), c.grant.Policy().Plan.StoredBytes), c}
-}
-
-// batch keeps the name of a pin that is set again without one: a plain add of the
-// same content must not erase it, as it does in Kubo.
-type batch struct {
-	*blocks.Batch
-	call *call
-}
-
-// Pin implements objects.Batch.
-func (b *batch) Pin(p nodegate.Pin) {
-	if p.Name == "" {
-		if old, err := b.call.gateway.cfg.Blocks.PinOf(b.call.req.Context(), b.call.account(), p.CID); err == nil {
-			p.Name = old.Name
-		}
-	}
-	b.Batch.Pin(p)
+func (c *call) begin() objects.Batch {
+	return c.gateway.cfg.Engine.Begin(c.account(), c.grant.Policy().Plan.StoredBytes)
 }
 
 // run does one request; an error is what is answered, or what breaks the answer off.

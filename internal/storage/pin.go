@@ -56,7 +56,7 @@ const maxPinName = 255
 
 // resolve follows an argument to a CID.
 func (c *call) resolve(ctx context.Context, arg string) (cid.Cid, error) {
-	r, err := c.gateway.cfg.Objects.Resolve(ctx, arg)
+	r, err := c.gateway.objects.Resolve(ctx, arg)
 	if err == nil && len(r.Rest) > 0 {
 		err = failed(fmt.Sprintf("%q points inside a block", arg))
 	}
@@ -116,8 +116,8 @@ func (p *pinProgress) finish(answer pinned) error {
 }
 
 // newPin walks the content, so that a pin is never of something that is not whole.
-func (c *call) newPin(ctx context.Context, batch *batch, id cid.Cid, recursive bool, seen func(objects.Walked)) (nodegate.Pin, error) {
-	before, err := c.gateway.cfg.Blocks.PinOf(ctx, c.account(), id.String())
+func (c *call) newPin(ctx context.Context, batch objects.Batch, id cid.Cid, recursive bool, seen func(objects.Walked)) (nodegate.Pin, error) {
+	before, err := c.gateway.cfg.Engine.PinOf(ctx, c.account(), id.String())
 	if err != nil && !errors.Is(err, nodegate.NotFound) {
 		return before, err
 	}
@@ -135,9 +135,9 @@ func (c *call) newPin(ctx context.Context, batch *batch, id cid.Cid, recursive b
 
 // walk goes through what a pin keeps: one block, or all below it. What it read is
 // safe from collection while the batch lasts.
-func (c *call) walk(ctx context.Context, batch *batch, id cid.Cid, deep bool, seen func(objects.Walked)) (objects.Walked, error) {
+func (c *call) walk(ctx context.Context, batch objects.Batch, id cid.Cid, deep bool, seen func(objects.Walked)) (objects.Walked, error) {
 	if deep {
-		return c.gateway.cfg.Objects.Walk(ctx, batch, id, c.gateway.cfg.Limits, seen)
+		return c.gateway.objects.Walk(ctx, batch, id, c.gateway.cfg.Limits, seen)
 	}
 	data, err := batch.Get(ctx, id)
 	return objects.Walked{Blocks: 1, Bytes: int64(len(data))}, err
@@ -157,7 +157,7 @@ func pinRemove(ctx context.Context, c *call) error {
 		if err != nil {
 			return err
 		}
-		p, err := c.gateway.cfg.Blocks.PinOf(ctx, c.account(), id.String())
+		p, err := c.gateway.cfg.Engine.PinOf(ctx, c.account(), id.String())
 		switch {
 		case errors.Is(err, nodegate.NotFound):
 			return failed(notPinned)
@@ -195,7 +195,7 @@ func pinUpdate(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	old, err := c.gateway.cfg.Blocks.PinOf(ctx, c.account(), from.String())
+	old, err := c.gateway.cfg.Engine.PinOf(ctx, c.account(), from.String())
 	if err != nil || !old.Recursive {
 		if err != nil && !errors.Is(err, nodegate.NotFound) {
 			return err

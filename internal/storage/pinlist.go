@@ -116,7 +116,7 @@ func kindOf(p nodegate.Pin) string {
 
 // pins reads the account's pins whole, so that nothing is held while they are sent.
 func (c *call) pins(ctx context.Context) (list []nodegate.Pin, err error) {
-	err = c.gateway.cfg.Blocks.Pins(ctx, c.account(), func(p nodegate.Pin) bool {
+	err = c.gateway.cfg.Engine.Pins(ctx, c.account(), func(p nodegate.Pin) bool {
 		list = append(list, p)
 		return true
 	})
@@ -133,7 +133,7 @@ func (c *call) eachIndirect(ctx context.Context, pins []nodegate.Pin, roots map[
 		if err != nil {
 			return err
 		}
-		err = c.gateway.cfg.Objects.Below(ctx, root, c.gateway.cfg.Limits, func(id cid.Cid) error {
+		err = c.gateway.objects.Below(ctx, root, c.gateway.cfg.Limits, func(id cid.Cid) error {
 			if text := id.String(); !roots[text] {
 				roots[text] = true
 				return send(id, "indirect", "")
@@ -153,7 +153,7 @@ func (c *call) pinOf(ctx context.Context, l listing, arg string, send func(cid.C
 	if err != nil {
 		return err
 	}
-	p, err := c.gateway.cfg.Blocks.PinOf(ctx, c.account(), id.String())
+	p, err := c.gateway.cfg.Engine.PinOf(ctx, c.account(), id.String())
 	if err == nil && (l.kind == "all" || l.kind == kindOf(p)) {
 		return send(id, kindOf(p), p.Name)
 	}
@@ -186,7 +186,7 @@ func (c *call) through(ctx context.Context, id cid.Cid) (string, error) {
 		if err != nil || !p.Recursive {
 			continue
 		}
-		err = c.gateway.cfg.Objects.Below(ctx, root, c.gateway.cfg.Limits, func(below cid.Cid) error {
+		err = c.gateway.objects.Below(ctx, root, c.gateway.cfg.Limits, func(below cid.Cid) error {
 			if below.Equals(id) {
 				return errFound
 			}

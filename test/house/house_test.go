@@ -45,7 +45,7 @@ var mayImport = map[string][]string{
 	"internal/authority":      {""},
 	"internal/blocks":         {""},
 	"internal/objects":        {""},
-	"internal/storage":        {"", "internal/obs", "internal/web", "internal/permit", "internal/usage", "internal/objects", "internal/blocks"},
+	"internal/storage":        {"", "internal/obs", "internal/web", "internal/permit", "internal/usage", "internal/objects"},
 	"internal/edge":           {"", "internal/obs", "internal/web", "internal/jsonrpc", "internal/plainhttp", "internal/permit", "internal/meter", "internal/usage"},
 	"cmd/nodegate":            {"", "internal/config", "internal/server", "internal/obs"},
 }

@@ -26,6 +26,10 @@ type Node interface {
 type Head struct {
 	Number   uint64
 	GasLimit uint64
+
+	// Safe and Finalized are what the tags mean, on networks of remote nodes; 0
+	// where the chain has no such block yet, or nobody needs to know.
+	Safe, Finalized uint64
 }
 
 // Feed is the optional ability of a Node to push events; find it by a type

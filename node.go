@@ -30,6 +30,13 @@ type Head struct {
 	// Safe and Finalized are what the tags mean, on networks of remote nodes; 0
 	// where the chain has no such block yet, or nobody needs to know.
 	Safe, Finalized uint64
+
+	// Fork tells one version of the chain from the next. It counts up from 1, together
+	// with the head that brings it, when a node reports a block that contradicts what
+	// was reported before (another hash at its number, or another parent than the block
+	// below it) or can't be compared with it. A head may be lower than the one before
+	// only with a new fork: the chain itself was set back. 0 where nobody watches.
+	Fork uint64
 }
 
 // Feed is the optional ability of a Node to push events; find it by a type
@@ -50,4 +57,9 @@ type Network struct {
 	Alias string
 	// Node is the top of the network's stack of nodes.
 	Node Node
+	// Traced says that the layers below tell what they did with a call (see Trace).
+	Traced bool
+	// Parallel is how many calls of one batch may be under way at once. Remote nodes
+	// are waited for, so several pay; an embedded chain computes, and 0 is one.
+	Parallel int
 }

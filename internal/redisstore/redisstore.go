@@ -29,7 +29,9 @@ type Store struct {
 	client  atomic.Pointer[rueidis.Client] // nil until Redis has answered once
 	options rueidis.ClientOption
 	take    *rueidis.Lua
+	raise   *rueidis.Lua
 	log     *slog.Logger
+	ending  context.Context // done when the store closes
 	stop    context.CancelFunc
 	ended   sync.WaitGroup
 }
@@ -55,16 +57,15 @@ func Open(ctx context.Context, url string, log *slog.Logger) (*Store, error) {
 	if log == nil {
 		log = slog.Default()
 	}
-	s := &Store{options: options, take: rueidis.NewLuaScript(takeScript), log: log}
+	s := &Store{options: options, take: rueidis.NewLuaScript(takeScript), raise: rueidis.NewLuaScript(raiseScript), log: log}
 	err = s.connect(ctx)
 	if _, refused := rueidis.IsRedisErr(err); refused {
 		return nil, bad("Redis refuses us: check the user, the password and the database in its address")
 	}
-	background, stop := context.WithCancel(context.Background())
-	s.stop = stop
+	s.ending, s.stop = context.WithCancel(context.Background())
 	if err != nil {
 		log.Warn("Redis does not answer: this server limits alone until it does", "err", unreachable("redisstore.open", err))
-		s.ended.Go(func() { s.keepTrying(background) })
+		s.ended.Go(func() { s.keepTrying(s.ending) })
 	}
 	return s, nil
 }

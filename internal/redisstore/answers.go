@@ -1,0 +1,161 @@
+package redisstore
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"sync/atomic"
+	"time"
+
+	"github.com/redis/rueidis"
+)
+
+// The bounds of the second cache level.
+const (
+	answerWithin  = 30 * time.Millisecond // a slower Redis is no help
+	answersKept   = 24 * time.Hour
+	largestAnswer = 1 << 20 // key and answer together
+	answersQueued = 64      // waiting to be written
+	faultsInRow   = 5       // and Redis is left alone
+	leftAlone     = 2 * time.Second
+)
+
+// Answers keeps answers of nodes for all servers: the cache's second level. It is
+// made by Store.Answers.
+type Answers struct {
+	store  *Store
+	puts   chan entry
+	faults atomic.Int32
+	resume atomic.Int64 // Unix nanoseconds; before that nothing is tried
+}
+
+type entry struct {
+	name  string
+	value []byte
+}
+
+// Answers starts the second cache level, once for a store. It ends with the store.
+func (s *Store) Answers() *Answers {
+	a := &Answers{store: s, puts: make(chan entry, answersQueued)}
+	s.ended.Go(a.write)
+	return a
+}
+
+// Get returns the answer that was put under exactly this key. A Redis that is away or
+// slow, and a value that is damaged or somebody else's, are a miss.
+func (a *Answers) Get(ctx context.Context, key []byte) (result []byte, ok bool) {
+	if len(key) > largestAnswer || !a.allowed() {
+		return nil, false
+	}
+	client, err := a.store.connected("redisstore.answer")
+	if err != nil {
+		return nil, false
+	}
+	within, cancel := context.WithTimeout(ctx, answerWithin)
+	defer cancel()
+	// A range, so that a foreign value of any size costs no more than one of ours.
+	value, err := client.Do(within, client.B().Getrange().Key(answerName(key)).Start(0).End(int64(largestAnswer+frame)).Build()).AsBytes()
+	if ctx.Err() == nil { // a caller that went away says nothing about Redis
+		a.note(err)
+	}
+	if err != nil {
+		return nil, false
+	}
+	return unpack(value, key)
+}
+
+// Put keeps an answer for a day, or drops it when too many wait to be written.
+func (a *Answers) Put(key, result []byte) {
+	if len(key)+len(result) > largestAnswer || a.resume.Load() > time.Now().UnixNano() {
+		return
+	}
+	select {
+	case a.puts <- entry{answerName(key), pack(key, result)}:
+	default:
+	}
+}
+
+// write brings what was put to Redis, one after the other.
+func (a *Answers) write() {
+	for {
+		select {
+		case <-a.store.ending.Done():
+			return
+		case e := <-a.puts:
+			a.set(e)
+		}
+	}
+}
+
+func (a *Answers) set(e entry) {
+	client, err := a.store.connected("redisstore.answer")
+	if err != nil || !a.allowed() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(a.store.ending, answerWithin)
+	defer cancel()
+	err = client.Do(ctx, client.B().Set().Key(e.name).Value(rueidis.BinaryString(e.value)).Ex(answersKept).Build()).Error()
+	if a.store.ending.Err() == nil {
+		a.note(err)
+	}
+}
+
+// allowed tells whether Redis may be asked. After a pause one caller finds out whether
+// it is back; the others wait for what comes of it.
+func (a *Answers) allowed() bool {
+	resume := a.resume.Load()
+	if resume == 0 {
+		return true
+	}
+	now := time.Now()
+	return now.UnixNano() >= resume && a.resume.CompareAndSwap(resume, now.Add(leftAlone).UnixNano())
+}
+
+// note learns from an outcome. An answer that is an error is an answer.
+func (a *Answers) note(err error) {
+	if _, answered := rueidis.IsRedisErr(err); err == nil || answered {
+		a.faults.Store(0)
+		a.resume.Store(0)
+		return
+	}
+	if a.faults.Add(1) >= faultsInRow {
+		a.resume.Store(time.Now().Add(leftAlone).UnixNano())
+	}
+}
+
+func answerName(key []byte) string {
+	sum := sha256.Sum256(key)
+	return prefix + "answer:" + hex.EncodeToString(sum[:16])
+}
+
+// A value is a mark, the key's length, the key, the answer, and a checksum of it all.
+const (
+	mark     = "ng1 "
+	checksum = 16
+	frame    = len(mark) + 4 + checksum
+)
+
+func pack(key, result []byte) []byte {
+	v := make([]byte, 0, frame+len(key)+len(result))
+	v = append(v, mark...)
+	v = binary.BigEndian.AppendUint32(v, uint32(len(key)))
+	v = append(append(v, key...), result...)
+	sum := sha256.Sum256(v)
+	return append(v, sum[:checksum]...)
+}
+
+// unpack returns the answer of a value that is whole and of this key.
+func unpack(value, key []byte) (result []byte, ok bool) {
+	if len(value) <= frame+len(key) || string(value[:len(mark)]) != mark {
+		return nil, false
+	}
+	body := value[:len(value)-checksum]
+	sum := sha256.Sum256(body)
+	if !bytes.Equal(sum[:checksum], value[len(body):]) || binary.BigEndian.Uint32(body[len(mark):]) != uint32(len(key)) {
+		return nil, false
+	}
+	rest, found := bytes.CutPrefix(body[len(mark)+4:], key)
+	return rest, found
+}

@@ -12,6 +12,7 @@ import (
 // Config is how one network presents itself.
 type Config struct {
 	Dialect       Dialect
+	Remote        bool              // the node below is a network of other clients' nodes
 	HistoryWindow map[string]uint64 // by method: how many of the latest blocks are served
 	Layer2        bool              // the node below answers layer2_estimateGas
 	Alias         string            // a brand's prefix for it, such as linea
@@ -32,6 +33,9 @@ type method func(ctx context.Context, n *Node, name string, params []byte) ([]by
 
 // New puts the rules of a network over its node.
 func New(next nodegate.Node, cfg Config) *Node {
+	if cfg.Remote {
+		next = remote{next}
+	}
 	n := &Node{next: next, cfg: cfg, methods: map[string]method{
 		"eth_getStorageAt":                      getStorageAt,
 		"eth_getProof":                          getProof,

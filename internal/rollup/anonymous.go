@@ -22,6 +22,12 @@ func (r *request) forEstimate() ([]json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
+	extra, err := r.endowed()
+	return []json.RawMessage{call, r.raw[1], extra}, err
+}
+
+// endowed is the request's overrides with nobody given plenty.
+func (r *request) endowed() (json.RawMessage, error) {
 	overrides := map[string]map[string]json.RawMessage{}
 	if len(r.raw) > 2 && !isNull(r.raw[2]) {
 		if err := json.Unmarshal(r.raw[2], &overrides); err != nil {
@@ -29,8 +35,7 @@ func (r *request) forEstimate() ([]json.RawMessage, error) {
 		}
 	}
 	endow(overrides)
-	extra, err := json.Marshal(overrides)
-	return []json.RawMessage{call, r.raw[1], extra}, err
+	return json.Marshal(overrides)
 }
 
 // without leaves members out of an object.

@@ -23,10 +23,12 @@ type block struct {
 	method  string
 	arg     json.RawMessage
 	pending bool
+	number  *hexutil.Uint64 // where it was asked for by number
 }
 
 // header is what the fee model reads of a block.
 type header struct {
+	Number    hexutil.Uint64 `json:"number"`
 	BaseFee   *hexutil.Big   `json:"baseFeePerGas"`
 	GasLimit  hexutil.Uint64 `json:"gasLimit"`
 	GasUsed   hexutil.Uint64 `json:"gasUsed"`
@@ -81,14 +83,17 @@ func byHash(text string) (block, error) {
 }
 
 func byNumber(text string) (block, error) {
+	b := block{method: "eth_getBlockByNumber", arg: quoted(text), pending: text == "pending"}
 	switch text {
 	case "latest", "earliest", "pending", "safe", "finalized":
 	default:
-		if _, err := hexutil.DecodeUint64(text); err != nil {
+		number, err := hexutil.DecodeUint64(text)
+		if err != nil {
 			return block{}, err
 		}
+		b.number = (*hexutil.Uint64)(&number)
 	}
-	return block{method: "eth_getBlockByNumber", arg: quoted(text), pending: text == "pending"}, nil
+	return b, nil
 }
 
 // quoted makes JSON of a text that was checked to need no escapes.

@@ -14,14 +14,10 @@ import (
 	"github.com/nodegate/nodegate"
 )
 
-// estimate answers layer2_estimateGas: the gas as eth_estimateGas finds it, the
-// base fee of the block that follows, and the priority fee that pays for
+// estimate prices a transaction as Linea does: the gas as eth_estimateGas finds
+// it, the base fee of the block that follows, and the priority fee that pays for
 // publishing the transaction.
-func (n *Node) estimate(ctx context.Context, params []byte) ([]byte, error) {
-	req, err := parseRequest(params)
-	if err != nil {
-		return nil, err
-	}
+func estimate(ctx context.Context, n *Node, req *request) (*quote, error) {
 	m, err := n.market(ctx, req.block)
 	if err != nil {
 		return nil, err
@@ -30,19 +26,12 @@ func (n *Node) estimate(ctx context.Context, params []byte) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := n.checkBalance(ctx, req, m, gas); err != nil {
+	q := &quote{gas: gas, baseFee: m.baseFee}
+	if err := n.checkBalance(ctx, req, q); err != nil {
 		return nil, err
 	}
-	fee, err := n.priorityFee(ctx, req, m, gas)
-	if err != nil {
-		return nil, err
-	}
-	return answer(gas, m.baseFee, fee), nil
-}
-
-func answer(gas int64, baseFee, priorityFee *big.Int) []byte {
-	return fmt.Appendf(nil, `{"gasLimit":"%#x","baseFeePerGas":"%#x","priorityFeePerGas":"%#x"}`,
-		gas, baseFee, priorityFee)
+	q.priorityFee, err = n.priorityFee(ctx, req, m, gas)
+	return q, err
 }
 
 // gas is the node's own estimate. The fee formula divides by it in 64 bits.
@@ -56,15 +45,20 @@ func (n *Node) gas(ctx context.Context, req *request) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
+	return asGas(method, uint64(gas))
+}
+
+// asGas takes an amount of gas that a node gave, if it can be one.
+func asGas(method string, gas uint64) (int64, error) {
 	if gas == 0 || gas > math.MaxInt64 {
-		return 0, nodeNonsense(method, fmt.Errorf("%d gas", uint64(gas)))
+		return 0, nodeNonsense(method, fmt.Errorf("%d gas", gas))
 	}
 	return int64(gas), nil
 }
 
-// checkBalance makes sure that a named sender can pay for the gas up front.
-// eth_estimateGas does not, when the call names no price.
-func (n *Node) checkBalance(ctx context.Context, req *request, m market, gas int64) error {
+// checkBalance makes sure that a named sender can pay for the gas, and the fee
+// beside it, up front. eth_estimateGas does not, when the call names no price.
+func (n *Node) checkBalance(ctx context.Context, req *request, q *quote) error {
 	if req.call.From == nil {
 		return nil
 	}
@@ -72,8 +66,9 @@ func (n *Node) checkBalance(ctx context.Context, req *request, m market, gas int
 	if err != nil {
 		return err
 	}
-	cost := new(big.Int).Mul(big.NewInt(gas), req.call.upfrontPrice(m.baseFee))
+	cost := new(big.Int).Mul(big.NewInt(q.gas), req.call.upfrontPrice(q.baseFee))
 	cost.Add(cost, orZero(req.call.Value.ToInt()))
+	cost.Add(cost, orZero(q.dataFee))
 	if cost.Cmp(balance) <= 0 {
 		return nil
 	}

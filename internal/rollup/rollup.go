@@ -1,20 +1,33 @@
 // Package rollup prices transactions of a layer-2 network.
 //
-// A rollup pays the base layer for publishing its transactions, and on the
-// model served here (Linea's) the sender pays for that through the priority
-// fee: the more bytes a transaction leaves after compression, the more a unit
-// of its gas must bring. Node is a node over a node that adds the one method
-// which knows this, layer2_estimateGas, and passes everything else on.
+// A rollup pays the base layer for publishing its transactions, and its senders
+// pay for that in one of three ways, by the stack it is built on:
 //
-// Reading order: estimate.go has the steps of an answer; params.go and block.go
-// what goes in; price.go the formulas; tx.go and size.go the bytes that are
-// priced; lzss.go and match.go how many of them compression leaves.
+//   - linea: through the priority fee. The more bytes a transaction leaves after
+//     compression, the more a unit of its gas must bring.
+//   - arbitrum, zksync: through the amount of gas.
+//   - op, scroll: by a fee of its own, taken from the balance beside the gas. It
+//     is told as l1DataFee and never put into a price per gas, or a client that
+//     signs with that price pays it twice.
+//
+// Node is a node over a node that adds the one method which knows this,
+// layer2_estimateGas, and passes everything else on.
+//
+// Reading order: stack.go chooses the model; params.go and block.go are what goes
+// in. An embedded network is priced here, as Linea does it: estimate.go has the
+// steps, price.go the formulas, tx.go and size.go the bytes that are priced, lzss.go
+// and match.go how many of them compression leaves. A remote network's own node
+// knows its prices: linea.go, zksync.go and arbitrum.go ask for all of it at once;
+// op.go and scroll.go put it together by datafee.go from contracts of the network,
+// which abi.go talks to. opfee.go is what op.go does where its contract can't.
 package rollup
 
 import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 
 	"github.com/nodegate/nodegate"
 )
@@ -40,8 +53,15 @@ const (
 )
 
 // Config holds the settings of a rollup's fee model. A zero number stands for
-// its default.
+// its default. All but Stack and Remote are for an embedded network.
 type Config struct {
+	// Stack is one of Stacks; "" is linea.
+	Stack string
+
+	// Remote says that the nodes below are those of a real network: one of Linea's
+	// is then asked for its own estimate.
+	Remote bool
+
 	// Dictionary is what the network's compressor knows beforehand. Sizes agree
 	// with the network's only with the network's own dictionary.
 	Dictionary []byte
@@ -70,6 +90,7 @@ type Config struct {
 type Node struct {
 	next  nodegate.Node
 	cfg   Config
+	model model
 	sizer *sizer
 }
 
@@ -86,7 +107,7 @@ func New(next nodegate.Node, cfg Config) (*Node, error) {
 	if err := cfg.check(); err != nil {
 		return nil, &nodegate.Error{Op: "rollup.new", Code: nodegate.BadConfig, Msg: err.Error()}
 	}
-	return &Node{next: next, cfg: cfg, sizer: newSizer(cfg.Dictionary, cfg.Concurrency)}, nil
+	return &Node{next: next, cfg: cfg, model: cfg.model(), sizer: newSizer(cfg.Dictionary, cfg.Concurrency)}, nil
 }
 
 // Call answers layer2_estimateGas and passes every other method on.
@@ -94,7 +115,15 @@ func (n *Node) Call(ctx context.Context, method string, params []byte) ([]byte, 
 	if method != Method {
 		return n.next.Call(ctx, method, params)
 	}
-	return n.estimate(ctx, params)
+	req, err := parseRequest(params)
+	if err != nil {
+		return nil, err
+	}
+	q, err := n.model(ctx, n, req)
+	if err != nil {
+		return nil, err
+	}
+	return q.answer(), nil
 }
 
 // Head describes the newest block of the node below.
@@ -115,6 +144,7 @@ func (n *Node) Subscribe(ctx context.Context, params []byte) (<-chan []byte, err
 }
 
 func (c Config) withDefaults() Config {
+	c.Stack = orDefault(c.Stack, Linea)
 	c.Margin = orDefault(c.Margin, defaultMargin)
 	c.Multiplier = orDefault(c.Multiplier, defaultMultiplier)
 	c.FixedCostWei = orDefault(c.FixedCostWei, defaultFixedCost)
@@ -123,8 +153,9 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-func orDefault[T int | int64 | float64](v, def T) T {
-	if v == 0 {
+func orDefault[T comparable](v, def T) T {
+	var zero T
+	if v == zero {
 		return def
 	}
 	return v
@@ -132,6 +163,8 @@ func orDefault[T int | int64 | float64](v, def T) T {
 
 func (c Config) check() error {
 	switch {
+	case !slices.Contains(Stacks(), c.Stack):
+		return fmt.Errorf("rollup: no stack %q: it is one of %s", c.Stack, strings.Join(Stacks(), ", "))
 	case !validFactor(c.Margin):
 		return fmt.Errorf("rollup: margin %v is not between 0 and %d", c.Margin, maxFactor)
 	case !validFactor(c.Multiplier):

@@ -23,6 +23,7 @@ type draft struct {
 	nonce   uint64
 	gas     uint64
 	baseFee *big.Int // the price where the call names none
+	onChain bool     // a creation has no `to`, as in a real transaction
 }
 
 // kind guesses the type from the fields given, the newest first.
@@ -41,8 +42,7 @@ func (c *call) kind() byte {
 // encode writes the transaction as the rollup publishes it: the sender and what
 // the sender signs. The signature is left out because the proof replaces it.
 func (d draft) encode() ([]byte, error) {
-	kind := d.call.kind()
-	body, err := rlp.EncodeToBytes(d.fields(kind))
+	body, err := d.unsigned()
 	if err != nil {
 		return nil, err
 	}
@@ -50,11 +50,33 @@ func (d draft) encode() ([]byte, error) {
 	if d.call.From != nil {
 		sender = *d.call.From
 	}
-	out := sender[:]
-	if kind != legacyType {
-		out = append(out, kind)
+	return append(sender[:], body...), nil
+}
+
+// unsigned writes what the sender signs.
+func (d draft) unsigned() ([]byte, error) { return d.seal(d.fields(d.call.kind())) }
+
+// signed writes the whole transaction with a signature that compresses no better
+// than a real one. The chain id must be set.
+func (d draft) signed() ([]byte, error) {
+	longest := new(big.Int).Sub(new(big.Int).Lsh(big.NewInt(1), 256), big.NewInt(1))
+	v := big.NewInt(1)
+	if d.call.kind() == legacyType {
+		v = new(big.Int).Add(new(big.Int).Lsh(d.chainID, 1), big.NewInt(legacyV+1))
+		d.chainID = nil // it is in the signature instead
 	}
-	return append(out, body...), nil
+	return d.seal(append(d.fields(d.call.kind()), v, longest, longest))
+}
+
+// legacyV is what EIP-155 adds to twice the chain id.
+const legacyV = 35
+
+func (d draft) seal(fields []any) ([]byte, error) {
+	body, err := rlp.EncodeToBytes(fields)
+	if kind := d.call.kind(); err == nil && kind != legacyType {
+		return append([]byte{kind}, body...), nil
+	}
+	return body, err
 }
 
 // fields lists what is signed, in the order of the type's standard.
@@ -82,11 +104,14 @@ func (d draft) fields(kind byte) []any {
 }
 
 // body is the run of fields that all types share. A contract creation has the
-// zero address for `to`: the network's estimate encodes it so.
+// zero address for `to`: Linea's estimate encodes it so.
 func (d draft) body() []any {
-	var to common.Address
-	if d.call.To != nil {
+	var to any = common.Address{}
+	switch {
+	case d.call.To != nil:
 		to = *d.call.To
+	case d.onChain:
+		to = []byte{}
 	}
 	return []any{d.gas, to, orZero(d.call.Value.ToInt()), d.call.payload()}
 }

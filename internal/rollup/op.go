@@ -1,0 +1,120 @@
+package rollup
+
+import (
+	"context"
+	"encoding/json"
+	"math/big"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/common/hexutil"
+)
+
+// The contracts of the OP stack that know its fees.
+var (
+	opOracle  = common.HexToAddress("0x420000000000000000000000000000000000000f")
+	opL1Block = common.HexToAddress("0x4200000000000000000000000000000000000015")
+)
+
+// The functions of the oracle.
+var (
+	getOperatorFee = selector{0x27, 0x5a, 0xed, 0xd2} // getOperatorFee(uint256)
+	isFjord        = selector{0x96, 0x0e, 0x3a, 0x23} // isFjord()
+	isJovian       = selector{0x10, 0x5d, 0x0b, 0x81} // isJovian()
+)
+
+// opEstimate prices a transaction on a network of the OP stack. The fee of the base
+// layer and the operator's are taken from the balance beside the gas.
+func opEstimate(ctx context.Context, n *Node, req *request) (*quote, error) {
+	return estimateBeside(ctx, n, req, opDataFee)
+}
+
+func opDataFee(ctx context.Context, n *Node, req *request, d draft) (*big.Int, error) {
+	tx, err := d.unsigned()
+	if err != nil {
+		return nil, badArgument(0, err)
+	}
+	at := req.raw[1]
+	publish, err := n.opPublishFee(ctx, tx, at)
+	if err != nil {
+		return nil, err
+	}
+	operate, err := n.opOperatorFee(ctx, d.gas, at)
+	if err != nil {
+		return nil, err
+	}
+	return publish.Add(publish, operate), nil
+}
+
+// opPublishFee asks the oracle. It compresses the transaction in the EVM, which for a
+// long one takes more gas than a node gives; then the same is done here.
+func (n *Node) opPublishFee(ctx context.Context, tx []byte, at json.RawMessage) (*big.Int, error) {
+	fee, err := n.view(ctx, opOracle, getL1Fee.withBytes(tx), at, 1)
+	if err == nil {
+		return fee[0], nil
+	}
+	if !failedInside(err) {
+		return nil, err
+	}
+	prices, err := n.opPrices(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	fjord, err := n.flag(ctx, isFjord, at)
+	if err != nil {
+		return nil, err
+	}
+	if fjord {
+		return prices.fjord(flzLen(tx) + signatureBytes), nil
+	}
+	return prices.ecotone(calldataGas(tx) + signatureBytes*nonZeroGas), nil
+}
+
+// opOperatorFee asks the oracle too. One from before Isthmus doesn't know the function,
+// and then the slot is empty and so is the fee.
+func (n *Node) opOperatorFee(ctx context.Context, gas uint64, at json.RawMessage) (*big.Int, error) {
+	fee, err := n.view(ctx, opOracle, getOperatorFee.withNumber(gas), at, 1)
+	if err == nil {
+		return fee[0], nil
+	}
+	if !failedInside(err) {
+		return nil, err
+	}
+	terms, err := n.slot(ctx, slotOperator, at)
+	if err != nil || terms == (common.Hash{}) {
+		return new(big.Int), err
+	}
+	jovian, err := n.flag(ctx, isJovian, at)
+	if err != nil {
+		return nil, err
+	}
+	return operatorTerms(terms).fee(gas, jovian), nil
+}
+
+// flag asks the oracle whether an upgrade is on; one that doesn't know the upgrade
+// says no.
+func (n *Node) flag(ctx context.Context, s selector, at json.RawMessage) (bool, error) {
+	on, err := n.view(ctx, opOracle, s[:], at, 1)
+	if err != nil {
+		if failedInside(err) {
+			err = nil
+		}
+		return false, err
+	}
+	return on[0].Sign() != 0, nil
+}
+
+// slot reads a word of the contract that holds the base layer's prices.
+func (n *Node) slot(ctx context.Context, slot uint64, at json.RawMessage) (common.Hash, error) {
+	key := quoted(hexutil.Encode(appendWord(nil, slot)))
+	return ask[common.Hash](ctx, n.next, "eth_getStorageAt", quoted(hexutil.Encode(opL1Block[:])), key, at)
+}
+
+func (n *Node) opPrices(ctx context.Context, at json.RawMessage) (p opPrices, err error) {
+	var words [3]common.Hash
+	for i, slot := range []uint64{slotBaseFee, slotScalars, slotBlobBaseFee} {
+		if words[i], err = n.slot(ctx, slot, at); err != nil {
+			return p, err
+		}
+	}
+	return readPrices(words[0], words[1], words[2]), nil
+}

@@ -2,11 +2,11 @@
 
 GO ?= go
 # Packages that don't link the chain engine: the race detector is cheap on them.
-LIGHT = . ./internal/account/... ./internal/authority/... ./internal/config/... ./internal/door/... ./internal/jsonrpc/... ./internal/meter/... ./internal/obs/... ./internal/permit/... ./internal/plainhttp/... ./internal/redisstore/... ./internal/rollup/... ./internal/usage/... ./internal/vault/... ./internal/web/... ./internal/edge/... ./internal/index/...
+LIGHT = . ./internal/account/... ./internal/anchor/... ./internal/authority/... ./internal/config/... ./internal/door/... ./internal/jsonrpc/... ./internal/meter/... ./internal/obs/... ./internal/permit/... ./internal/plainhttp/... ./internal/redisstore/... ./internal/rollup/... ./internal/usage/... ./internal/vault/... ./internal/web/... ./internal/edge/... ./internal/index/...
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME ?= 30s
 
-.PHONY: help build run test race lint fuzz bench bench-rpc bench-storage docs clean
+.PHONY: help build run test race lint fuzz bench bench-rpc bench-storage bench-gateway docs clean
 
 #? help: list the targets
 help:
@@ -50,6 +50,10 @@ bench-rpc:
 #? bench-storage: the storage gateway over HTTP; with KUBO_API=URL the same work on that Kubo
 bench-storage:
 	$(GO) run ./bench/storage
+
+#? bench-gateway: before a remote node, beside nginx and the node itself (apt-get install nginx)
+bench-gateway:
+	$(GO) run ./bench/gateway
 
 #? docs: rewrite the generated pages
 docs:

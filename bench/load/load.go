@@ -1,9 +1,11 @@
 // Package load drives a JSON-RPC server from raw sockets with prebuilt requests, so
 // that it takes little of the processor that it shares with the server.
 //
-// It is a closed loop: each connection has one request under way and sends the next
-// as soon as the answer is there. Latency is therefore that of a server kept busy by
-// as many clients as there are connections, not of one at a given rate.
+// Without a rate it is a closed loop: each connection has one request under way and
+// sends the next as soon as the answer is there. Latency is therefore that of a server
+// kept busy by as many clients as there are connections. With a rate each connection
+// has a timetable, and latency counts from when a request was due: a server that falls
+// behind can't hide it by slowing its clients down.
 package load
 
 import (
@@ -18,6 +20,7 @@ import (
 // Options say how to drive.
 type Options struct {
 	Conns   int
+	Rate    float64 // requests a second over all connections; 0 is as many as can be
 	WarmUp  time.Duration
 	Measure time.Duration
 	// Sequence numbers the requests of bodies with Unique in them. It is shared by
@@ -83,7 +86,9 @@ func dialAll(target *url.URL, requests []request, o Options) ([]*worker, error) 
 			}
 			return nil, err
 		}
-		workers = append(workers, &worker{conn: conn, requests: requests, next: k * len(requests) / o.Conns, sequence: o.Sequence})
+		workers = append(workers, &worker{
+			conn: conn, requests: requests, next: k * len(requests) / o.Conns, sequence: o.Sequence, pace: paceOf(k, o),
+		})
 	}
 	return workers, nil
 }
@@ -136,6 +141,7 @@ type worker struct {
 	requests []request
 	next     int
 	sequence *atomic.Uint64
+	pace     pace
 	wire     []byte
 	seen     Result
 	err      error
@@ -144,7 +150,7 @@ type worker struct {
 func (w *worker) loop(phase *atomic.Int32) error {
 	defer w.conn.Close()
 	for phase.Load() != stopped {
-		start := time.Now()
+		start := w.pace.wait()
 		answer, err := w.conn.exchange(w.take())
 		if err != nil {
 			return err

@@ -31,6 +31,7 @@ type cli struct {
 	Audit   auditCmd   `cmd:"" help:"Show and check who changed what."`
 	GC      gcCmd      `cmd:"" name:"gc" help:"Remove stored content that nobody needs any more."`
 	CA      caCmd      `cmd:"" name:"ca" help:"Print the certificate of the local authority, for clients of the storage gateway to trust."`
+	Doctor  doctorCmd  `cmd:"" help:"Ask the remote nodes what they are and what they can do, and say what is wrong."`
 	Config  configCmd  `cmd:"" help:"Print the effective configuration, without secrets."`
 	Version versionCmd `cmd:"" help:"Print the versions of nodegate and of what it is built on."`
 	Help    helpCmd    `cmd:"" help:"Print commands, flags and all settings."`
@@ -130,6 +131,8 @@ func report(w io.Writer, err error) {
 	var problems config.Errors
 	var usage *usageError
 	switch {
+	case errors.Is(err, errUnwell): // it has been said
+		return
 	case errors.As(err, &usage):
 		fmt.Fprintf(w, "nodegate: %v\nnodegate help shows commands and flags\n", err)
 		return

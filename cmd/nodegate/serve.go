@@ -34,12 +34,25 @@ func (serveCmd) Run(a *app) error {
 	// one has its usual effect and ends the process at once.
 	context.AfterFunc(ctx, stop)
 
+	again := make(chan os.Signal, 1)
+	signal.Notify(again, syscall.SIGHUP) // before anything is started: by default it ends the process
+	defer signal.Stop(again)
+
 	log := obs.NewLogger(a.stderr, cfg.Log.Format, logLevel(cfg.Log.Level))
 	srv, err := start(cfg, log)
 	if err != nil {
 		return err
 	}
 	fmt.Fprint(a.stdout, banner(cfg, srv, readBuild()))
+	return a.follow(ctx, cfg, srv, log, again)
+}
+
+// follow reads the configuration again whenever it is asked to or a file of it has
+// changed, until the server ends.
+func (a *app) follow(ctx context.Context, cfg *config.Config, srv *server.Server, log *slog.Logger, again <-chan os.Signal) error {
+	reading, stop := context.WithCancel(ctx)
+	defer stop()
+	go newReloader(cfg, a.load, srv.Reload, log).run(reading, again)
 	return wait(ctx, srv, log)
 }
 

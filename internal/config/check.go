@@ -3,6 +3,7 @@ package config
 import (
 	"net"
 	"os"
+	"slices"
 	"strings"
 )
 
@@ -119,9 +120,30 @@ func (l *loader) checkDefaultNetwork() {
 
 func (l *loader) checkNetwork(i int) {
 	n, at := l.cfg.Networks[i], networkPath(i)
-	if n.Embedded == nil {
-		l.failAt(at, "has no embedded chain; add embedded: {} (remote nodes are not supported yet)")
+	_, listed := l.src[at+"nodes"]
+	switch {
+	case n.Embedded != nil && listed:
+		l.failAt(at+"nodes", "a network has an embedded chain or nodes, not both; remove one of them, or make two networks")
 		return
+	case listed:
+		l.checkRemote(i)
+		return
+	case n.Embedded == nil:
+		l.failAt(at, "has neither nodes nor an embedded chain; list its nodes:, or add embedded: {}")
+		return
+	}
+	l.checkEmbedded(n, at)
+}
+
+// checkEmbedded refuses what only remote nodes have.
+func (l *loader) checkEmbedded(n Network, at string) {
+	for _, name := range []string{"chain_id", "max_lag"} {
+		if l.src[at+name].origin != fromDefault {
+			l.failAt(at+name, "is for networks of nodes, and this one has an embedded chain; remove it")
+		}
+	}
+	if n.Cache > 0 && slices.Contains(n.Namespaces, "evm") {
+		l.failAt(at+"cache", "a cache and the namespace evm exclude each other: evm_revert takes blocks back; remove one of them")
 	}
 	if n.Embedded.Chain != "" && n.Embedded.Genesis == "" {
 		l.failAt(at+"embedded.chain", "a chain file needs the genesis that it starts from; set embedded.genesis too")
@@ -130,6 +152,9 @@ func (l *loader) checkNetwork(i int) {
 	l.checkFile(at+"embedded.chain", n.Embedded.Chain)
 	if n.Layer2 != nil {
 		l.checkFile(at+"layer2.dictionary", n.Layer2.Dictionary)
+		if n.Layer2.Stack != "linea" {
+			l.failAt(at+"layer2.stack", "an embedded chain has the fee model linea only; %s needs nodes", n.Layer2.Stack)
+		}
 	}
 }
 

@@ -39,7 +39,8 @@ type Config struct {
 
 	// src says where each value came from, for the comments in the dump. It is
 	// nil in a Config that Load did not make.
-	src map[string]source
+	src  map[string]source
+	file string // that Load read, or ""
 }
 
 // TLS is the certificate of a listener: both files or none.
@@ -49,8 +50,9 @@ type TLS struct {
 
 // Log says what is logged and how.
 type Log struct {
-	Level  string // debug, info, warn, error
-	Format string // text, json
+	Level    string // debug, info, warn, error
+	Format   string // text, json
+	Requests bool   // one line for each request
 }
 
 // Limits bound what one request, connection or key may take.
@@ -59,6 +61,7 @@ type Limits struct {
 	BatchItems           int
 	ResponseBytes        Size
 	CallTimeout          Duration
+	NodeTimeout          Duration
 	HeavyPerKey          int
 	ConnsPerIP           int
 	SubscriptionsPerConn int
@@ -120,10 +123,27 @@ type Accounts struct {
 type Network struct {
 	Name          string
 	Dialect       string
-	Embedded      *Embedded         // never nil after Load, until remote nodes exist
+	Embedded      *Embedded         // nil on a network of remote nodes
+	Nodes         []Node            // none on a network with an embedded chain
+	ChainID       uint64            // what the nodes must have; 0 is learned from them
+	MaxLag        uint64            // blocks that a node may be behind the others
+	Cache         Size              // memory for answers; 0 is no cache
 	HistoryWindow map[string]uint64 // blocks served, by method
 	Layer2        *Layer2           // nil on a layer-1 network
 	Namespaces    []string          // beyond eth, net and web3
+}
+
+// Node is one remote node of a network.
+type Node struct {
+	Name             string  // in logs, metrics and headers
+	URL              NodeURL // http or https
+	URLFile          string  // where URL was read from, or ""
+	WS               NodeURL // ws or wss; "" is none
+	WSFile           string  // where WS was read from, or ""
+	Role             string  // primary or backup
+	CreditsPerSecond int64   // what its provider lets us use; 0 is no limit
+	Headers          map[string]Secret
+	HeaderFiles      map[string]string // where some of Headers were read from, by the header's name
 }
 
 // Embedded is a chain that runs inside this process.
@@ -185,6 +205,18 @@ func (n *Network) layer2() *Layer2 {
 		n.Layer2 = &Layer2{}
 	}
 	return n.Layer2
+}
+
+// shows tells whether a setting of the network is worth a line: not one of a
+// section that is absent, and not one that only nodes have.
+func (n *Network) shows(f field[Network]) bool {
+	switch f.name {
+	case "chain_id":
+		return n.ChainID != 0
+	case "max_lag":
+		return len(n.Nodes) > 0
+	}
+	return n.has(sectionOf(f.name)) && f.at(n).String() != ""
 }
 
 // has tells whether an optional section of the network is present.

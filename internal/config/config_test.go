@@ -22,7 +22,7 @@ func TestDefault(t *testing.T) {
 		DefaultNetwork: "devnet", DefaultPlan: "free",
 		Log: Log{Level: "info", Format: "text"},
 		Limits: Limits{
-			BodyBytes: 5 << 20, BatchItems: 1000, ResponseBytes: 25 << 20, CallTimeout: 5 * time.Second,
+			BodyBytes: 5 << 20, BatchItems: 1000, ResponseBytes: 25 << 20, CallTimeout: 5 * time.Second, NodeTimeout: 10 * time.Second,
 			HeavyPerKey: 2, ConnsPerIP: 1024, SubscriptionsPerConn: 128, LogBlocks: 10000, LogResults: 10000,
 			FailedKeysPerIP: 100,
 		},
@@ -47,11 +47,11 @@ func TestDefault(t *testing.T) {
 			"eth_subscribe": 5, "other": 80, "unknown": 160, "refused": 5,
 		},
 		Networks: []Network{
-			{Name: "devnet", Dialect: "spec", Embedded: &Embedded{Preset: "devnet"}},
+			{Name: "devnet", Dialect: "spec", MaxLag: 5, Embedded: &Embedded{Preset: "devnet"}},
 			{
-				Name: "rollup", Dialect: "spec", Embedded: &Embedded{Preset: "rollup"},
+				Name: "rollup", Dialect: "spec", MaxLag: 5, Embedded: &Embedded{Preset: "rollup"},
 				HistoryWindow: map[string]uint64{"eth_getTransactionReceipt": 128},
-				Layer2:        &Layer2{Stack: "embedded", Alias: "linea", Margin: 1.2},
+				Layer2:        &Layer2{Stack: "linea", Alias: "linea", Margin: 1.2},
 			},
 		},
 	}
@@ -75,12 +75,13 @@ trusted_proxies: [10.0.0.0/8, "::1"]
 tls:
   cert: cert.pem
   key: ` + "KEY" + `
-log: {level: debug, format: json}
+log: {level: debug, format: json, requests: true}
 limits:
   body_bytes: 64KiB
   batch_items: 7
   response_bytes: 1048576
   call_timeout: 1m30s
+  node_timeout: 20s
   heavy_calls_per_key: 1
   connections_per_ip: 9
   subscriptions_per_connection: 3
@@ -121,11 +122,12 @@ costs: {eth_call: 0, debug_traceTransaction: 700, other: 81}
 networks:
   - name: main
     dialect: standard
+    cache: 1MiB
     embedded:
       genesis: genesis.json
       chain: sub/chain.rlp
       period: 12
-    namespaces: [debug, evm]
+    namespaces: [debug, txpool]
   - name: l2
     embedded:
     history_window:
@@ -135,6 +137,19 @@ networks:
       alias: scroll2
       dictionary: words
       margin: 2
+  - name: far
+    chain_id: 10
+    max_lag: 7
+    layer2: {stack: op}
+    nodes:
+      - url: http://10.0.0.5:8545
+        ws: ws://10.0.0.5:8546/
+      - name: provider
+        url_file: secrets/node
+        ws_file: secrets/ws
+        role: backup
+        header_files: {x-api-key: secrets/stripe}
+        credits_per_second: 500
 `
 
 func TestFullFile(t *testing.T) {
@@ -147,9 +162,9 @@ func TestFullFile(t *testing.T) {
 		Data: "state", Listen: ":0", StorageListen: "[::1]:0", AdminListen: "localhost:7070",
 		DefaultNetwork: "main", DefaultPlan: "pro", Pepper: thirtyTwo, TrustedProxies: []string{"10.0.0.0/8", "::1"},
 		TLS: TLS{Cert: filepath.Join(dir, "cert.pem"), Key: key},
-		Log: Log{Level: "debug", Format: "json"},
+		Log: Log{Level: "debug", Format: "json", Requests: true},
 		Limits: Limits{
-			BodyBytes: 64 << 10, BatchItems: 7, ResponseBytes: 1 << 20, CallTimeout: 90 * time.Second,
+			BodyBytes: 64 << 10, BatchItems: 7, ResponseBytes: 1 << 20, CallTimeout: 90 * time.Second, NodeTimeout: 20 * time.Second,
 			HeavyPerKey: 1, ConnsPerIP: 9, SubscriptionsPerConn: 3, LogBlocks: 100, LogResults: 50,
 			FailedKeysPerIP: 7,
 		},
@@ -176,15 +191,27 @@ func TestFullFile(t *testing.T) {
 		Costs: costs,
 		Networks: []Network{
 			{
-				Name: "main", Dialect: "standard", Namespaces: []string{"debug", "evm"},
+				Name: "main", Dialect: "standard", MaxLag: 5, Cache: 1 << 20, Namespaces: []string{"debug", "txpool"},
 				Embedded: &Embedded{
 					Genesis: filepath.Join(dir, "genesis.json"), Chain: filepath.Join(dir, "sub/chain.rlp"), Period: 12,
 				},
 			},
 			{
-				Name: "l2", Dialect: "spec", Embedded: &Embedded{Preset: "devnet"},
+				Name: "l2", Dialect: "spec", MaxLag: 5, Embedded: &Embedded{Preset: "devnet"},
 				HistoryWindow: map[string]uint64{"eth_call": 64, "eth_getProof": 1},
-				Layer2:        &Layer2{Stack: "embedded", Alias: "scroll2", Dictionary: filepath.Join(dir, "words"), Margin: 2},
+				Layer2:        &Layer2{Stack: "linea", Alias: "scroll2", Dictionary: filepath.Join(dir, "words"), Margin: 2},
+			},
+			{
+				Name: "far", Dialect: "spec", ChainID: 10, MaxLag: 7, Cache: 64 << 20, Layer2: &Layer2{Stack: "op", Margin: 1.2},
+				Nodes: []Node{
+					{Name: "node-1", URL: "http://10.0.0.5:8545", WS: "ws://10.0.0.5:8546/", Role: "primary"},
+					{
+						Name: "provider", Role: "backup", CreditsPerSecond: 500,
+						URL: "https://h/swordfish", URLFile: filepath.Join(dir, "secrets/node"), WS: "wss://h/swordfish", WSFile: filepath.Join(dir, "secrets/ws"),
+						Headers:     map[string]Secret{"X-Api-Key": "sk_test_hidden"},
+						HeaderFiles: map[string]string{"X-Api-Key": filepath.Join(dir, "secrets/stripe")},
+					},
+				},
 			},
 		},
 	}
@@ -342,6 +369,7 @@ func fullFolder(t *testing.T) string {
 	dir := folder(t, "genesis.json", "sub/chain.rlp", "words", "cert.pem", "key.pem", "secrets/x")
 	for name, text := range map[string]string{
 		"postgres": "postgres://u:p@h/db\n", "redis": "  redis://h:6379/1", "stripe": "sk_test_hidden\r\n",
+		"node": "https://h/swordfish\n", "ws": "wss://h/swordfish\n",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, "secrets", name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)

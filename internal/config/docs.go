@@ -94,9 +94,22 @@ func WriteMarkdown(w io.Writer) error {
 	for _, g := range networkSettings.groups {
 		row(&b, code(g.name), "", "", g.help)
 	}
+	writeNodes(&b)
 	fmt.Fprintf(&b, docsTail, codes(reservedNames), codes(extraNamespaces), codes(forbiddenNamespaces), codes(windowMethods))
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+func writeNodes(b *strings.Builder) {
+	b.WriteString(docsNodes)
+	b.WriteString("| setting | default | allowed | what it is |\n|---|---|---|---|\n")
+	scratch := &Node{}
+	for _, f := range nodeSettings.fields {
+		row(b, code(f.name), code(f.def), f.at(scratch).allowed(), f.help)
+	}
+	for _, g := range nodeSettings.groups {
+		row(b, code(g.name), "", "", g.help)
+	}
 }
 
 func writePlans(b *strings.Builder) {
@@ -200,12 +213,39 @@ networks:
       chain: chain.rlp      # optional; imported at the first start
       period: 0             # seconds between blocks; 0 mines when a transaction arrives
     history_window: {eth_getTransactionReceipt: 128}
-    layer2: {stack: embedded, alias: linea}
+    layer2: {stack: linea, alias: linea}
     namespaces: [debug, txpool]
+  - name: main
+    nodes:                  # instead of embedded
+      - url: http://10.0.0.5:8545
+        ws: ws://10.0.0.5:8546
 ` + "```" + `
 
 A list of networks replaces the built-in ones. With several networks and no ` + "`default_network`" + `, an address without a network name
-is an unknown network. Every network needs ` + "`embedded`" + ` for now; remote nodes are not supported yet.
+is an unknown network. A network has an embedded chain or nodes, not both.
+
+`
+
+const docsNodes = `
+### Nodes
+
+` + "```yaml" + `
+networks:
+  - name: main
+    chain_id: 1
+    nodes:
+      - name: geth-1
+        url: http://10.0.0.5:8545
+        ws: ws://10.0.0.5:8546
+      - name: provider
+        url_file: provider-url      # the address holds a key: it stands in a file of its own
+        role: backup
+        header_files: {X-Api-Key: provider-key}
+        credits_per_second: 500
+` + "```" + `
+
+Addresses and headers of nodes are secrets: ` + "`nodegate config`" + `, logs and errors show scheme and host at most. They, and nearly
+everything else about networks of nodes, can be changed while the service runs: [nodes.md](nodes.md#reloading) says how.
 
 `
 

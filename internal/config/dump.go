@@ -113,11 +113,12 @@ func (d *dumper) networks(networks []Network) {
 func (d *dumper) network(n *Network, base string) {
 	var present []field[Network]
 	for _, f := range networkSettings.fields {
-		if n.has(sectionOf(f.name)) && f.at(n).String() != "" {
+		if n.shows(f) {
 			present = append(present, f)
 		}
 	}
 	dumpFields(d, present, n, base)
+	d.nodes(n.Nodes, base)
 	if len(n.HistoryWindow) > 0 {
 		d.line("history_window:%s", d.comment(base+"history_window"))
 		for _, method := range slices.Sorted(maps.Keys(n.HistoryWindow)) {
@@ -154,4 +155,55 @@ func quote(s string) string {
 		return `""`
 	}
 	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// nodes writes the nodes of a network. What may hold a provider's key is a comment.
+func (d *dumper) nodes(nodes []Node, base string) {
+	if len(nodes) == 0 {
+		return
+	}
+	outer := d.indent
+	d.line("nodes:%s", d.comment(base+"nodes"))
+	for i := range nodes {
+		start := d.out.Len()
+		d.indent = outer + "    "
+		d.node(&nodes[i], nodePath(base, i))
+		d.out.Bytes()[start+len(outer)+2] = '-'
+		d.indent = outer
+	}
+}
+
+func (d *dumper) node(n *Node, base string) {
+	for _, f := range nodeSettings.fields {
+		switch v := f.at(n); {
+		case v.String() == "":
+		case !f.secret:
+			d.line("%s: %s%s", f.name, yamlText(v), d.comment(base+f.name))
+		default:
+			d.address(f.name, NodeURL(v.String()), base)
+		}
+	}
+	d.headers(n, base)
+}
+
+// address shows all of an address that has nothing to hide, unless a file holds it.
+func (d *dumper) address(name string, u NodeURL, base string) {
+	if s := d.src[base+name+"_file"]; u.open() && s.origin == fromDefault {
+		d.line("%s: %s%s", name, quote(string(u)), d.comment(base+name))
+		return
+	}
+	d.line("# %s: %s", name, u)
+}
+
+func (d *dumper) headers(n *Node, base string) {
+	for _, name := range slices.Sorted(maps.Keys(n.Headers)) {
+		d.line("# header %s: [redacted]", name)
+	}
+	if len(n.HeaderFiles) == 0 {
+		return
+	}
+	d.line("header_files:%s", d.comment(base+"header_files"))
+	for _, name := range slices.Sorted(maps.Keys(n.HeaderFiles)) {
+		d.line("  %s: %s", name, quote(n.HeaderFiles[name]))
+	}
 }

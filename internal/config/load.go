@@ -83,6 +83,7 @@ func newLoader(opts Options) *loader {
 	if l.file == "" {
 		l.file = lookup(opts.Env, fileVariable)
 	}
+	l.cfg.file = l.file
 	return l
 }
 
@@ -139,6 +140,7 @@ func (l *loader) settle() {
 	}
 	for i := range l.cfg.Networks {
 		l.settlePreset(i)
+		l.settleRemote(i)
 	}
 	l.readSecrets()
 }
@@ -162,6 +164,7 @@ func (l *loader) settlePaths() {
 		if n.Layer2 != nil {
 			l.settlePath(at+"layer2.dictionary", &n.Layer2.Dictionary)
 		}
+		l.settleNodePaths(n, at)
 	}
 }
 

@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
@@ -138,6 +139,10 @@ func scalar(n node, k kind) (string, error) {
 	case *ast.FloatNode:
 		if k == kindFactor {
 			return v.Token.Value, nil
+		}
+	case *ast.BoolNode:
+		if k == kindSwitch {
+			return strconv.FormatBool(v.Value), nil
 		}
 	}
 	return "", fmt.Errorf("must be %s, not %s%s", k.wants(), describe(n), remedy(n, k))

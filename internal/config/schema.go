@@ -12,6 +12,7 @@ type field[T any] struct {
 	flag   bool   // has a command-line flag
 	secret bool   // never shown: not in the dump, not in errors
 	noFile bool   // only in the environment
+	varies bool   // the default depends on other settings: settle fills it in
 	help   string // one line
 	at     func(*T) value
 }
@@ -41,7 +42,7 @@ func (s schema[T]) defaults(t *T, section string) {
 			continue
 		}
 		v := f.at(t)
-		if f.def == "" && v.kind() == kindText {
+		if f.def == "" && (f.varies || v.kind() == kindText) {
 			continue
 		}
 		if err := v.set(f.def); err != nil {

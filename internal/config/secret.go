@@ -52,17 +52,26 @@ func (l *loader) readSecret(name, fileName string) {
 		l.failAt(l.chosen(fileName, name), "%s and %s exclude each other; remove one of them", name, fileName)
 		return
 	}
+	if l.fromFile(fileName, file, v.allowed(), v.set) {
+		l.src[name] = l.src[fileName]
+	}
+}
+
+// fromFile hands a secret of a file to set, or notes why it can't at the setting
+// that names the file.
+func (l *loader) fromFile(path, file, allowed string, set func(string) error) bool {
 	text, err := slurpSecret(file)
 	switch {
 	case err != nil:
-		l.failAt(fileName, "%q can't be read: %s", file, cause(err))
+		l.failAt(path, "%q can't be read: %s", file, cause(err))
 	case text == "":
-		l.failAt(fileName, "%q is empty; it must hold %s", file, v.allowed())
-	case v.set(text) != nil:
-		l.failAt(fileName, "%q can't be used; it must hold %s. Its content is secret and not shown", file, v.allowed())
+		l.failAt(path, "%q is empty; it must hold %s", file, allowed)
+	case set(text) != nil:
+		l.failAt(path, "%q can't be used; it must hold %s. Its content is secret and not shown", file, allowed)
 	default:
-		l.src[name] = l.src[fileName]
+		return true
 	}
+	return false
 }
 
 // maxSecret bounds a file that holds a secret.

@@ -51,6 +51,10 @@ var settings = schema[Config]{
 			help: "form of a log line",
 			at:   func(c *Config) value { return text(&c.Log.Format, oneOf("text", "json")) },
 		}, {
+			name: "log.requests", def: "false",
+			help: "log one line for each request: network, method, outcome, status, node, cache and time",
+			at:   func(c *Config) value { return toggle(&c.Log.Requests) },
+		}, {
 			name: "limits.body_bytes", def: "5MiB",
 			help: "largest request body or WebSocket message",
 			at:   func(c *Config) value { return size(&c.Limits.BodyBytes, 1<<10, 256<<20) },
@@ -67,6 +71,12 @@ var settings = schema[Config]{
 			help: "longest time one simulated call (eth_call, eth_estimateGas) may run",
 			at: func(c *Config) value {
 				return span(&c.Limits.CallTimeout, 10*time.Millisecond, 10*time.Minute)
+			},
+		}, {
+			name: "limits.node_timeout", def: "10s",
+			help: "longest time that remote nodes get for one call, with everything that is tried again",
+			at: func(c *Config) value {
+				return span(&c.Limits.NodeTimeout, 100*time.Millisecond, 10*time.Minute)
 			},
 		}, {
 			name: "limits.heavy_calls_per_key", def: "2",
@@ -215,6 +225,18 @@ var networkSettings = schema[Network]{
 			help: "what holds where the specification and the Ethereum standard differ",
 			at:   func(n *Network) value { return text(&n.Dialect, oneOf("spec", "strict", "standard")) },
 		}, {
+			name: "chain_id", def: "0",
+			help: "chain id that the nodes must have; 0 learns it from the first that answers",
+			at:   func(n *Network) value { return whole(&n.ChainID, 0, maxChainID) },
+		}, {
+			name: "max_lag", def: "5",
+			help: "blocks that a node may be behind the others before it is not asked",
+			at:   func(n *Network) value { return whole(&n.MaxLag, 1, 100_000) },
+		}, {
+			name: "cache", varies: true,
+			help: "memory for answers of this network, 0 is none; 64MiB with nodes and none with an embedded chain when left out",
+			at:   func(n *Network) value { return size(&n.Cache, 0, 1<<40) },
+		}, {
 			name: "embedded.genesis",
 			help: "genesis file; the built-in development chain when left out",
 			at:   func(n *Network) value { return text(&n.embedded().Genesis, anyText) },
@@ -231,9 +253,11 @@ var networkSettings = schema[Network]{
 			help: "seconds between blocks; 0 mines when a transaction arrives",
 			at:   func(n *Network) value { return whole(&n.embedded().Period, 0, 86_400) },
 		}, {
-			name: "layer2.stack", def: "embedded",
-			help: "fee model of the rollup",
-			at:   func(n *Network) value { return text(&n.layer2().Stack, oneOf("embedded")) },
+			name: "layer2.stack", def: "linea",
+			help: "fee model of the rollup; an embedded chain has linea's, and a network of nodes must name its own",
+			at: func(n *Network) value {
+				return text(&n.layer2().Stack, oneOf("linea", "op", "arbitrum", "zksync", "scroll"))
+			},
 		}, {
 			name: "layer2.alias",
 			help: "second prefix of the layer2_ methods: linea also answers linea_estimateGas",
@@ -250,12 +274,16 @@ var networkSettings = schema[Network]{
 	},
 	groups: []group[Network]{
 		{
+			name: "nodes",
+			help: "the remote nodes of the network, as under Nodes below; a network has either these or an embedded chain",
+			read: readNodes,
+		}, {
 			name: "history_window",
 			help: "how many of the latest blocks a method serves, by method: `{eth_getTransactionReceipt: 128}`; all by default",
 			read: readWindow,
 		}, {
 			name: "namespaces",
-			help: "namespaces beyond eth, net and web3: debug (its reading methods only), trace, txpool, evm; none by default",
+			help: "namespaces beyond eth, net and web3: debug (its reading methods only), trace, txpool, evm (on an embedded chain only); none by default",
 			read: readNamespaces,
 		},
 	},

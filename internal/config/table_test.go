@@ -39,7 +39,7 @@ func TestDocsPage(t *testing.T) {
 // TestDocsExample loads the example of the page, so that it can be pasted.
 func TestDocsExample(t *testing.T) {
 	c := mustLoad(t, Options{File: write(t, folder(t, "genesis.json", "chain.rlp"), example(t, docsNetworks)+example(t, docsPlans))})
-	if len(c.Networks) != 1 || c.Networks[0].Name != "compat" || c.Networks[0].Layer2.Alias != "linea" {
+	if len(c.Networks) != 2 || c.Networks[0].Name != "compat" || len(c.Networks[1].Nodes) != 1 || c.Networks[0].Layer2.Alias != "linea" {
 		t.Errorf("the example reads as %+v", c.Networks)
 	}
 	if len(c.Plans) != 4 || c.DefaultPlan != "starter" || c.Plans["starter"].Burst != 20_000 {
@@ -72,6 +72,11 @@ func TestTable(t *testing.T) {
 	for _, f := range networkSettings.fields {
 		if !name.MatchString(f.name) || f.help == "" {
 			t.Errorf("network row %s: bad name or no help", f.name)
+		}
+	}
+	for _, f := range nodeSettings.fields {
+		if !name.MatchString(f.name) || f.help == "" {
+			t.Errorf("node row %s: bad name or no help", f.name)
 		}
 	}
 	for _, f := range planSettings.fields {
@@ -238,6 +243,7 @@ func TestNearest(t *testing.T) {
 func FuzzLoad(f *testing.F) {
 	f.Add(strings.ReplaceAll(full, "KEY", "key.pem"))
 	f.Add("networks: [{name: a, embedded: {}, history_window: {eth_call: 1}}]\n")
+	f.Add("networks: [{name: a, nodes: [{url: 'http://u:p@h/k', ws: 'ws://h', headers: {X-A: b}}, {name: b, url: 'http://h', role: backup}]}]\n")
 	f.Add("a: &x {b: *x}\n<<: *x\n")
 	f.Add("plans: {free: {}, a: {credits_per_second: 1, burst: 1000, stored_bytes: 1KiB}}\ncosts: {eth_call: 1, other: 2}\n")
 	f.Add("payment: {processor: stripe, stripe_key: sk_test_1, stripe_public_key: pk_test_1}\nredis: {url: 'unix:///x'}\nstore: {postgres: 'postgres://h'}\n")
@@ -248,7 +254,7 @@ func FuzzLoad(f *testing.F) {
 			t.Fatal(err)
 		}
 		c, err := Load(Options{File: file})
-		if err != nil {
+		if err != nil || hidesNodes(c) {
 			return
 		}
 		var dump bytes.Buffer
@@ -260,4 +266,16 @@ func FuzzLoad(f *testing.F) {
 			t.Errorf("(-want +got):\n%s\n%s", diff, &dump)
 		}
 	})
+}
+
+// hidesNodes tells whether a dump leaves out an address or a header of a node.
+func hidesNodes(c *Config) bool {
+	for _, network := range c.Networks {
+		for _, n := range network.Nodes {
+			if !n.URL.open() || n.WS != "" && !n.WS.open() || len(n.Headers) > 0 {
+				return true
+			}
+		}
+	}
+	return false
 }

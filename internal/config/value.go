@@ -18,6 +18,7 @@ const (
 	kindSize
 	kindTime
 	kindFactor
+	kindSwitch
 )
 
 // wants completes the sentence «must be ...».
@@ -28,6 +29,7 @@ func (k kind) wants() string {
 		kindSize:   "a size such as 5MiB",
 		kindTime:   "a time with its unit, such as 5s",
 		kindFactor: "a number such as 1.2",
+		kindSwitch: "true or false",
 	}[k]
 }
 
@@ -64,6 +66,25 @@ func (v textValue) set(s string) error {
 		}
 	}
 	*v.p = s
+	return nil
+}
+
+func nodeURL(p *NodeURL, r rule) value { return textValue{(*string)(p), r} }
+
+// switchValue is on or off.
+type switchValue struct{ p *bool }
+
+func toggle(p *bool) value { return switchValue{p} }
+
+func (switchValue) kind() kind       { return kindSwitch }
+func (v switchValue) String() string { return strconv.FormatBool(*v.p) }
+func (switchValue) allowed() string  { return "true or false" }
+
+func (v switchValue) set(s string) error {
+	if s != "true" && s != "false" {
+		return fmt.Errorf("%q is not true or false", s)
+	}
+	*v.p = s == "true"
 	return nil
 }
 

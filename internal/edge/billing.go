@@ -33,11 +33,11 @@ func (x *exchange) price() (total int64) {
 }
 
 func (x *exchange) priceOf(settings *nodegate.KeySettings, req *jsonrpc.Request) pricedCall {
-	refused := x.edge.cfg.Costs.Refused
+	refused := x.network.costs.Refused
 	if req.Err != nil {
 		return pricedCall{method: methodEntry{name: obs.Other, counted: obs.Other, metrics: x.network.other}, paid: refused}
 	}
-	m := x.edge.method(x.network, req.Method)
+	m := x.network.method(req.Method)
 	if err := permit.Call(settings, m.rule, req.Params); err != nil {
 		return pricedCall{method: m, paid: refused, refused: err}
 	}
@@ -54,7 +54,6 @@ func (x *exchange) pay(ctx context.Context) error {
 	if e := nodegate.AsError(err); e.Code == nodegate.InvalidRequest && x.scan.Batch {
 		err = x.tooDear(total, e)
 	}
-	x.edge.cfg.Metrics.Refused(nodegate.AsError(err).Code)
 	code := nodegate.AsError(err).Code
 	x.edge.cfg.Metrics.Refused(code)
 	x.edge.cfg.Usage.Record(x.grant, usage.Event{Network: x.network.Name, Method: obs.Other, Outcome: code.String(), BytesIn: int64(len(x.body))})
@@ -86,9 +85,9 @@ func (x *exchange) settle(c *pricedCall, err error) (credits int64) {
 	case err != nil && (code == nodegate.Internal || code == nodegate.NoNode || code == nodegate.Busy):
 		due = 0
 	case err != nil && code == nodegate.MethodNotFound:
-		due = x.edge.cfg.Costs.Unknown
+		due = x.network.costs.Unknown
 	case c.method.counted == obs.Other:
-		due = x.edge.cfg.Costs.Of(c.method.rule, true)
+		due = x.network.costs.Of(c.method.rule, true)
 	}
 	if due < c.paid {
 		x.edge.cfg.Meter.Refund(x.grant, c.paid-due)
@@ -128,7 +127,7 @@ func (e *Edge) fine(n *network, grant *nodegate.Grant, err error) {
 	if grant == nil {
 		return
 	}
-	code, credits := nodegate.AsError(err).Code, e.cfg.Costs.Refused
+	code, credits := nodegate.AsError(err).Code, n.costs.Refused
 	switch code {
 	case nodegate.RateLimited, nodegate.CreditsSpent, nodegate.Internal, nodegate.Busy, nodegate.NoNode:
 		credits = 0

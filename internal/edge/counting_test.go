@@ -80,9 +80,16 @@ type house struct {
 	logs  *lockedBuffer
 	sink  *edge.Sink
 	usage *usage.Recorder
+	edge  *edge.Edge
 }
 
 func build(t *testing.T) *house {
+	t.Helper()
+	return buildWith(t)
+}
+
+// buildWith changes the configuration first.
+func buildWith(t *testing.T, changes ...func(*edge.Config)) *house {
 	t.Helper()
 	h := &house{tally: &tally{}, logs: new(lockedBuffer)}
 	cfg := edge.Config{
@@ -92,7 +99,11 @@ func build(t *testing.T) *house {
 	}
 	h.sink = edge.Bill(t, &cfg)
 	h.usage = cfg.Usage
+	for _, change := range changes {
+		change(&cfg)
+	}
 	e := edge.New(cfg)
+	h.edge = e
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -16,7 +16,11 @@ type exchange struct {
 	scan   jsonrpc.Body
 	calls  []pricedCall
 	answer []byte
-	after  []func() // what begins once the answer is sent
+	after  []func()         // what begins once the answer is sent
+	traces []nodegate.Trace // of each call, where the network's layers tell
+	ahead  []executed       // of calls of a batch that ran before their turn
+	took   time.Duration    // by the calls
+	failed int              // calls that were answered with an error
 
 	edge    *Edge
 	network *network
@@ -43,6 +47,9 @@ func (x *exchange) release() {
 	}
 	x.body, x.answer, x.after = x.body[:0], x.answer[:0], nil
 	clear(x.calls)
+	x.calls = x.calls[:0]
+	clear(x.ahead)
+	x.ahead, x.traces, x.took, x.failed = x.ahead[:0], x.traces[:0], 0, 0
 	x.edge, x.network, x.grant, x.socket = nil, nil, nil, nil
 	e.bodies.Put(x)
 }
@@ -53,6 +60,7 @@ func (x *exchange) release() {
 // answer already.
 func (x *exchange) respond(ctx context.Context) error {
 	if fault := x.scan.Scan(x.body, x.edge.cfg.BatchItems); fault != nil {
+		x.failed = 1
 		x.edge.fine(x.network, x.grant, &nodegate.Error{Code: nodegate.InvalidRequest})
 		x.answer = jsonrpc.AppendError(x.answer, nil, fault.Code, fault.Message, nil)
 		return nil
@@ -67,8 +75,13 @@ func (x *exchange) respond(ctx context.Context) error {
 		x.notAdmitted(err)
 		return err
 	}
+	if x.network.Traced {
+		x.traces = append(x.traces[:0], make([]nodegate.Trace, len(x.scan.Requests))...)
+	}
 	if x.scan.Batch {
+		start := time.Now()
 		x.batch(ctx)
+		x.took = time.Since(start)
 		return nil
 	}
 	return x.one(ctx, 0)
@@ -76,6 +89,7 @@ func (x *exchange) respond(ctx context.Context) error {
 
 // notAdmitted answers a body that can't be paid: one error object, whatever it holds.
 func (x *exchange) notAdmitted(err error) {
+	x.failed = 1
 	var id []byte
 	if !x.scan.Batch {
 		id = x.scan.Requests[0].ID
@@ -91,6 +105,9 @@ func (x *exchange) notAdmitted(err error) {
 func (x *exchange) batch(ctx context.Context) {
 	start := len(x.answer)
 	x.answer = append(x.answer, '[')
+	if x.network.Parallel > 1 {
+		x.ahead = append(x.ahead[:0], make([]executed, len(x.scan.Requests))...)
+	}
 	for i := range x.scan.Requests {
 		before := len(x.answer)
 		if before > start+1 {
@@ -99,9 +116,13 @@ func (x *exchange) batch(ctx context.Context) {
 		mark := len(x.answer)
 		req := &x.scan.Requests[i]
 		if before-start > x.edge.cfg.ResponseBytes && req.ID != nil {
+			x.failed++
 			x.answer = x.edge.appendError(x.answer, req.ID, errResponseTooLarge)
 			x.record(i, errResponseTooLarge, x.calls[i].paid, len(x.answer)-mark, 0)
 			continue
+		}
+		if len(x.ahead) > 0 && !x.ahead[i].done {
+			x.runAhead(ctx, i)
 		}
 		_ = x.one(ctx, i) // each element has its own outcome; the status stays 200
 		if len(x.answer) == mark {
@@ -121,26 +142,58 @@ var errResponseTooLarge = &nodegate.Error{Op: "edge.batch", Code: nodegate.Respo
 func (x *exchange) one(ctx context.Context, i int) error {
 	req, c, mark := &x.scan.Requests[i], &x.calls[i], len(x.answer)
 	if req.Err != nil {
+		x.failed++
 		if req.ID != nil { // a notification with bad params has nobody to tell
 			x.answer = jsonrpc.AppendError(x.answer, req.ID, req.Err.Code, req.Err.Message, nil)
 		}
 		x.record(i, errNotARequest, c.paid, len(x.answer)-mark, 0)
 		return nil
 	}
-	start := time.Now()
-	err := c.refused
-	var result []byte
-	if err == nil {
-		result, err = x.call(ctx, c.method.name, req.Params)
+	var o executed
+	if len(x.ahead) > 0 && x.ahead[i].done {
+		o = x.ahead[i]
+		x.ahead[i].result = nil // from here on it is a part of the answer
+	} else {
+		o = x.execute(ctx, i)
 	}
-	if len(result) > x.edge.cfg.ResponseBytes {
-		err = errResponseTooLarge
+	if o.err != nil {
+		x.failed++
 	}
-	took := time.Since(start)
-	c.method.metrics.Done(err, took)
-	answered := x.append(req, c.method.name, result, err)
-	x.record(i, err, x.settle(c, err), len(x.answer)-mark, took)
+	x.took = o.took
+	answered := x.append(req, c.method.name, o.result, o.err)
+	x.record(i, o.err, x.settle(c, o.err), len(x.answer)-mark, o.took)
 	return answered
+}
+
+// executed is what came of a call.
+type executed struct {
+	result []byte
+	err    error
+	took   time.Duration
+	done   bool
+}
+
+// execute runs a request and counts it. It touches nothing of the exchange but what
+// belongs to this request, so that several may run at once.
+func (x *exchange) execute(ctx context.Context, i int) (o executed) {
+	req, c := &x.scan.Requests[i], &x.calls[i]
+	start := time.Now()
+	o.err, o.done = c.refused, true
+	if o.err == nil {
+		if len(x.traces) > 0 {
+			ctx = nodegate.WithTrace(ctx, &x.traces[i])
+		}
+		o.result, o.err = x.call(ctx, c.method.name, req.Params)
+	}
+	if len(o.result) > x.edge.cfg.ResponseBytes {
+		o.result, o.err = nil, errResponseTooLarge
+	}
+	o.took = time.Since(start)
+	c.method.metrics.Done(o.err, o.took)
+	if len(x.traces) > 0 {
+		c.method.metrics.Cached(x.traces[i].Cache)
+	}
+	return o
 }
 
 var errNotARequest = &nodegate.Error{Op: "edge", Code: nodegate.InvalidRequest}

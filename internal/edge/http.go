@@ -28,9 +28,11 @@ func (e *Edge) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 	h := w.Header()
 	web.CORS(h, req.Header.Get("Origin"))
-	h["X-Request-Id"] = []string{e.ids.New()}
+	id := e.ids.New()
+	h["X-Request-Id"] = []string{id}
 	if err := e.serve(w, req, r); err != nil {
 		e.refuse(w, err)
+		e.logRefusal(r, id, web.Status(nodegate.AsError(err).Code), err)
 	}
 }
 
@@ -76,7 +78,9 @@ func (e *Edge) post(w http.ResponseWriter, req *http.Request, n *network, grant 
 		_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // a batch may outlast the deadline of its body
 	}
 	callErr := x.respond(ctx)
-	e.answer(w, req, x.answer, callErr)
+	x.tell(w.Header(), req.Header.Get("X-Explain") == "1")
+	status := e.answer(w, req, x.answer, callErr)
+	x.logAnswer(w.Header().Get("X-Request-Id"), status, callErr)
 	return nil
 }
 
@@ -90,7 +94,7 @@ func firstByte(b []byte) byte {
 }
 
 // answer writes a finished envelope, compressed when the client asks and it pays.
-func (e *Edge) answer(w http.ResponseWriter, req *http.Request, body []byte, callErr error) {
+func (e *Edge) answer(w http.ResponseWriter, req *http.Request, body []byte, callErr error) (status int) {
 	status, retry := outcome(callErr)
 	h := w.Header()
 	if retry != "" {
@@ -98,7 +102,7 @@ func (e *Edge) answer(w http.ResponseWriter, req *http.Request, body []byte, cal
 	}
 	if len(body) == 0 {
 		w.WriteHeader(http.StatusNoContent)
-		return
+		return http.StatusNoContent
 	}
 	h["Content-Type"] = jsonType
 	h["X-Content-Type-Options"] = noSniff
@@ -113,6 +117,7 @@ func (e *Edge) answer(w http.ResponseWriter, req *http.Request, body []byte, cal
 	h["Content-Length"] = []string{strconv.Itoa(len(body))}
 	w.WriteHeader(status)
 	_, _ = w.Write(body) // a client that left can't be told
+	return status
 }
 
 // outcome is the status of a single call's answer, and when to try again.

@@ -17,13 +17,14 @@ import (
 // connections never say anything else, so it is worked out once.
 type address struct {
 	path, host []byte
+	site       *site // whose network it is: another one is looked up anew
 	network    *network
 	key        string
 }
 
 // headRoom is reserved before the answer for the response's head, so that both
 // leave in one write without being copied.
-const headRoom = 512
+const headRoom = 768
 
 // ServePlain is the short way of a plain POST: what ServeHTTP does for it, to the
 // same effect. Whatever is neither a call nor an unknown key is handed over.
@@ -34,7 +35,7 @@ func (e *Edge) ServePlain(ctx context.Context, c *plainhttp.Conn, r *plainhttp.R
 	}
 	grant, err := e.cfg.Auth.Authenticate(ctx, nodegate.Credentials{Key: a.key, From: c.RemoteAddr()})
 	if err != nil {
-		return e.plainRefusal(out, r, err), true
+		return e.plainRefusal(out, a.network, r, err), true
 	}
 	if asksForClient(grant) {
 		return nil, false
@@ -53,15 +54,18 @@ func (e *Edge) ServePlain(ctx context.Context, c *plainhttp.Conn, r *plainhttp.R
 	callErr := x.respond(ctx)
 	answer := x.answer
 	x.answer = nil // it belongs to the connection again
-	return e.plainResponse(answer, r, callErr), true
+	return e.plainResponse(answer, r, x, callErr), true
 }
 
 // plainRefusal is what refuse answers: guessing keys must not be a way to make the
 // service work harder than for a call.
-func (e *Edge) plainRefusal(out []byte, r *plainhttp.Request, err error) []byte {
+func (e *Edge) plainRefusal(out []byte, n *network, r *plainhttp.Request, err error) []byte {
 	e.cfg.Metrics.Refused(nodegate.AsError(err).Code)
 	answer := e.appendError(append(out, make([]byte, headRoom)...), nil, err)
-	return e.plainHeaded(answer, r, err)
+	id := e.ids.New()
+	status, retry := outcome(err)
+	e.logRefusal(route{network: n.Name}, id, status, err)
+	return e.plainHeaded(answer, r, headOf{id: id, status: status, retry: retry})
 }
 
 // asksForClient tells whether the key's owner lists origins or user agents, which
@@ -73,7 +77,8 @@ func asksForClient(g *nodegate.Grant) bool {
 
 // addressOf resolves the request's address, from memory when it is the last one's.
 func (e *Edge) addressOf(c *plainhttp.Conn, r *plainhttp.Request) *address {
-	if a, ok := c.Memo.(*address); ok && bytes.Equal(a.path, r.Path) && bytes.Equal(a.host, r.Host) {
+	s := e.site.Load()
+	if a, ok := c.Memo.(*address); ok && a.site == s && bytes.Equal(a.path, r.Path) && bytes.Equal(a.host, r.Host) {
 		return a
 	}
 	route, ok := parseRoute(string(r.Path))
@@ -84,27 +89,34 @@ func (e *Edge) addressOf(c *plainhttp.Conn, r *plainhttp.Request) *address {
 	if err != nil {
 		return nil
 	}
-	a := &address{path: bytes.Clone(r.Path), host: bytes.Clone(r.Host), network: n, key: route.key}
+	a := &address{site: s, path: bytes.Clone(r.Path), host: bytes.Clone(r.Host), network: n, key: route.key}
 	c.Memo = a
 	return a
 }
 
 // plainResponse counts the answer that begins at headRoom and puts the head before it.
-func (e *Edge) plainResponse(out []byte, r *plainhttp.Request, callErr error) []byte {
-	e.out.Add(float64(len(out) - headRoom))
-	return e.plainHeaded(out, r, callErr)
+func (e *Edge) plainResponse(out []byte, r *plainhttp.Request, x *exchange, callErr error) []byte {
+	length := len(out) - headRoom
+	e.out.Add(float64(length))
+	head := headOf{id: e.ids.New(), told: x}
+	head.status, head.retry = outcome(callErr)
+	if length == 0 {
+		head.status = http.StatusNoContent
+	}
+	x.logAnswer(head.id, head.status, callErr)
+	return e.plainHeaded(out, r, head)
 }
 
-func (e *Edge) plainHeaded(out []byte, r *plainhttp.Request, callErr error) []byte {
-	status, retry := outcome(callErr)
+func (e *Edge) plainHeaded(out []byte, r *plainhttp.Request, p headOf) []byte {
 	body := out[headRoom:]
-	compress := r.AcceptGzip && len(body) >= web.CompressFrom
-	if compress {
+	p.compressed = r.AcceptGzip && len(body) >= web.CompressFrom
+	if p.compressed {
 		packed := web.Gzip(make([]byte, headRoom, headRoom+len(body)/4), body)
 		out, body = packed, packed[headRoom:]
 	}
+	p.length, p.origin = len(body), r.HasOrigin
 	var buf [headRoom]byte
-	head := e.plainHead(buf[:0], headOf{status: status, retry: retry, length: len(body), compressed: compress, origin: r.HasOrigin})
+	head := e.plainHead(buf[:0], p)
 	start := headRoom - len(head)
 	copy(out[start:], head)
 	return out[start:]
@@ -112,16 +124,15 @@ func (e *Edge) plainHeaded(out []byte, r *plainhttp.Request, callErr error) []by
 
 // headOf is what the head of an answer depends on.
 type headOf struct {
+	id                 string
 	status, length     int
 	retry              string
+	told               *exchange // whose calls the head tells of, or nil
 	compressed, origin bool
 }
 
 // plainHead writes the same headers that ServeHTTP sends.
 func (e *Edge) plainHead(h []byte, p headOf) []byte {
-	if p.length == 0 {
-		p.status = http.StatusNoContent
-	}
 	h = append(h, "HTTP/1.1 "...)
 	h = strconv.AppendInt(h, int64(p.status), 10)
 	h = append(append(h, ' '), http.StatusText(p.status)...)
@@ -132,8 +143,11 @@ func (e *Edge) plainHead(h []byte, p headOf) []byte {
 	if p.retry != "" {
 		h = append(append(h, "\r\nRetry-After: "...), p.retry...)
 	}
-	h = append(append(h, "\r\nX-Request-Id: "...), e.ids.New()...)
+	h = append(append(h, "\r\nX-Request-Id: "...), p.id...)
 	h = append(append(h, "\r\nDate: "...), e.date.now()...)
+	if p.told != nil {
+		h = p.told.appendTold(h)
+	}
 	if p.length == 0 {
 		return append(h, "\r\n\r\n"...)
 	}

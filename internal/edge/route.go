@@ -44,11 +44,12 @@ func cut(s string) (head, tail string) {
 
 // find picks the network of a request.
 func (e *Edge) find(r route, host string) (*network, error) {
+	s := e.site.Load()
 	name := r.network
 	if name == "" {
-		name = e.byHost(host)
+		name = s.byHost(host)
 	}
-	if n, ok := e.networks[name]; ok {
+	if n, ok := s.networks[name]; ok {
 		return n, nil
 	}
 	return nil, &nodegate.Error{Op: "edge.route", Code: nodegate.UnknownNetwork, Msg: "unknown network"}
@@ -56,15 +57,15 @@ func (e *Edge) find(r route, host string) (*network, error) {
 
 // byHost names the network of a host: its first label where that is a network, and
 // the default otherwise. Every label before .localhost is meant to be a network.
-func (e *Edge) byHost(host string) string {
+func (s *site) byHost(host string) string {
 	name, _, err := net.SplitHostPort(host)
 	if err != nil {
 		name = host
 	}
 	name = strings.ToLower(name)
 	label, rest, _ := strings.Cut(name, ".")
-	if _, ok := e.networks[label]; ok || rest == "localhost" {
+	if _, ok := s.networks[label]; ok || rest == "localhost" {
 		return label
 	}
-	return e.cfg.DefaultNetwork
+	return s.fallback
 }

@@ -187,9 +187,14 @@ func TestNodeSeesWhatWasSent(t *testing.T) {
 
 func socket(t *testing.T, h *house) *websocket.Conn {
 	t.Helper()
+	return socketOf(t, h, "net")
+}
+
+func socketOf(t *testing.T, h *house, network string) *websocket.Conn {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 	defer cancel()
-	c, _, err := websocket.Dial(ctx, "ws://"+h.addr+"/net/ws/v3/"+goodKey, nil)
+	c, _, err := websocket.Dial(ctx, "ws://"+h.addr+"/"+network+"/ws/v3/"+goodKey, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

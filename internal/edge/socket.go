@@ -119,6 +119,7 @@ func (s *socket) read() {
 			x.release()
 			return
 		}
+		x.network = s.edge.current(s.network)
 		s.edge.in.Add(float64(len(x.body)))
 		s.running.Add(1)
 		if !s.dispatch(x) {

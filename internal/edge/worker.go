@@ -50,7 +50,8 @@ func (s *socket) execute(x *exchange) {
 	defer s.running.Add(-1)
 	ctx, cancel := context.WithTimeout(s.ctx, requestTime)
 	defer cancel()
-	_ = x.respond(ctx) // a WebSocket has no status: the error stands in the answer
+	err := x.respond(ctx) // a WebSocket has no status: the error stands in the answer
+	x.logAnswer("", 0, err)
 	if len(x.answer) > 0 {
 		s.write(x.answer)
 	}
@@ -121,6 +122,10 @@ func (s *socket) sendEvents() {
 		case <-s.edge.draining:
 			s.finish()
 			s.close(websocket.StatusGoingAway, "server is shutting down")
+			return
+		case <-s.network.gone:
+			s.finish()
+			s.close(websocket.StatusGoingAway, "the network was reconfigured: connect again")
 			return
 		case <-s.grant.Ended():
 			s.close(policyViolation, "API key revoked")

@@ -2,6 +2,7 @@ package obs
 
 import (
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -20,6 +21,7 @@ type Metrics struct {
 	refused  *prometheus.CounterVec
 	sockets  prometheus.Gauge
 	bytes    *prometheus.CounterVec
+	cache    *prometheus.CounterVec
 }
 
 // Other is the label of methods that are not counted one by one.
@@ -45,8 +47,11 @@ func NewMetrics() *Metrics {
 		bytes: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "nodegate_rpc_bytes_total", Help: "Bytes of requests and answers.",
 		}, []string{"direction"}),
+		cache: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "nodegate_cache_total", Help: "Calls by what the network's cache did with them.",
+		}, []string{"network", "method", "outcome"}),
 	}
-	m.registry.MustRegister(m.requests, m.latency, m.refused, m.sockets, m.bytes,
+	m.registry.MustRegister(m.requests, m.latency, m.refused, m.sockets, m.bytes, m.cache,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -87,6 +92,8 @@ type Method struct {
 	ok      prometheus.Counter
 	latency prometheus.Observer
 	failed  func(nodegate.Code) prometheus.Counter
+	cached  [nodegate.CacheShared + 1]atomic.Pointer[prometheus.Counter] // made at their first use
+	cache   func(nodegate.CacheOutcome) prometheus.Counter
 }
 
 // Method returns the counters of a method on a network.
@@ -96,6 +103,9 @@ func (m *Metrics) Method(network, method string) *Method {
 		latency: m.latency.WithLabelValues(network, method),
 		failed: func(c nodegate.Code) prometheus.Counter {
 			return m.requests.WithLabelValues(network, method, c.String())
+		},
+		cache: func(o nodegate.CacheOutcome) prometheus.Counter {
+			return m.cache.WithLabelValues(network, method, o.String())
 		},
 	}
 }
@@ -108,4 +118,18 @@ func (m *Method) Done(err error, took time.Duration) {
 		return
 	}
 	m.failed(nodegate.AsError(err).Code).Inc()
+}
+
+// Cached counts what the cache did with one call, if there is one.
+func (m *Method) Cached(o nodegate.CacheOutcome) {
+	if o == nodegate.CacheNone {
+		return
+	}
+	c := m.cached[o].Load()
+	if c == nil {
+		made := m.cache(o)
+		c = &made
+		m.cached[o].Store(c)
+	}
+	(*c).Inc()
 }

@@ -20,6 +20,8 @@ type accounts struct {
 	usage  *usage.Recorder
 	redis  *redisstore.Store // nil on one server
 	notice context.CancelFunc
+
+	answers *redisstore.Answers // of remote nodes, for all servers; nil on one
 }
 
 // openAccounts opens the store, makes the first account where there is none, and
@@ -36,6 +38,7 @@ func (s *Server) openAccounts(ctx context.Context) error {
 		if s.accounts.redis, err = redisstore.Open(ctx, string(s.cfg.Redis.URL), s.log); err != nil {
 			return err
 		}
+		s.accounts.answers = s.accounts.redis.Answers()
 	}
 	if err := s.openMeter(ctx); err != nil {
 		return err

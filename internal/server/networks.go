@@ -6,32 +6,42 @@ import (
 	"path/filepath"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/cache"
 	"github.com/nodegate/nodegate/internal/chain"
 	"github.com/nodegate/nodegate/internal/config"
 	"github.com/nodegate/nodegate/internal/eth"
 	"github.com/nodegate/nodegate/internal/rollup"
 )
 
-// openNetworks starts every network and stacks its layers: the checks over the
-// fee model over the chain.
-func (s *Server) openNetworks() ([]nodegate.Network, error) {
-	var networks []nodegate.Network
+// openNetworks starts every network and stacks its layers.
+func (s *Server) openNetworks() error {
 	for i := range s.cfg.Networks {
 		n := &s.cfg.Networks[i]
-		node, err := s.openNetwork(n)
-		if err != nil {
-			return nil, fmt.Errorf("network %s: %w", n.Name, err)
+		if err := s.openNetwork(n); err != nil {
+			return fmt.Errorf("network %s: %w", n.Name, err)
 		}
-		network := nodegate.Network{Name: n.Name, Node: node}
-		if n.Layer2 != nil {
-			network.Alias = n.Layer2.Alias
-		}
-		networks = append(networks, network)
 	}
-	return networks, nil
+	return nil
 }
 
-func (s *Server) openNetwork(n *config.Network) (nodegate.Node, error) {
+func (s *Server) openNetwork(n *config.Network) error {
+	if len(n.Nodes) > 0 {
+		r, err := s.openRemote(n)
+		if err == nil {
+			s.remotes[n.Name] = r
+		}
+		return err
+	}
+	node, err := s.openEmbedded(n)
+	if err == nil {
+		s.embedded = append(s.embedded, nodegate.Network{Name: n.Name, Alias: aliasOf(n), Node: node, Traced: n.Cache > 0})
+	}
+	return err
+}
+
+// openEmbedded stacks the checks over the cache, where the network has one, over
+// the fee model over the chain.
+func (s *Server) openEmbedded(n *config.Network) (nodegate.Node, error) {
 	var node nodegate.Node
 	embedded, err := s.openChain(n)
 	if err != nil {
@@ -39,19 +49,30 @@ func (s *Server) openNetwork(n *config.Network) (nodegate.Node, error) {
 	}
 	node = embedded
 	if n.Layer2 != nil {
-		if node, err = withFees(node, n.Layer2); err != nil {
+		if node, err = withFees(node, n.Layer2, false); err != nil {
 			return nil, err
 		}
 	}
+	if n.Cache > 0 {
+		node = cache.New(node, cache.Config{Network: n.Name, Bytes: int64(n.Cache)})
+	}
+	return s.withRules(node, n), nil
+}
+
+// withRules puts the checks of the methods over a network's node.
+func (s *Server) withRules(node nodegate.Node, n *config.Network) nodegate.Node {
 	dialect, _ := eth.ParseDialect(n.Dialect) // checked when the configuration was read
-	c := eth.Config{
-		Dialect: dialect, HistoryWindow: n.HistoryWindow, Layer2: n.Layer2 != nil, Namespaces: n.Namespaces,
-		LogBlocks: uint64(s.cfg.Limits.LogBlocks), LogResults: s.cfg.Limits.LogResults,
+	return eth.New(node, eth.Config{
+		Dialect: dialect, Remote: len(n.Nodes) > 0, HistoryWindow: n.HistoryWindow, Layer2: n.Layer2 != nil, Alias: aliasOf(n),
+		Namespaces: n.Namespaces, LogBlocks: uint64(s.cfg.Limits.LogBlocks), LogResults: s.cfg.Limits.LogResults,
+	})
+}
+
+func aliasOf(n *config.Network) string {
+	if n.Layer2 == nil {
+		return ""
 	}
-	if n.Layer2 != nil {
-		c.Alias = n.Layer2.Alias
-	}
-	return eth.New(node, c), nil
+	return n.Layer2.Alias
 }
 
 func (s *Server) openChain(n *config.Network) (*chain.Node, error) {
@@ -73,8 +94,8 @@ func (s *Server) openChain(n *config.Network) (*chain.Node, error) {
 }
 
 // withFees puts a rollup's fee model over its chain.
-func withFees(node nodegate.Node, l *config.Layer2) (nodegate.Node, error) {
-	c := rollup.Config{Margin: l.Margin}
+func withFees(node nodegate.Node, l *config.Layer2, remote bool) (nodegate.Node, error) {
+	c := rollup.Config{Stack: l.Stack, Remote: remote, Margin: l.Margin}
 	if l.Dictionary != "" {
 		dictionary, err := os.ReadFile(l.Dictionary)
 		if err != nil {

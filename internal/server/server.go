@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -30,12 +31,23 @@ type Addresses struct{ RPC, Storage, Admin string }
 
 // Server is the whole service.
 type Server struct {
-	cfg     *config.Config
+	cfg     *config.Config // of the start
 	log     *slog.Logger
 	metrics *obs.Metrics
-	chains  []*chain.Node
 	edge    *edge.Edge
 	lock    *folderLock
+
+	chains   []*chain.Node
+	embedded []nodegate.Network
+	costs    atomic.Pointer[nodegate.Costs]
+
+	reload    sync.Mutex     // held by a reload from begin to end
+	live      *config.Config // what is in force; guarded by reload
+	mu        sync.Mutex
+	remotes   map[string]*remote // by name; changed only by a reload, with mu held
+	retired   sync.WaitGroup     // networks that are served no more and not closed yet
+	closing   chan struct{}
+	closeOnce sync.Once
 
 	control  *Control
 	accounts accounts
@@ -61,11 +73,16 @@ const (
 
 // New opens the data folder and starts the networks. Nothing listens yet.
 func New(cfg *config.Config, log *slog.Logger, build Build) (*Server, error) {
-	s := &Server{cfg: cfg, log: log, metrics: obs.NewMetrics(), failed: make(chan error, 2)}
+	s := &Server{
+		cfg: cfg, live: cfg, log: log, metrics: obs.NewMetrics(), failed: make(chan error, 2),
+		remotes: map[string]*remote{}, closing: make(chan struct{}),
+	}
+	costs := costsOf(cfg)
+	s.costs.Store(&costs)
 	if err := s.open(); err != nil {
 		return nil, errors.Join(err, s.Close(context.Background()))
 	}
-	log.Debug("built", "version", build.Version, "commit", build.Commit, "networks", len(s.chains))
+	log.Debug("built", "version", build.Version, "commit", build.Commit, "embedded", len(s.chains), "remote", len(s.remotes))
 	return s, nil
 }
 
@@ -81,17 +98,17 @@ func (s *Server) open() error {
 	if err := s.openStorage(context.Background()); err != nil {
 		return err
 	}
-	networks, err := s.openNetworks()
-	if err != nil {
+	if err := s.openNetworks(); err != nil {
 		return err
 	}
+	s.metrics.Caches(s.showCaches)
 	s.edge = edge.New(edge.Config{
-		Networks:             networks,
+		Networks:             s.networks(),
 		DefaultNetwork:       s.cfg.DefaultNetwork,
 		Auth:                 s.accounts.door,
 		Meter:                s.accounts.meter,
 		Usage:                s.accounts.usage,
-		Costs:                costsOf(s.cfg),
+		Costs:                *s.costs.Load(),
 		TrustedProxies:       s.trustedProxies(),
 		Methods:              eth.Methods(),
 		BodyBytes:            int64(s.cfg.Limits.BodyBytes),
@@ -99,6 +116,7 @@ func (s *Server) open() error {
 		ResponseBytes:        int(s.cfg.Limits.ResponseBytes),
 		SubscriptionsPerConn: s.cfg.Limits.SubscriptionsPerConn,
 		Log:                  s.log,
+		LogRequests:          s.cfg.Log.Requests,
 		Metrics:              s.metrics,
 		Ready:                s.ready,
 	})
@@ -123,6 +141,7 @@ func (s *Server) Start() error {
 	}
 	pages := http.NewServeMux()
 	pages.HandleFunc("/storage/gc", s.collectNow)
+	pages.HandleFunc("/nodes", s.nodesNow)
 	pages.Handle("/", obs.AdminHandler(s.metrics, s.ready))
 	s.admin = s.httpServer(pages)
 	go s.serve(s.admin, admin)
@@ -193,11 +212,11 @@ func (s *Server) ready() error {
 	if !s.serving.Load() {
 		return errors.New("not serving")
 	}
-	return nil
+	return s.nodesReady()
 }
 
 // Close drains: no new requests, what is under way is finished while ctx lasts,
-// WebSockets get 1001, then the networks close. A part of the time is kept for
+// WebSockets get 1001, then the pools of nodes and the chains close. A part of the time is kept for
 // what was recorded last, which must not be lost to a client that won't leave.
 func (s *Server) Close(ctx context.Context) error {
 	s.serving.Store(false)
@@ -212,6 +231,7 @@ func (s *Server) Close(ctx context.Context) error {
 	if s.admin != nil {
 		errs = append(errs, shutdown(drain, s.admin))
 	}
+	s.closeRemotes() // before the stores: the pools tell other servers about heads
 	errs = append(errs, s.storage.close(drain), s.accounts.close(ctx))
 	for _, c := range s.chains {
 		errs = append(errs, c.Close())

@@ -7,6 +7,7 @@ import (
 	"go/token"
 	"maps"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path"
 	"path/filepath"
@@ -15,8 +16,10 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/obs"
 	"github.com/nodegate/nodegate/internal/web"
 )
 
@@ -200,6 +203,7 @@ func exposedMetrics(t *testing.T) map[string]string {
 		t.Fatal(err)
 	}
 	_, text := do(t, http.DefaultClient, req)
+	text += nodeMetrics()
 	exposed := map[string]string{}
 	for _, m := range metricType.FindAllStringSubmatch(text, -1) {
 		exposed[m[1]] = m[2] + " " + strings.Join(labelsOf(text, m[1]), ", ")
@@ -208,6 +212,20 @@ func exposedMetrics(t *testing.T) map[string]string {
 		t.Fatalf("no metrics: %.300s", text)
 	}
 	return exposed
+}
+
+// nodeMetrics is what a server with remote nodes shows beyond one without.
+func nodeMetrics() string {
+	m := obs.NewMetrics()
+	m.Method("main", "eth_call").Cached(nodegate.CacheHit)
+	m.Caches(func(show func(string, int, int64)) { show("main", 1, 1) })
+	node := m.Nodes().Node("main", "a")
+	node.Done("eth_call", "ok", time.Millisecond)
+	node.Extra("hedge")
+	node.Set(true, 1, 0, 0)
+	page := httptest.NewRecorder()
+	m.Handler().ServeHTTP(page, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+	return page.Body.String()
 }
 
 // labelsOf lists the labels of a metric's first sample, without the histogram's own.

@@ -47,12 +47,13 @@ var mayImport = map[string][]string{
 	"internal/method":         {},
 	"internal/wire":           {"", "internal/jsonrpc"},
 	"internal/upstream":       {"", "internal/obs", "internal/jsonrpc", "internal/method", "internal/wire"},
+	"internal/doctor":         {"", "internal/wire", "internal/jsonrpc"},
 	"internal/anchor":         {"", "internal/jsonrpc", "internal/method"},
 	"internal/cache":          {"", "internal/obs", "internal/jsonrpc", "internal/method"},
 	"internal/objects":        {""},
 	"internal/storage":        {"", "internal/obs", "internal/web", "internal/permit", "internal/usage", "internal/objects"},
 	"internal/edge":           {"", "internal/obs", "internal/web", "internal/jsonrpc", "internal/plainhttp", "internal/permit", "internal/meter", "internal/usage"},
-	"cmd/nodegate":            {"", "internal/config", "internal/server", "internal/obs"},
+	"cmd/nodegate":            {"", "internal/config", "internal/server", "internal/obs", "internal/doctor"},
 }
 
 // engineRooms are the only ones that may use go-ethereum's engine. The others may

@@ -1,0 +1,147 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// process is a server that was started.
+type process struct {
+	name  string
+	cmd   *exec.Cmd
+	log   *bytes.Buffer
+	url   string // where it is asked
+	key   string
+	admin string
+}
+
+// build compiles the command that is measured.
+func build(ctx context.Context, to string) error {
+	progress("building")
+	cmd := exec.CommandContext(ctx, "go", "build", "-o", to, "./cmd/nodegate")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	return nil
+}
+
+// start runs a program in the background; what it says is shown when it fails.
+func start(name string, args ...string) (*process, error) {
+	p := &process{name: filepath.Base(name), cmd: exec.Command(name, args...), log: &bytes.Buffer{}}
+	p.cmd.Stdout, p.cmd.Stderr = p.log, p.log
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	return p, p.cmd.Start()
+}
+
+// startTime is how long a server may take until it answers.
+const startTime = 30 * time.Second
+
+// await asks a page until it answers 200.
+func (p *process) await(ctx context.Context, page string) error {
+	ctx, cancel := context.WithTimeout(ctx, startTime)
+	defer cancel()
+	for {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, page, nil)
+		if err != nil {
+			return err
+		}
+		if res, err := http.DefaultClient.Do(req); err == nil {
+			_ = res.Body.Close()
+			if res.StatusCode == http.StatusOK {
+				return nil
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%s does not answer: %w\n%s", p.name, ctx.Err(), p.log)
+		case <-time.After(50 * time.Millisecond):
+		}
+	}
+}
+
+// close asks a server to stop and waits for it.
+func (p *process) close() error {
+	if p == nil || p.cmd.Process == nil {
+		return nil
+	}
+	_ = p.cmd.Process.Signal(syscall.SIGTERM)
+	ended := time.AfterFunc(15*time.Second, func() { _ = p.cmd.Process.Kill() })
+	defer ended.Stop()
+	if err := p.cmd.Wait(); err != nil && p.name != "nginx" {
+		return fmt.Errorf("%s: %w\n%s", p.name, err, p.log)
+	}
+	return nil
+}
+
+// freeAddress finds a port that nobody has.
+func freeAddress() (string, error) {
+	ln, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	defer ln.Close()
+	return ln.Addr().String(), nil
+}
+
+// pids are the process and its children: nginx works in children.
+func (p *process) pids() []int {
+	list := []int{p.cmd.Process.Pid}
+	kids, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", list[0], list[0]))
+	for _, text := range strings.Fields(string(kids)) {
+		if pid, err := strconv.Atoi(text); err == nil {
+			list = append(list, pid)
+		}
+	}
+	return list
+}
+
+// cpu sums the processor time of all threads, which the kernel keeps to the
+// nanosecond. A thread that ended is missing, but servers keep theirs.
+func (p *process) cpu() (time.Duration, error) {
+	total := time.Duration(0)
+	for _, pid := range p.pids() {
+		tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
+		if err != nil || len(tasks) == 0 {
+			return 0, errors.Join(errors.New("no processor times in /proc"), err)
+		}
+		for _, task := range tasks {
+			text, err := os.ReadFile(task)
+			if err != nil {
+				continue // the thread has ended
+			}
+			first, _, _ := strings.Cut(string(text), " ")
+			nanos, err := strconv.ParseInt(first, 10, 64)
+			if err != nil {
+				return 0, err
+			}
+			total += time.Duration(nanos)
+		}
+	}
+	return total, nil
+}
+
+// memory is how much of the process is in memory now, in megabytes.
+func (p *process) memory() (float64, error) {
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(string(status)) {
+		if value, ok := strings.CutPrefix(line, "VmRSS:"); ok {
+			kb, err := strconv.ParseFloat(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(value), "kB")), 64)
+			return kb * 1024 / 1e6, err
+		}
+	}
+	return 0, errors.New("no VmRSS in the process status")
+}

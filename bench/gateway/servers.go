@@ -1,0 +1,181 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// servers are the processes: the node, nginx before it, nodegate before it.
+type servers struct{ node, nginx, gateway *process }
+
+func startServers(ctx context.Context, binary, temp string) (*servers, error) {
+	s := &servers{}
+	var err error
+	if s.node, err = startNode(ctx, binary, temp); err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	if s.nginx, err = startNginx(ctx, temp, s.node.url); err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	if s.gateway, err = startGateway(ctx, binary, temp, s.node.url); err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	return s, nil
+}
+
+func (s *servers) close() error {
+	return errors.Join(s.gateway.close(), s.nginx.close(), s.node.close())
+}
+
+// startNodegate serves a configuration in a folder of its own.
+func startNodegate(ctx context.Context, binary, dir, settings, network string) (*process, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	rpc, err := freeAddress()
+	if err != nil {
+		return nil, err
+	}
+	admin, err := freeAddress()
+	if err != nil {
+		return nil, err
+	}
+	file := filepath.Join(dir, "nodegate.yaml")
+	text := fmt.Sprintf("data: %s\nlisten: %s\nadmin_listen: %s\nstorage:\n  engine: \"off\"\nlimits:\n  connections_per_ip: 20000\n%s", filepath.Join(dir, "data"), rpc, admin, settings)
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		return nil, err
+	}
+	p, err := start(binary, "serve", "--config", file)
+	if err != nil {
+		return nil, err
+	}
+	p.name = network
+	if err := p.await(ctx, "http://"+rpc+"/readyz"); err != nil {
+		return nil, errors.Join(err, p.close())
+	}
+	if p.key = between(p.log.String(), "API key", "\n"); p.key == "" {
+		return nil, errors.Join(fmt.Errorf("no key in what nodegate printed:\n%s", p.log), p.close())
+	}
+	p.url = "http://" + rpc + "/" + network + "/v3/" + p.key
+	p.admin = "http://" + admin
+	return p, nil
+}
+
+func between(text, before, after string) string {
+	_, rest, _ := strings.Cut(text, before)
+	found, _, _ := strings.Cut(rest, after)
+	return strings.TrimSpace(found)
+}
+
+func startNode(ctx context.Context, binary, temp string) (*process, error) {
+	return startNodegate(ctx, binary, filepath.Join(temp, "node"), "", "devnet")
+}
+
+// startGateway serves the node twice: with a cache and without one.
+func startGateway(ctx context.Context, binary, temp, node string) (*process, error) {
+	const one = "  - name: %s\n    cache: %s\n    nodes:\n      - url: %s\n"
+	settings := "networks:\n" + fmt.Sprintf(one, "cached", "64MiB", node) + fmt.Sprintf(one, "forwarded", "0", node)
+	return startNodegate(ctx, binary, filepath.Join(temp, "gateway"), settings, "cached")
+}
+
+// nginxConf is a plain reverse proxy that keeps its connections to the node.
+const nginxConf = `worker_processes auto;
+daemon off;
+pid %[1]s/nginx.pid;
+error_log %[1]s/error.log;
+events { worker_connections 4096; }
+http {
+  access_log off;
+  keepalive_requests 1000000000;
+  client_body_temp_path %[1]s/body; proxy_temp_path %[1]s/proxy; fastcgi_temp_path %[1]s/f; uwsgi_temp_path %[1]s/u; scgi_temp_path %[1]s/s;
+  upstream node { server %[2]s; keepalive 128; keepalive_requests 1000000000; }
+  server {
+    listen %[3]s;
+    location = /readyz { return 200; }
+    location / { proxy_pass http://node; proxy_http_version 1.1; proxy_set_header Connection ""; }
+  }
+}
+`
+
+// startNginx is nil where nginx is not installed.
+func startNginx(ctx context.Context, temp, node string) (*process, error) {
+	program, err := exec.LookPath("nginx")
+	if err != nil {
+		progress("nginx is not installed (apt-get install nginx): its rows are left out")
+		return nil, nil
+	}
+	dir := filepath.Join(temp, "nginx")
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	u, err := url.Parse(node)
+	if err != nil {
+		return nil, err
+	}
+	listen, err := freeAddress()
+	if err != nil {
+		return nil, err
+	}
+	file := filepath.Join(dir, "nginx.conf")
+	if err := os.WriteFile(file, fmt.Appendf(nil, nginxConf, dir, u.Host, listen), 0o644); err != nil {
+		return nil, err
+	}
+	p, err := start(program, "-c", file, "-p", dir)
+	if err != nil {
+		return nil, err
+	}
+	p.url = "http://" + listen + u.Path
+	return p, p.await(ctx, "http://"+listen+"/readyz")
+}
+
+// contestant is a way to the receipt that is measured.
+type contestant struct {
+	name     string
+	url      *url.URL
+	server   *process
+	sequence atomic.Uint64
+}
+
+func (s *servers) contestants() ([]*contestant, error) {
+	list := []struct {
+		name, url string
+		server    *process
+	}{
+		{"direct", s.node.url, s.node},
+		{"cached", s.gateway.url, s.gateway},
+		{"forwarded", strings.Replace(s.gateway.url, "/cached/", "/forwarded/", 1), s.gateway},
+	}
+	if s.nginx != nil {
+		list = append(list, list[0])
+		list[3].name, list[3].url, list[3].server = "nginx", s.nginx.url, s.nginx
+	}
+	var all []*contestant
+	for _, c := range list {
+		u, err := url.Parse(c.url)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, &contestant{name: c.name, url: u, server: c.server})
+	}
+	return all, nil
+}
+
+// settle is how long a started server is left alone before its memory is read.
+const settle = 3 * time.Second
+
+func idleMemory(ctx context.Context, p *process) (float64, error) {
+	select {
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	case <-time.After(settle):
+	}
+	return p.memory()
+}

@@ -1,0 +1,138 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nodegate/nodegate/internal/config"
+	"github.com/nodegate/nodegate/internal/doctor"
+)
+
+// doctorCmd asks the remote nodes what they can do.
+type doctorCmd struct {
+	Network string `placeholder:"NAME" help:"Ask the nodes of this network only."`
+}
+
+// errUnwell is the end of a doctor that found something to mend: all is said already.
+var errUnwell = errors.New("there is something to mend")
+
+// Run prints a table of all nodes, and below it what is wrong.
+func (cmd doctorCmd) Run(a *app) error {
+	cfg, err := a.load()
+	if err != nil {
+		return err
+	}
+	networks, err := cmd.networks(cfg)
+	if err != nil {
+		return err
+	}
+	if len(networks) == 0 {
+		_, err := fmt.Fprintln(a.stdout, "no network has remote nodes: there is nobody to ask")
+		return err
+	}
+	lines := newTable(a.stdout)
+	lines.row("network", "node", "role", "client", "chain", "head", "lag", "state", "logs", "batch", "p50", "lacks")
+	var found []string
+	unwell := false
+	for _, n := range networks {
+		reports, findings := doctor.Examine(a.ctx, n)
+		for i := range reports {
+			lines.row(append([]string{n.Name}, reportCells(&reports[i])...)...)
+		}
+		for _, f := range findings {
+			found = append(found, findingLine(n.Name, f))
+			unwell = unwell || f.Problem
+		}
+	}
+	if err := lines.flush(); err != nil {
+		return err
+	}
+	if len(found) > 0 {
+		fmt.Fprintf(a.stdout, "\n%s\n", strings.Join(found, "\n"))
+	}
+	if unwell {
+		return errUnwell
+	}
+	return nil
+}
+
+// networks are those that have nodes, or the one that was named.
+func (cmd doctorCmd) networks(cfg *config.Config) ([]doctor.Network, error) {
+	var list []doctor.Network
+	for i := range cfg.Networks {
+		n := &cfg.Networks[i]
+		if cmd.Network != "" && n.Name != cmd.Network {
+			continue
+		}
+		if len(n.Nodes) > 0 {
+			list = append(list, patient(cfg, n))
+		} else if cmd.Network != "" {
+			return nil, invalid(fmt.Sprintf("the network %s has an embedded chain and no nodes", safe(n.Name)))
+		}
+	}
+	if cmd.Network != "" && len(list) == 0 {
+		return nil, notFound(fmt.Sprintf("there is no network %q; there are %s", cmd.Network, networkNames(cfg)))
+	}
+	return list, nil
+}
+
+// patient is a network as the doctor sees it.
+func patient(cfg *config.Config, n *config.Network) doctor.Network {
+	p := doctor.Network{
+		Name: n.Name, ChainID: n.ChainID, MaxLag: n.MaxLag, Namespaces: n.Namespaces, LogBlocks: uint64(cfg.Limits.LogBlocks),
+	}
+	if n.Layer2 != nil {
+		p.Stack = n.Layer2.Stack
+	}
+	for _, node := range n.Nodes {
+		headers := map[string]string{}
+		for name, value := range node.Headers {
+			headers[name] = string(value)
+		}
+		p.Nodes = append(p.Nodes, doctor.Node{
+			Name: node.Name, URL: string(node.URL), WS: string(node.WS), Backup: node.Role == "backup", Headers: headers,
+		})
+	}
+	return p
+}
+
+// reportCells is one line of the table, behind the network's name.
+func reportCells(r *doctor.Report) []string {
+	role := "primary"
+	if r.Backup {
+		role = "backup"
+	}
+	if r.Err != nil {
+		return []string{r.Node, role, "", "", "", "", "", "", "", "", ""}
+	}
+	lag := strconv.FormatUint(r.Lag, 10)
+	if r.Syncing {
+		lag += " syncing"
+	}
+	return []string{
+		r.Node, role, r.Client, strconv.FormatUint(r.ChainID, 10), strconv.FormatUint(r.Head, 10), lag,
+		depthText(r.State), strconv.FormatUint(r.Logs, 10), yesNo(r.Batch), r.P50.Round(10 * time.Microsecond).String(), strings.Join(r.Missing, " "),
+	}
+}
+
+func depthText(d doctor.Depth) string {
+	if d.All {
+		return "all"
+	}
+	return strconv.FormatUint(d.Blocks, 10)
+}
+
+// findingLine holds what a node said: it is made safe for the terminal.
+func findingLine(network string, f doctor.Finding) string {
+	kind, who := "note", network
+	if f.Problem {
+		kind = "PROBLEM"
+	}
+	if f.Node != "" {
+		who += "/" + f.Node
+	}
+	return fmt.Sprintf("%s  %s: %s", kind, who, safe(f.Text))
+}

@@ -1,0 +1,107 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nodegate/nodegate/internal/config"
+)
+
+// pollEvery is how often the files are looked at. A change counts once two looks in
+// a row find the same, so that half a file is not taken for the whole.
+const pollEvery = time.Second
+
+// reloader reads the configuration again, on a signal and when a file of it has
+// changed, and hands it to the running server. One that can't be used changes nothing.
+type reloader struct {
+	load  func() (*config.Config, error)
+	apply func(context.Context, *config.Config) error
+	log   *slog.Logger
+
+	files  []string
+	loaded string // the files as they were when they were last read
+	seen   string // as the last look found them
+}
+
+func newReloader(cfg *config.Config, load func() (*config.Config, error), apply func(context.Context, *config.Config) error, log *slog.Logger) *reloader {
+	r := &reloader{load: load, apply: apply, log: log, files: cfg.Files()}
+	r.loaded = stamps(r.files)
+	r.seen = r.loaded
+	return r
+}
+
+// run follows until ctx ends.
+func (r *reloader) run(ctx context.Context, signals <-chan os.Signal) {
+	tick := time.NewTicker(pollEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-signals:
+			r.reload(ctx)
+		case <-tick.C:
+			r.look(ctx)
+		}
+	}
+}
+
+// look reloads when the files have changed and have come to rest.
+func (r *reloader) look(ctx context.Context) {
+	now := stamps(r.files)
+	rested := now == r.seen
+	r.seen = now
+	if rested && now != r.loaded {
+		r.reload(ctx)
+	}
+}
+
+func (r *reloader) reload(ctx context.Context) {
+	before := stamps(r.files)
+	cfg, err := r.load()
+	if err == nil {
+		err = r.apply(ctx, cfg)
+	}
+	if err != nil {
+		r.loaded = before // the same mistake is told once
+		r.refuse(err)
+		return
+	}
+	// What changes while it is read shows as another stamp at the next look.
+	if files := cfg.Files(); !slices.Equal(files, r.files) {
+		r.files, before = files, stamps(files)
+	}
+	r.loaded = before
+}
+
+// refuse logs each reason on a line of its own.
+func (r *reloader) refuse(err error) {
+	var problems config.Errors
+	if !errors.As(err, &problems) {
+		r.log.Error("the new configuration is refused; the old one stays", "problem", err)
+		return
+	}
+	for _, p := range problems {
+		r.log.Error("the new configuration is refused; the old one stays", "problem", p)
+	}
+}
+
+// stamps tells versions of files apart by time and size. A file that is gone has one too.
+func stamps(files []string) string {
+	var b strings.Builder
+	for _, name := range files {
+		info, err := os.Stat(name)
+		if err != nil {
+			fmt.Fprintf(&b, "%s: gone\n", name)
+			continue
+		}
+		fmt.Fprintf(&b, "%s: %d %d\n", name, info.ModTime().UnixNano(), info.Size())
+	}
+	return b.String()
+}

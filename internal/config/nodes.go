@@ -1,0 +1,318 @@
+package config
+
+import (
+	"encoding/base64"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// Bounds of what a network of remote nodes may list.
+const (
+	maxNodes       = 64
+	maxHeaders     = 16
+	maxHeaderBytes = 4 << 10
+	maxChainID     = 1<<53 - 1 // what every JSON reader can tell apart
+	remoteCache    = 64 << 20  // of a network that doesn't say
+)
+
+// nodeSettings declares one element of a network's nodes.
+var nodeSettings = schema[Node]{
+	fields: []field[Node]{
+		{
+			name: "name",
+			help: "how logs, metrics and headers call the node; node-1, node-2 and so on when left out",
+			at:   func(n *Node) value { return text(&n.Name, nodeName) },
+		}, {
+			name: "url", secret: true,
+			help: "JSON-RPC over HTTP; a node has this, ws or both. A user and password in it become an Authorization header",
+			at:   func(n *Node) value { return nodeURL(&n.URL, nodeHTTP) },
+		}, {
+			name: "url_file",
+			help: "file that holds the url",
+			at:   func(n *Node) value { return text(&n.URLFile, anyText) },
+		}, {
+			name: "ws", secret: true,
+			help: "JSON-RPC over WebSocket, for subscriptions; without it new blocks are polled",
+			at:   func(n *Node) value { return nodeURL(&n.WS, nodeSocket) },
+		}, {
+			name: "ws_file",
+			help: "file that holds ws",
+			at:   func(n *Node) value { return text(&n.WSFile, anyText) },
+		}, {
+			name: "role", def: "primary",
+			help: "a backup is asked only while no primary can answer",
+			at:   func(n *Node) value { return text(&n.Role, oneOf("primary", "backup")) },
+		}, {
+			name: "credits_per_second", def: "0",
+			help: "credits a second that the node may be used for, counted as under Costs; 0 is no limit",
+			at:   func(n *Node) value { return whole(&n.CreditsPerSecond, 0, maxRate) },
+		},
+	},
+	groups: []group[Node]{
+		{
+			name: "headers",
+			help: "headers of every request to the node, by name: `{X-Api-Key: ...}`; their values are secrets",
+			read: readHeaders,
+		}, {
+			name: "header_files",
+			help: "files that hold the values of headers, by name: `{Authorization: node-token}`",
+			read: readHeaderFiles,
+		},
+	},
+}
+
+// The rules of a node. The addresses are secrets: providers put keys into them.
+var (
+	nodeName   = rule{says: "`[a-zA-Z0-9_-]{1,32}`, unique in its network", check: checkNodeName}
+	nodeHTTP   = rule{says: "a URL like https://host:port/path, without a fragment", check: checkNodeURL("http", "https")}
+	nodeSocket = rule{says: "a URL like wss://host:port/path, without a fragment", check: checkNodeURL("ws", "wss")}
+)
+
+var (
+	nodeNamePattern   = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,32}$`)
+	headerNamePattern = regexp.MustCompile("^[a-zA-Z0-9!#$%&'*+.^_`|~-]{1,64}$")
+)
+
+// ourHeaders are written by the connection itself; a second value would break it.
+var ourHeaders = []string{
+	"Accept-Encoding", "Connection", "Content-Encoding", "Content-Length", "Content-Type", "Expect", "Host", "Keep-Alive",
+	"Proxy-Connection", "Te", "Trailer", "Transfer-Encoding", "Upgrade",
+	"Sec-Websocket-Accept", "Sec-Websocket-Extensions", "Sec-Websocket-Key", "Sec-Websocket-Protocol", "Sec-Websocket-Version",
+}
+
+func checkNodeName(s string) error {
+	if !nodeNamePattern.MatchString(s) {
+		return fmt.Errorf("%q is not a node's name; use 1 to 32 of a-z, A-Z, 0-9, _ and -", s)
+	}
+	return nil
+}
+
+func checkNodeURL(schemes ...string) func(string) error {
+	return func(s string) error {
+		u, err := url.Parse(s)
+		if err != nil || !slices.Contains(schemes, u.Scheme) || u.Hostname() == "" || u.Fragment != "" || strings.Contains(s, "#") || spaced(s) || !goodPort(u.Host) {
+			return errForm
+		}
+		return nil
+	}
+}
+
+// readNodes reads the nodes of a network.
+func readNodes(l *loader, t *Network, path string, n node) {
+	items, ok := l.items(path, n)
+	switch {
+	case !ok:
+		return
+	case len(items) == 0:
+		l.fail(l.place(n), path, "is empty; list a node, as in - url: http://127.0.0.1:8545")
+		return
+	case len(items) > maxNodes:
+		l.fail(l.place(n), path, "lists %d nodes; a network has at most %d", len(items), maxNodes)
+		return
+	}
+	t.Nodes = make([]Node, len(items))
+	for i, item := range items {
+		base := fmt.Sprintf("%s[%d].", path, i)
+		l.src[base] = l.place(item)
+		readSection(l, &t.Nodes[i], nodeSettings, base, "", item)
+	}
+}
+
+func readHeaders(l *loader, t *Node, path string, n node) {
+	t.Headers = map[string]Secret{}
+	readHeaderMap(l, path, n, func(name, text string) bool {
+		if _, twice := t.Headers[name]; twice || !headerValue(text) {
+			return false
+		}
+		t.Headers[name] = Secret(text)
+		return true
+	})
+}
+
+func readHeaderFiles(l *loader, t *Node, path string, n node) {
+	t.HeaderFiles = map[string]string{}
+	readHeaderMap(l, path, n, func(name, text string) bool {
+		if _, twice := t.HeaderFiles[name]; twice || text == "" {
+			return false
+		}
+		t.HeaderFiles[name] = text
+		return true
+	})
+}
+
+// readHeaderMap reads names and texts. A text may be a secret: no message repeats it.
+func readHeaderMap(l *loader, path string, n node, put func(name, text string) bool) {
+	pairs, _ := l.pairs(path, n)
+	if len(pairs) > maxHeaders {
+		l.fail(l.place(n), path, "has %d headers; at most %d are sent", len(pairs), maxHeaders)
+		return
+	}
+	for _, p := range pairs {
+		name := http.CanonicalHeaderKey(p.key)
+		if err := checkHeaderName(name); err != nil {
+			l.fail(l.place(p.keyNode), path, "%v", err)
+			continue
+		}
+		text, err := scalar(p.value, kindText)
+		switch {
+		case err != nil:
+			l.fail(l.place(p.value), path+"."+name, "%v", err)
+		case !put(name, text):
+			l.fail(l.place(p.value), path+"."+name, "can't be used: the header stands twice, or its value is empty, long or not one line of ASCII. What was given may be secret and is not shown")
+		default:
+			l.src[path+"."+name] = l.place(p.value)
+		}
+	}
+}
+
+func checkHeaderName(name string) error {
+	if !headerNamePattern.MatchString(name) {
+		return fmt.Errorf("%q is not a header's name", name)
+	}
+	if slices.Contains(ourHeaders, name) {
+		return fmt.Errorf("%s is written by the connection itself; remove it", name)
+	}
+	return nil
+}
+
+// headerValue takes one line of visible ASCII with spaces.
+func headerValue(s string) bool {
+	return s != "" && len(s) <= maxHeaderBytes && !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' })
+}
+
+func (l *loader) settleNodePaths(n *Network, at string) {
+	for j := range n.Nodes {
+		node, at := &n.Nodes[j], nodePath(at, j)
+		l.settlePath(at+"url_file", &node.URLFile)
+		l.settlePath(at+"ws_file", &node.WSFile)
+		for name, file := range node.HeaderFiles {
+			l.settlePath(at+"header_files."+name, &file)
+			node.HeaderFiles[name] = file
+		}
+	}
+}
+
+// settleRemote fills in the cache's default, the nodes' names and what stands in files.
+func (l *loader) settleRemote(i int) {
+	n, at := &l.cfg.Networks[i], networkPath(i)
+	if len(n.Nodes) > 0 && l.src[at+"cache"].origin == fromDefault {
+		n.Cache = remoteCache
+	}
+	for j := range n.Nodes {
+		node, at := &n.Nodes[j], nodePath(at, j)
+		if node.Name == "" {
+			node.Name = fmt.Sprintf("node-%d", j+1)
+		}
+		l.readNodeSecret(node, at, "url")
+		l.readNodeSecret(node, at, "ws")
+		l.readHeaderSecrets(node, at)
+		l.settleUser(node, at)
+	}
+}
+
+// readNodeSecret reads an address that stands in a file of its own.
+func (l *loader) readNodeSecret(n *Node, at, name string) {
+	f, _ := nodeSettings.field(name)
+	place, _ := nodeSettings.field(name + "_file")
+	file, v := place.at(n).String(), f.at(n)
+	switch {
+	case file == "":
+		return
+	case v.String() != "":
+		l.failAt(at+name+"_file", "%s and %s_file exclude each other; remove one of them", name, name)
+		return
+	}
+	l.fromFile(at+name+"_file", file, v.allowed(), v.set)
+}
+
+func (l *loader) readHeaderSecrets(n *Node, at string) {
+	for _, name := range slices.Sorted(maps.Keys(n.HeaderFiles)) {
+		path := at + "header_files." + name
+		if _, twice := n.Headers[name]; twice {
+			l.failAt(path, "the header stands under headers too; remove one of them")
+			continue
+		}
+		l.fromFile(path, n.HeaderFiles[name], "one line of ASCII", func(text string) error {
+			if !headerValue(text) {
+				return errForm
+			}
+			n.setHeader(name, text)
+			return nil
+		})
+	}
+}
+
+func (n *Node) setHeader(name, value string) {
+	if n.Headers == nil {
+		n.Headers = map[string]Secret{}
+	}
+	n.Headers[name] = Secret(value)
+}
+
+// settleUser takes a user and password out of the addresses and makes the header
+// of them that they stand for.
+func (l *loader) settleUser(n *Node, at string) {
+	var basic string
+	for _, p := range []*NodeURL{&n.URL, &n.WS} {
+		u, err := url.Parse(string(*p))
+		if err != nil || u.User == nil {
+			continue
+		}
+		password, _ := u.User.Password()
+		header := "Basic " + base64.StdEncoding.EncodeToString([]byte(u.User.Username()+":"+password))
+		if basic != "" && basic != header {
+			l.failAt(at+"ws", "url and ws have different users; give both the same, or make two nodes of them")
+			return
+		}
+		u.User = nil
+		basic, *p = header, NodeURL(u.String())
+	}
+	if basic == "" {
+		return
+	}
+	if _, twice := n.Headers["Authorization"]; twice {
+		l.failAt(at, "has a user in its address and an Authorization header; remove one of them")
+		return
+	}
+	n.setHeader("Authorization", basic)
+}
+
+// checkRemote makes the checks of a network of nodes.
+func (l *loader) checkRemote(i int) {
+	n, at := l.cfg.Networks[i], networkPath(i)
+	first, primaries := map[string]int{}, 0
+	for j, node := range n.Nodes {
+		at := nodePath(at, j)
+		if other, twice := first[node.Name]; twice {
+			l.failAt(at, "%q is the name of node %d of the network already; choose another", node.Name, other+1)
+		}
+		first[node.Name] = j
+		if node.URL == "" && node.URLFile == "" && node.WS == "" && node.WSFile == "" {
+			l.failAt(at, "has no address; add url: or ws: to it, or url_file: or ws_file:")
+		}
+		if node.Role == "primary" {
+			primaries++
+		}
+	}
+	if primaries == 0 {
+		l.failAt(at+"nodes", "every node is a backup; make at least one of them primary")
+	}
+	if slices.Contains(n.Namespaces, "evm") {
+		l.failAt(at+"namespaces", "evm is for embedded chains: it would let callers rewind the nodes; remove it")
+	}
+	if n.Layer2 == nil {
+		return
+	}
+	l.checkFile(at+"layer2.dictionary", n.Layer2.Dictionary)
+	if l.src[at+"layer2.stack"].origin == fromDefault {
+		l.failAt(at+"layer2", "needs stack: which rollup do the nodes serve? One of linea, op, arbitrum, zksync or scroll")
+	}
+}
+
+// nodePath is the start of every path below one node of a network.
+func nodePath(network string, j int) string { return fmt.Sprintf("%snodes[%d].", network, j) }

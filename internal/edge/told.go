@@ -1,0 +1,112 @@
+package edge
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/nodegate/nodegate"
+)
+
+// What the answer's headers tell of the way that its calls took, on networks whose
+// layers tell it: X-Cache, Server-Timing and, for who asks, X-Cache-Reason.
+
+// cacheOrder is the order of the outcomes in the X-Cache of a batch.
+var cacheOrder = [...]nodegate.CacheOutcome{nodegate.CacheHit, nodegate.CacheMiss, nodegate.CacheShared, nodegate.CacheBypass}
+
+// appendCache writes the value of X-Cache: the outcome of a call, or how often a
+// batch had each. Nothing is written where no cache was asked.
+func (x *exchange) appendCache(dst []byte) []byte {
+	if len(x.traces) == 1 && !x.scan.Batch {
+		return append(dst, x.traces[0].Cache.String()...)
+	}
+	var counts [nodegate.CacheShared + 1]int
+	for i := range x.traces {
+		counts[x.traces[i].Cache]++
+	}
+	start := len(dst)
+	for _, o := range cacheOrder {
+		if counts[o] == 0 {
+			continue
+		}
+		if len(dst) > start {
+			dst = append(dst, ", "...)
+		}
+		dst = append(append(dst, o.String()...), '=')
+		dst = strconv.AppendInt(dst, int64(counts[o]), 10)
+	}
+	return dst
+}
+
+// appendTiming writes the value of Server-Timing. A batch has one time: its calls
+// wait for nodes at the same time.
+func (x *exchange) appendTiming(dst []byte) []byte {
+	dst = appendMillis(append(dst, "total;dur="...), x.took)
+	if x.scan.Batch || len(x.traces) != 1 {
+		return dst
+	}
+	t := &x.traces[0]
+	if t.Node != "" {
+		dst = appendMillis(append(dst, ", node;dur="...), t.Waited)
+		dst = append(append(append(dst, `;desc="`...), shownText(t.Node, shownName)...), '"')
+	}
+	if t.Cache != nodegate.CacheNone {
+		dst = append(append(dst, ", cache;desc="...), t.Cache.String()...)
+	}
+	return dst
+}
+
+// appendMillis writes milliseconds with three digits behind the point.
+func appendMillis(dst []byte, d time.Duration) []byte {
+	us := max(0, d.Microseconds())
+	dst = strconv.AppendInt(dst, us/1000, 10)
+	rest := us % 1000
+	return append(dst, '.', byte('0'+rest/100), byte('0'+rest/10%10), byte('0'+rest%10))
+}
+
+// The most that is shown of a node's name and of a reason: the head of an answer
+// has a fixed room.
+const (
+	shownName   = 40
+	shownReason = 80
+)
+
+// shownText makes a text of the layers below fit for a header.
+func shownText(s string, most int) string {
+	s = s[:min(len(s), most)]
+	for i := range len(s) {
+		if s[i] < ' ' || s[i] > '~' || s[i] == '"' || s[i] == '\\' {
+			return "?"
+		}
+	}
+	return s
+}
+
+// tell sets the headers on net/http's way.
+func (x *exchange) tell(h http.Header, explain bool) {
+	if len(x.traces) == 0 {
+		return
+	}
+	if text := x.appendCache(nil); len(text) > 0 {
+		h.Set("X-Cache", string(text))
+	}
+	h.Set("Server-Timing", string(x.appendTiming(nil)))
+	if explain && !x.scan.Batch && x.traces[0].Reason != "" {
+		h.Set("X-Cache-Reason", shownText(x.traces[0].Reason, shownReason))
+	}
+}
+
+// appendTold writes the same headers on the short way, which nobody takes who asks
+// for an explanation.
+func (x *exchange) appendTold(h []byte) []byte {
+	if len(x.traces) == 0 {
+		return h
+	}
+	const name = "\r\nX-Cache: "
+	h = append(h, name...)
+	bare := len(h)
+	if h = x.appendCache(h); len(h) == bare {
+		h = h[:bare-len(name)]
+	}
+	return x.appendTiming(append(h, "\r\nServer-Timing: "...))
+}

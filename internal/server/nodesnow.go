@@ -1,0 +1,52 @@
+package server
+
+import (
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"github.com/nodegate/nodegate/internal/upstream"
+)
+
+// nodeState is one node on the admin listener's /nodes.
+type nodeState struct {
+	Name      string  `json:"name"`
+	Role      string  `json:"role"`
+	Healthy   bool    `json:"healthy"`
+	Why       string  `json:"why,omitempty"` // it is not asked
+	Client    string  `json:"client"`
+	Head      uint64  `json:"head"`
+	Lag       uint64  `json:"lag"`
+	ErrorRate float64 `json:"error_rate"`
+	P50       float64 `json:"p50_ms"`
+	P95       float64 `json:"p95_ms"`
+	InFlight  int64   `json:"in_flight"`
+	Ejections int64   `json:"ejections"`
+}
+
+// nodesNow is the admin listener's GET /nodes: how each node of each network is.
+func (s *Server) nodesNow(w http.ResponseWriter, req *http.Request) {
+	if req.Method != http.MethodGet {
+		http.Error(w, "GET", http.StatusMethodNotAllowed)
+		return
+	}
+	states := map[string][]nodeState{}
+	s.mu.Lock()
+	for name, r := range s.remotes {
+		for _, status := range r.pool.Status() {
+			states[name] = append(states[name], stateOf(status))
+		}
+	}
+	s.mu.Unlock()
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(states)
+}
+
+func stateOf(n upstream.Status) nodeState {
+	return nodeState{
+		Name: n.Name, Role: n.Role, Healthy: n.Healthy, Why: n.Why, Client: n.Client, Head: n.Head, Lag: n.Lag,
+		ErrorRate: n.ErrorRate, P50: millis(n.P50), P95: millis(n.P95), InFlight: n.InFlight, Ejections: n.Ejections,
+	}
+}
+
+func millis(d time.Duration) float64 { return float64(d.Microseconds()) / 1000 }

@@ -1,0 +1,179 @@
+package server
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/anchor"
+	"github.com/nodegate/nodegate/internal/cache"
+	"github.com/nodegate/nodegate/internal/config"
+	"github.com/nodegate/nodegate/internal/upstream"
+)
+
+// batchCalls is how many calls of one batch ask remote nodes at once.
+const batchCalls = 8
+
+// remote is a running network of remote nodes.
+type remote struct {
+	cfg   config.Network // as it runs
+	pool  *upstream.Pool
+	cache *cache.Cache // nil without one
+	node  nodegate.Node
+}
+
+// openRemote stacks the checks over the tags over the cache over the fee model over
+// the pool. It never waits for a node.
+func (s *Server) openRemote(n *config.Network) (*remote, error) {
+	r := &remote{cfg: *n}
+	r.pool = upstream.Open(upstream.Config{
+		Network: n.Name, Nodes: nodesOf(n), ChainID: n.ChainID, MaxLag: n.MaxLag, Timeout: s.cfg.Limits.NodeTimeout,
+		MaxAnswer: int64(s.cfg.Limits.ResponseBytes), Cost: s.costOf, Shared: s.sharedHeads(), Metrics: s.metrics,
+		Log: s.log,
+	})
+	var node nodegate.Node = r.pool
+	if n.Layer2 != nil {
+		var err error
+		if node, err = withFees(node, n.Layer2, true); err != nil {
+			r.pool.Close()
+			return nil, err
+		}
+	}
+	if n.Cache > 0 {
+		r.cache = cache.New(node, cache.Config{Network: n.Name, Bytes: int64(n.Cache), Shared: s.sharedCache()})
+		node = r.cache
+	}
+	r.node = s.withRules(anchor.New(node), n)
+	return r, nil
+}
+
+// network is what the front end serves of it.
+func (r *remote) network() nodegate.Network {
+	return nodegate.Network{Name: r.cfg.Name, Alias: aliasOf(&r.cfg), Node: r.node, Traced: true, Parallel: batchCalls}
+}
+
+// nodesOf translates the nodes of a network. Names are there but in a configuration
+// that was not loaded.
+func nodesOf(n *config.Network) []upstream.Node {
+	list := make([]upstream.Node, len(n.Nodes))
+	for i, node := range n.Nodes {
+		list[i] = upstream.Node{
+			Name: node.Name, URL: string(node.URL), WS: string(node.WS), Backup: node.Role == "backup",
+			Headers: map[string]string{}, CreditsPerSecond: node.CreditsPerSecond,
+		}
+		if node.Name == "" {
+			list[i].Name = fmt.Sprintf("node-%d", i+1)
+		}
+		for name, value := range node.Headers {
+			list[i].Headers[name] = string(value)
+		}
+	}
+	return list
+}
+
+// costOf is what a call takes of a node's credits.
+func (s *Server) costOf(method string) int64 { return s.costs.Load().Of(method, true) }
+
+// sharedHeads are those of all servers, where there are several.
+func (s *Server) sharedHeads() upstream.Heads {
+	if s.accounts.redis == nil {
+		return nil
+	}
+	return s.accounts.redis
+}
+
+// sharedCache is the second level that all servers have, where there are several.
+func (s *Server) sharedCache() cache.Shared {
+	if s.accounts.answers == nil {
+		return nil
+	}
+	return s.accounts.answers
+}
+
+// networks is what is served now: the embedded ones first, then the remote ones by name.
+func (s *Server) networks() []nodegate.Network {
+	list := slices.Clone(s.embedded)
+	for _, name := range slices.Sorted(maps.Keys(s.remotes)) {
+		list = append(list, s.remotes[name].network())
+	}
+	return list
+}
+
+// showCaches is what the metrics tell of the networks' caches.
+func (s *Server) showCaches(show func(network string, answers int, bytes int64)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for name, r := range s.remotes {
+		if r.cache != nil {
+			held := r.cache.Stats()
+			show(name, held.Answers, held.Bytes)
+		}
+	}
+}
+
+// nodesReady wants one node that can be asked on every network.
+func (s *Server) nodesReady() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, name := range slices.Sorted(maps.Keys(s.remotes)) {
+		if s.remotes[name].pool.Ready() != nil {
+			return fmt.Errorf("not ready: network %s has no node", name)
+		}
+	}
+	return nil
+}
+
+// awaitReady gives the nodes of a network a moment to be found.
+func (r *remote) awaitReady(ctx context.Context, closing <-chan struct{}) error {
+	ctx, cancel := context.WithTimeout(ctx, readyTime)
+	defer cancel()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		err := r.pool.Ready()
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return err
+		case <-closing:
+			return err
+		}
+	}
+}
+
+// Times of a network's change. Requests that began before it may still be under way.
+const (
+	readyTime  = 5 * time.Second
+	retireTime = 40 * time.Second
+)
+
+// retire closes the pool of a network that is served no more, once nobody uses it.
+func (s *Server) retire(r *remote) {
+	s.retired.Go(func() {
+		select {
+		case <-time.After(max(retireTime, s.cfg.Limits.NodeTimeout+readyTime)):
+		case <-s.closing:
+		}
+		r.pool.Close()
+	})
+}
+
+// closeRemotes ends the pools. Nothing asks them any more.
+func (s *Server) closeRemotes() {
+	s.closeOnce.Do(func() { close(s.closing) })
+	s.reload.Lock()
+	defer s.reload.Unlock()
+	s.retired.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range s.remotes {
+		r.pool.Close()
+	}
+	clear(s.remotes)
+}

@@ -1,0 +1,203 @@
+package nodes_test
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/nodegate/nodegate/internal/config"
+	"github.com/nodegate/nodegate/test/harness"
+)
+
+// network is the YAML of one with nodes.
+func network(name, more string, urls ...string) string {
+	s := "  - name: " + name + "\n" + more + "    nodes:\n"
+	for i, url := range urls {
+		s += fmt.Sprintf("      - {name: n%d, url: %q}\n", i, url)
+	}
+	return s
+}
+
+// TestReload changes the nodes under a stream of requests, of which none may fail.
+func TestReload(t *testing.T) {
+	one, two := harness.Start(t, nil), harness.Start(t, nil)
+	a, b := one.URL("devnet", key), two.URL("devnet", key)
+	f := startFront(t, "networks:\n"+network("main", "", a))
+	f.ready(t)
+	stop, failed := f.load(t, "main")
+	f.reload(t, "networks:\n"+network("main", "", a, b))
+	f.reload(t, "networks:\n"+network("main", "", b))
+	f.reload(t, "networks:\n"+network("main", "    cache: 1MiB\n", b))
+	f.reload(t, "networks:\n"+network("main", "    dialect: standard\n    cache: 0\n", b))
+	time.Sleep(50 * time.Millisecond)
+	stop()
+	if n := failed.Load(); n != 0 {
+		t.Errorf("%d requests failed while the nodes changed", n)
+	}
+	if got := f.call(t, "main", "eth_gasPrice", "[]"); got.result == "" || got.header.Get("X-Cache") != "" {
+		t.Errorf("without a cache: %+v", got)
+	}
+	for _, want := range []string{"networks.main.nodes.n1: new", "networks.main.cache: 64MiB becomes 1MiB", "networks.main.dialect: spec becomes standard", "networks.main.nodes.n0.url: http:"} {
+		if !strings.Contains(f.Logs.String(), want) {
+			t.Errorf("the log lacks %q", want)
+		}
+	}
+	if strings.Contains(f.Logs.String(), key) {
+		t.Errorf("the log holds the key of a node")
+	}
+}
+
+// load asks a network all the time until it is stopped, and counts what fails.
+func (f *front) load(t *testing.T, network string) (stop func(), failed *atomic.Int64) {
+	t.Helper()
+	failed = new(atomic.Int64)
+	end, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		for i := 0; ; i++ {
+			select {
+			case <-end:
+				return
+			default:
+			}
+			a, err := f.try(t.Context(), network, "eth_getBalance", fmt.Sprintf(`["0x%040x","latest"]`, i))
+			if err != nil || a.result == "" {
+				failed.Add(1)
+				t.Logf("request %d: %+v %v", i, a, err)
+			}
+		}
+	}()
+	return func() { close(end); <-done }, failed
+}
+
+// TestReloadNetworks adds and removes networks.
+func TestReloadNetworks(t *testing.T) {
+	node := harness.Start(t, nil)
+	dev, roll := network("main", "", node.URL("devnet", key)), network("roll", "", node.URL("rollup", key))
+	f := startFront(t, "default_network: main\nnetworks:\n"+dev)
+	f.ready(t)
+	f.reload(t, "default_network: roll\nnetworks:\n"+dev+roll)
+	if a := f.call(t, "roll", "eth_chainId", "[]"); a.result != `"0x53a"` {
+		t.Errorf("the new network answers %+v", a)
+	}
+	if status, _ := get(t, f.RPC+"/readyz"); status != http.StatusOK {
+		t.Errorf("status %d", status)
+	}
+	f.reload(t, "networks:\n"+roll)
+	if a := f.call(t, "main", "eth_chainId", "[]"); a.status != http.StatusNotFound {
+		t.Errorf("the removed network answers %+v", a)
+	}
+	if a := f.call(t, "roll", "eth_chainId", "[]"); a.result != `"0x53a"` {
+		t.Errorf("the network that stayed answers %+v", a)
+	}
+}
+
+// TestReloadNeedsRestart: what can't change is named, once for each reload, and what
+// can is done nevertheless.
+func TestReloadNeedsRestart(t *testing.T) {
+	node := harness.Start(t, nil)
+	f := startFront(t, "networks:\n"+network("main", "", node.URL("devnet", key)))
+	f.ready(t)
+	f.reload(t, "limits: {batch_items: 7}\ncosts: {eth_chainId: 6}\nnetworks:\n"+network("main", "", node.URL("devnet", key))+"  - {name: dev, embedded: {}}\n")
+	log := f.Logs.String()
+	for _, want := range []string{
+		`msg="this change of the configuration needs a restart" change="limits.batch_items: 1000 becomes 7"`,
+		`msg="this change of the configuration needs a restart" change="networks.dev: new, an embedded chain"`,
+		`msg="configuration changed" change="costs.eth_chainId: 5 becomes 6"`,
+	} {
+		if !strings.Contains(log, want) {
+			t.Errorf("the log lacks %s:\n%s", want, log)
+		}
+	}
+	if a := f.call(t, "dev", "eth_chainId", "[]"); a.status != http.StatusNotFound {
+		t.Errorf("the network that waits for a restart answers %+v", a)
+	}
+	f.reload(t, "networks:\n"+network("main", "", node.URL("devnet", key)))
+	if got := f.Logs.String()[len(log):]; strings.Contains(got, "restart") || !strings.Contains(got, "costs.eth_chainId: 6 becomes 5") {
+		t.Errorf("back at the start it says:\n%s", got)
+	}
+}
+
+// TestReady: a network without a node is not ready, on both listeners, and calls
+// are refused with 503 until a node is there.
+func TestReady(t *testing.T) {
+	node := harness.Start(t, nil)
+	var up atomic.Bool
+	gate := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !up.Load() {
+			http.Error(w, "down", http.StatusBadGateway)
+			return
+		}
+		http.Redirect(w, r, "/never", http.StatusTemporaryRedirect)
+	}))
+	defer gate.Close()
+	f := startFront(t, "networks:\n"+network("main", "", gate.URL)+"  - {name: dev, embedded: {}}\n")
+	for _, base := range []string{f.RPC, f.Admin} {
+		if status, body := get(t, base+"/readyz"); status != http.StatusServiceUnavailable || !strings.Contains(body, "not ready: network main has no node") {
+			t.Errorf("%s says %d %s", base, status, body)
+		}
+	}
+	if a := f.call(t, "main", "eth_gasPrice", "[]"); a.status != http.StatusServiceUnavailable || !strings.HasPrefix(a.error, "no node available") {
+		t.Errorf("a call is answered with %+v", a)
+	}
+	if a := f.call(t, "dev", "eth_chainId", "[]"); a.status != http.StatusOK {
+		t.Errorf("the other network answers %+v", a)
+	}
+	f.reload(t, "networks:\n"+network("main", "", node.URL("devnet", key))+"  - {name: dev, embedded: {}}\n")
+	f.ready(t)
+	if a := f.call(t, "main", "eth_gasPrice", "[]"); a.status != http.StatusOK {
+		t.Errorf("with a node: %+v", a)
+	}
+}
+
+// TestRemoteOnly: without an embedded network no chain is opened.
+func TestRemoteOnly(t *testing.T) {
+	node := harness.Start(t, nil)
+	f := startFront(t, "networks:\n"+network("main", "", node.URL("devnet", key)))
+	f.ready(t)
+	if !strings.Contains(f.Logs.String(), "embedded=0 remote=1") {
+		t.Errorf("the start logs:\n%s", f.Logs)
+	}
+	if status, body := get(t, f.Admin+"/nodes"); status != http.StatusOK || !strings.Contains(body, `"name":"n0"`) || strings.Contains(body, key) {
+		t.Errorf("/nodes says %d %s", status, body)
+	}
+}
+
+// TestDrain: requests that wait for a node when the server is told to end are answered.
+func TestDrain(t *testing.T) {
+	node := harness.Start(t, nil)
+	slow := slowNode(t, node.URL("devnet", key), 300*time.Millisecond)
+	cfg := "networks:\n" + network("main", "    cache: 0\n", slow)
+	f := &front{}
+	file := startFile(t, cfg)
+	loaded := load(t, file)
+	var err error
+	if f.Service, err = harness.Launch(t.TempDir(), func(c *config.Config) { *c = *loaded }); err != nil {
+		t.Fatal(err)
+	}
+	f.ready(t)
+	const requests = 20
+	results := make(chan answer, requests)
+	for i := range requests {
+		go func() {
+			a, err := f.try(t.Context(), "main", "eth_getBalance", fmt.Sprintf(`["0x%040x","latest"]`, i))
+			if err != nil {
+				a.error = err.Error()
+			}
+			results <- a
+		}()
+	}
+	time.Sleep(100 * time.Millisecond) // they wait for the node now
+	if err := f.Close(); err != nil {
+		t.Errorf("closing: %v", err)
+	}
+	for range requests {
+		if a := <-results; a.result == "" {
+			t.Errorf("a request was dropped: %+v", a)
+		}
+	}
+}

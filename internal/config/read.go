@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/goccy/go-yaml/ast"
@@ -134,6 +135,10 @@ func scalar(n node, k kind) (string, error) {
 	case *ast.IntegerNode:
 		if k == kindWhole || k == kindSize || k == kindFactor {
 			return v.Token.Value, nil
+		}
+	case *ast.BoolNode:
+		if k == kindFlag {
+			return strconv.FormatBool(v.Value), nil
 		}
 	case *ast.FloatNode:
 		if k == kindFactor {

@@ -18,6 +18,7 @@ const (
 	kindSize
 	kindTime
 	kindFactor
+	kindFlag
 )
 
 // wants completes the sentence «must be ...».
@@ -28,6 +29,7 @@ func (k kind) wants() string {
 		kindSize:   "a size such as 5MiB",
 		kindTime:   "a time with its unit, such as 5s",
 		kindFactor: "a number such as 1.2",
+		kindFlag:   "true or false",
 	}[k]
 }
 
@@ -64,6 +66,23 @@ func (v textValue) set(s string) error {
 		}
 	}
 	*v.p = s
+	return nil
+}
+
+// flagValue is true or false.
+type flagValue struct{ p *bool }
+
+func yesNo(p *bool) value { return flagValue{p} }
+
+func (flagValue) kind() kind       { return kindFlag }
+func (v flagValue) String() string { return strconv.FormatBool(*v.p) }
+func (flagValue) allowed() string  { return "true or false" }
+
+func (v flagValue) set(s string) error {
+	if s != "true" && s != "false" {
+		return fmt.Errorf("%q is not known; use true or false", s)
+	}
+	*v.p = s == "true"
 	return nil
 }
 

@@ -193,7 +193,7 @@ func (s *Server) ready() error {
 	if !s.serving.Load() {
 		return errors.New("not serving")
 	}
-	return nil
+	return s.storage.ready()
 }
 
 // Close drains: no new requests, what is under way is finished while ctx lasts,

@@ -45,6 +45,8 @@ var mayImport = map[string][]string{
 	"internal/authority":      {""},
 	"internal/blocks":         {""},
 	"internal/objects":        {""},
+	"internal/kubo":           {"", "internal/blocks"},
+	"internal/blocktest":      {"", "internal/objects"},
 	"internal/storage":        {"", "internal/obs", "internal/web", "internal/permit", "internal/usage", "internal/objects"},
 	"internal/edge":           {"", "internal/obs", "internal/web", "internal/jsonrpc", "internal/plainhttp", "internal/permit", "internal/meter", "internal/usage"},
 	"cmd/nodegate":            {"", "internal/config", "internal/server", "internal/obs"},

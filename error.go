@@ -55,6 +55,7 @@ const (
 	QuotaReached        // the account has stored all that it may
 	InsufficientStorage // the disk is almost full: writes wait, reads go on
 	Damaged             // a stored block is not what it was; adding it again heals it
+	Mismatch            // an upload is not what the client said it would be
 
 	BadConfig // the configuration or the data folder can't be used
 
@@ -71,7 +72,8 @@ var codeNames = [codeCount]string{
 	CreditsSpent: "credits spent", HTTPMethod: "http method", TooLarge: "too large",
 	MediaType: "media type", InvalidInput: "invalid input", NotFound: "not found", Conflict: "conflict",
 	SignInFailed: "sign-in failed", CardDeclined: "card declined", CardRequired: "card required",
-	QuotaReached: "quota reached", InsufficientStorage: "insufficient storage", Damaged: "damaged", BadConfig: "bad config",
+	QuotaReached: "quota reached", InsufficientStorage: "insufficient storage", Damaged: "damaged",
+	Mismatch: "mismatch", BadConfig: "bad config",
 }
 
 // Error makes a Code usable as the target of errors.Is.

@@ -53,8 +53,11 @@ type Store interface {
 	// SetMeta writes a value under a name only when there is none yet, and returns
 	// what is there afterwards.
 	SetMeta(ctx context.Context, name, value string) (string, error)
+	// ReplaceMeta writes a value under a name, whatever was there.
+	ReplaceMeta(ctx context.Context, name, value string) error
 
 	UsageStore
+	PinStore
 	Close() error
 }
 

@@ -30,6 +30,7 @@ type cli struct {
 	Usage   usageCmd   `cmd:"" help:"Show what an account used: requests, credits, errors and times."`
 	Audit   auditCmd   `cmd:"" help:"Show and check who changed what."`
 	GC      gcCmd      `cmd:"" name:"gc" help:"Remove stored content that nobody needs any more."`
+	Adopt   adoptCmd   `cmd:"" help:"Make this data folder's stored content the one of its Postgres, when the server that had it is gone."`
 	CA      caCmd      `cmd:"" name:"ca" help:"Print the certificate of the local authority, for clients of the storage gateway to trust."`
 	Doctor  doctorCmd  `cmd:"" help:"Ask the remote nodes what they are and what they can do, and say what is wrong."`
 	Config  configCmd  `cmd:"" help:"Print the effective configuration, without secrets."`

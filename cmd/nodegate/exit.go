@@ -48,6 +48,7 @@ var exitCodes = map[nodegate.Code]int{
 	nodegate.QuotaReached:        exitFailure,
 	nodegate.InsufficientStorage: exitFailure,
 	nodegate.Damaged:             exitFailure,
+	nodegate.Mismatch:            exitFailure,
 	nodegate.BadConfig:           exitMistake,
 }
 

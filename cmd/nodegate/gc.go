@@ -76,14 +76,9 @@ func askServer(ctx context.Context, cfg *config.Config, dryRun bool) (c collecte
 	return c, json.Unmarshal(body, &c)
 }
 
-// collectHere opens the store itself.
-func collectHere(ctx context.Context, cfg *config.Config, log *slog.Logger, dryRun bool) (c collected, err error) {
-	store, err := server.OpenBlocks(ctx, cfg, log)
-	if err != nil {
-		return c, err
-	}
-	defer func() { err = errors.Join(err, store.Close()) }()
-	r, err := store.Collect(ctx, dryRun)
+// collectHere opens the storage itself.
+func collectHere(ctx context.Context, cfg *config.Config, log *slog.Logger, dryRun bool) (collected, error) {
+	r, err := server.Collect(ctx, cfg, log, dryRun)
 	return collected(r), err
 }
 

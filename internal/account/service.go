@@ -17,7 +17,7 @@ type Config struct {
 	Plans       map[string]nodegate.Plan
 	DefaultPlan string
 	Cards       nodegate.CardProcessor
-	Changed     func() // called after each change, so that servers look at once; may be nil
+	Changed     func() // called after each change and before its use case returns, so that it holds then; may be nil
 	Log         *slog.Logger
 }
 

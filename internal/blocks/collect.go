@@ -130,22 +130,27 @@ func (c *collector) expirePins(list []*pinState) error {
 	if c.dryRun || len(list) == 0 {
 		return nil
 	}
-	return c.s.submit(&request{apply: func() error {
-		r := &result{}
+	r := &result{}
+	prepare := func(g *group) error {
 		for _, p := range list {
-			now, err := c.s.index.pin(pinKey(p.AccountID, p.CID))
+			now, err := g.pin(p.AccountID, p.CID)
 			if err != nil {
 				return err
 			}
 			if now != nil && !now.live() && !now.undoable(c.now, c.s.cfg.Undo) {
-				now.gone = true
-				r.pins = append(r.pins, now)
+				over := &pinState{Pin: now.Pin, segment: now.segment, gone: true, before: now, looked: true}
+				r.pins = append(r.pins, over)
+				g.pins[string(pinKey(p.AccountID, p.CID))] = over
 			}
 		}
+		return nil
+	}
+	apply := func() error {
 		c.s.quotaMu.Lock()
 		defer c.s.quotaMu.Unlock()
 		return c.s.applyResult(r)
-	}})
+	}
+	return c.s.submit(&request{prepare: prepare, apply: apply})
 }
 
 // expireLoose lets go of what was stored without a pin, when its time is over.
@@ -385,10 +390,14 @@ type pace struct {
 	debt int64
 }
 
+// paceSteps is how often a second background work rests: long stretches without a
+// rest would be felt by requests on a machine of few cores.
+const paceSteps = 500
+
 // wait counts bytes and sleeps when they are ahead of the rate.
 func (p *pace) wait(ctx context.Context, n int64) error {
 	p.debt += n
-	if p.debt < p.rate/50 {
+	if p.debt < p.rate/paceSteps {
 		return ctx.Err()
 	}
 	nap := time.Duration(float64(p.debt) / float64(p.rate) * float64(time.Second))

@@ -188,9 +188,11 @@ func (b *Batch) decide(g *group, now int64) (next []*pinState, stores int64, err
 			stores -= old.paid()
 		}
 		if again {
+			p.before, p.looked = old.before, true
 			next[i] = p
 			continue
 		}
+		p.before, p.looked = old, true
 		at[op.pin.CID] = len(next)
 		next = append(next, p)
 	}
@@ -338,9 +340,12 @@ func (s *Store) applyResult(r *result) error {
 // setPin writes a pin's state and returns the one before.
 func (s *Store) setPin(w *pebble.Batch, p *pinState) (*pinState, error) {
 	key := pinKey(p.AccountID, p.CID)
-	old, err := s.index.pin(key)
-	if err != nil {
-		return nil, err
+	old := p.before
+	if !p.looked {
+		var err error
+		if old, err = s.index.pin(key); err != nil {
+			return nil, err
+		}
 	}
 	p.first = p.segment
 	if old != nil {
@@ -358,18 +363,20 @@ func (s *Store) setPin(w *pebble.Batch, p *pinState) (*pinState, error) {
 	return old, nil
 }
 
+// addUsage changes what accounts have stored.
 func (s *Store) addUsage(w *pebble.Batch, changes map[string]int64) error {
 	for account, n := range changes {
 		if n == 0 {
 			continue
 		}
-		stored, err := s.index.usage(account)
+		stored, err := s.storedNow(account)
 		if err != nil {
 			return err
 		}
 		if err := setUsage(w, account, stored+n); err != nil {
 			return s.index.failed(err)
 		}
+		s.usage[account] = stored + n
 	}
 	return nil
 }

@@ -47,11 +47,12 @@ func (c *collector) victims() ([]uint32, error) {
 	}
 	segs := c.s.log.segs
 	wasted := func(n uint32) bool { return 2*max(live[n], 0) < segs.size(n)-segmentHeader }
-	if end, _ := c.s.log.now(); wasted(end.segment) && segs.size(end.segment) >= worthSealing {
-		if err := c.s.log.rotate(end.segment); err != nil {
-			return nil, err
-		}
+	end, _ := c.s.log.now()
+	cut, err := c.s.sealActive(end.segment, wasted(end.segment))
+	if err != nil {
+		return nil, err
 	}
+	c.report.Freed += cut
 	keep := c.s.checkpointNow().segment
 	var list []uint32
 	for _, n := range segs.numbers() {
@@ -61,6 +62,52 @@ func (c *collector) victims() ([]uint32, error) {
 	}
 	slices.SortFunc(list, func(a, b uint32) int { return cmp.Compare(live[a], live[b]) })
 	return list, nil
+}
+
+// sealActive ends the active segment early, if it is still that one, mostly empty
+// and nobody writes. What aborted uploads left at its end is cut off without a copy,
+// so that a full disk has room for the copies of compaction; it returns how much
+// that was.
+func (s *Store) sealActive(number uint32, wasted bool) (cut int64, err error) {
+	l := s.log
+	l.syncing.Lock()
+	defer l.syncing.Unlock()
+	s.openMu.Lock()
+	defer s.openMu.Unlock()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.broken != nil || l.active == nil || l.active.number != number || l.end < worthSealing || s.writing() {
+		return 0, l.broken
+	}
+	cut = l.end - l.kept
+	if !wasted && cut < worthSealing {
+		return 0, nil
+	}
+	if cut > 0 {
+		if err := l.active.f.Truncate(l.kept); err != nil {
+			return 0, l.failedWrite("truncate", err)
+		}
+		l.end = l.kept
+		l.segs.resize(number, l.end)
+	}
+	if err := l.active.f.Sync(); err != nil {
+		return 0, l.failedSync(err)
+	}
+	l.segs.give(l.active)
+	l.active = nil // the index may know a place behind the cut: nothing is written there again
+	l.roll()
+	return cut, nil
+}
+
+// writing tells whether an open batch has records in the log. The caller holds the
+// locks of both.
+func (s *Store) writing() bool {
+	for b := range s.open {
+		if b.first != (position{}) && !b.applied.Load() {
+			return true
+		}
+	}
+	return false
 }
 
 func (c *collector) remove(numbers []uint32) error {

@@ -138,6 +138,41 @@ func TestReserve(t *testing.T) {
 	wantBlock(t, s, first, content(0, 50_000))
 }
 
+// Without a reserve, uploads that failed fill the disk to its last byte. A collection
+// needs no room to take them away.
+func TestCollectOnFullDisk(t *testing.T) {
+	cfg := testConfig(t)
+	disk := newFaultyDisk()
+	disk.capacity = 1 << 20
+	cfg.disk, cfg.SegmentBytes, cfg.Undo = disk, 2<<20, -1
+	s := open(t, cfg)
+	kept := mustAdd(t, s, content(0, 200_000))
+	for w := range 3 {
+		b := s.Begin("acc", 0)
+		var err error
+		for i := 0; err == nil; i++ {
+			data := content(1000*w+i+1, 10_000)
+			err = b.Put(t.Context(), rawCID(t, data), data)
+		}
+		wantCode(t, err, nodegate.InsufficientStorage)
+		if w == 0 { // others' blocks stay while an upload is open
+			if r := mustCollect(t, s); r.Freed != 0 {
+				t.Errorf("an open upload lost its blocks: %+v", r)
+			}
+		}
+		b.Abort()
+	}
+	if r := mustCollect(t, s); r.Freed < 700_000 {
+		t.Errorf("%+v", r)
+	}
+	next := mustAdd(t, s, content(5000, 500_000))
+	for _, again := range []func(testing.TB, *Store) *Store{reopen, loseIndex} {
+		s = again(t, s)
+		wantBlock(t, s, kept, content(0, 200_000))
+		wantBlock(t, s, next, content(5000, 500_000))
+	}
+}
+
 // A real file system of 64 MiB runs full under parallel uploads.
 func TestRealDiskFull(t *testing.T) {
 	dir := t.TempDir()

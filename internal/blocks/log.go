@@ -40,9 +40,11 @@ type log struct {
 	tag        uint64
 	last       uint32 // the highest number in use
 	end        int64  // where the next record goes
+	kept       int64  // what stands behind it belongs to open batches, or to nobody
 	synced     int64  // what is surely on the disk
 	generation uint64
 	broken     error // set by a failed write or sync: no more writes until a restart
+	scratch    []byte
 
 	flush chan struct{} // told when much is unsynced
 	roll  func()        // told when a segment was sealed
@@ -91,6 +93,9 @@ func (l *log) tryAppend(generation uint64, r *record, data []byte, begin func(po
 		return position{}, false, l.failedWrite("write", err)
 	}
 	l.end += r.size()
+	if r.kind == kindCommit || r.batch == 0 {
+		l.kept = l.end
+	}
 	l.segs.resize(pos.segment, l.end)
 	if l.end-l.synced >= flushBytes {
 		select {
@@ -112,9 +117,10 @@ func (l *log) failedWrite(op string, cause error) error {
 // write puts a record at the end. Small ones are copied together for one call.
 func (l *log) write(r *record, data []byte) error {
 	const small = 32 << 10
-	head := r.appendHead(make([]byte, 0, recordHeader+256), l.tag)
+	head := r.appendHead(l.scratch[:0], l.tag)
 	if len(data) <= small {
-		_, err := l.active.f.WriteAt(append(head, data...), l.end)
+		l.scratch = append(head, data...)
+		_, err := l.active.f.WriteAt(l.scratch, l.end)
 		return err
 	}
 	if _, err := l.active.f.WriteAt(head, l.end); err != nil {
@@ -169,7 +175,7 @@ func (l *log) create() error {
 		return l.failedWrite("create", err)
 	}
 	l.active, l.tag, l.last = l.segs.add(number, f), tag, number
-	l.end, l.synced = segmentHeader, 0
+	l.end, l.kept, l.synced = segmentHeader, segmentHeader, 0
 	return nil
 }
 
@@ -179,7 +185,7 @@ func (l *log) reuse(number uint32, tag uint64, end int64) error {
 	if err != nil {
 		return err
 	}
-	l.active, l.tag, l.end, l.synced = seg, tag, end, end
+	l.active, l.tag, l.end, l.kept, l.synced = seg, tag, end, end, end
 	return nil
 }
 

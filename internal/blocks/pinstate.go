@@ -14,6 +14,10 @@ type pinState struct {
 	segment uint32 // where its latest record stands
 	first   uint32 // no record of this pin stands in an older segment than this
 	gone    bool   // collected; kept while an older record could bring the pin back
+
+	// While a group commits: what the pin was before, nil for nothing, if that is known.
+	before *pinState
+	looked bool
 }
 
 // live tells whether the pin holds.

@@ -28,6 +28,26 @@ func (x *index) usage(account string) (int64, error) {
 	return int64(binary.LittleEndian.Uint64(value)), nil
 }
 
+// usageInMemory is of how many accounts the use is remembered.
+const usageInMemory = 1 << 12
+
+// storedNow is the index's usage, remembered for the accounts that write. The caller
+// holds the quotas' lock.
+func (s *Store) storedNow(account string) (int64, error) {
+	if n, ok := s.usage[account]; ok {
+		return n, nil
+	}
+	n, err := s.index.usage(account)
+	if err != nil {
+		return 0, err
+	}
+	if len(s.usage) >= usageInMemory {
+		clear(s.usage)
+	}
+	s.usage[account] = n
+	return n, nil
+}
+
 // setUsage notes what an account has stored, in w.
 func setUsage(w *pebble.Batch, account string, bytes int64) error {
 	if bytes == 0 {
@@ -42,7 +62,7 @@ func (s *Store) reserve(account string, n, quota int64) error {
 	s.quotaMu.Lock()
 	defer s.quotaMu.Unlock()
 	if quota > 0 {
-		stored, err := s.index.usage(account)
+		stored, err := s.storedNow(account)
 		if err != nil {
 			return err
 		}
@@ -59,7 +79,7 @@ func (s *Store) exchange(account string, reserved, stores, quota int64) error {
 	s.quotaMu.Lock()
 	defer s.quotaMu.Unlock()
 	if quota > 0 && stores > 0 {
-		stored, err := s.index.usage(account)
+		stored, err := s.storedNow(account)
 		if err != nil {
 			return err
 		}

@@ -178,6 +178,10 @@ func (s *Store) update(hash []byte, change func(*pebble.Batch, *entry) error) er
 // touch notes that a block is wanted, if that was not noted since a time. It
 // reports the entry of a block that is whole as far as known.
 func (s *Store) touch(hash []byte, since int64) (e entry, err error) {
+	// Most blocks of an upload are new: they need no lock.
+	if _, ok, err := s.index.block(hash); err != nil || !ok {
+		return entry{}, err
+	}
 	now := s.stamp()
 	err = s.update(hash, func(_ *pebble.Batch, found *entry) error {
 		e = *found

@@ -102,25 +102,37 @@ func (s *segments) closeOldest() {
 		}
 	}
 	if oldest != nil {
-		s.closeUnused(oldest)
+		closeFile(s.unused(oldest))
 	}
 }
 
 // give ends a take. The segment may have been removed meanwhile.
-func (s *segments) give(seg *segment) {
+func (s *segments) give(seg *segment) { closeFile(s.giveBack(seg)) }
+
+func (s *segments) giveBack(seg *segment) file {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	seg.refs--
 	if seg.gone {
-		s.closeUnused(seg)
+		return s.unused(seg)
 	}
+	return nil
 }
 
-func (s *segments) closeUnused(seg *segment) {
+// unused returns the file of a segment that nobody reads, for closing. A removed
+// file gives its space back when it is closed, which takes a while: that is done
+// without the lock.
+func (s *segments) unused(seg *segment) (f file) {
 	if seg.refs == 0 && seg.f != nil {
-		_ = seg.f.Close() // nothing is pending: what counts was synced
-		seg.f = nil
+		f, seg.f = seg.f, nil
 		s.open--
+	}
+	return f
+}
+
+func closeFile(f file) {
+	if f != nil {
+		_ = f.Close() // nothing is pending: what counts was synced
 	}
 }
 
@@ -138,19 +150,27 @@ func (s *segments) add(number uint32, f file) *segment {
 
 // remove deletes a segment. Who reads it goes on until done.
 func (s *segments) remove(number uint32) error {
+	if !s.has(number) {
+		return nil
+	}
+	if err := s.disk.Remove(segmentName(number)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	closeFile(s.forget(number))
+	return nil
+}
+
+// forget takes a segment off the list. Its file is returned if nobody reads it.
+func (s *segments) forget(number uint32) file {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	seg, ok := s.all[number]
 	if !ok {
 		return nil
 	}
-	if err := s.disk.Remove(segmentName(number)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
 	delete(s.all, number)
 	seg.gone = true
-	s.closeUnused(seg)
-	return nil
+	return s.unused(seg)
 }
 
 func (s *segments) resize(number uint32, size int64) {
@@ -203,11 +223,7 @@ func (s *segments) olderThan(from, to uint32) bool {
 
 // closeAll forgets all files; who reads one goes on until done.
 func (s *segments) closeAll() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for number, seg := range s.all {
-		delete(s.all, number)
-		seg.gone = true
-		s.closeUnused(seg)
+	for _, number := range s.numbers() {
+		closeFile(s.forget(number))
 	}
 }

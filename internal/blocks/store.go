@@ -59,6 +59,7 @@ type Store struct {
 
 	quotaMu  sync.Mutex
 	reserved map[string]int64 // bytes that open batches claim, by account
+	usage    map[string]int64 // what the index says of some accounts
 
 	openMu    sync.Mutex // taken before the log's lock
 	open      map[*Batch]struct{}
@@ -92,7 +93,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	if err != nil {
 		return nil, badFolder("the folder of the block store is in use by another process, or can't be written: "+c.Dir, err)
 	}
-	s := &Store{cfg: c, lock: lock, reserved: map[string]int64{}, open: map[*Batch]struct{}{}, requests: make(chan *request, groupSize)}
+	s := &Store{cfg: c, lock: lock, reserved: map[string]int64{}, usage: map[string]int64{}, open: map[*Batch]struct{}{}, requests: make(chan *request, groupSize)}
 	if err := s.load(ctx); err != nil {
 		return nil, errors.Join(err, s.release())
 	}

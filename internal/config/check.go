@@ -13,6 +13,7 @@ func (l *loader) check() {
 	l.checkListeners()
 	l.checkTLS()
 	l.checkPayment()
+	l.checkKubo()
 	l.checkPlans()
 	l.checkNetworkNames()
 	l.checkDefaultNetwork()

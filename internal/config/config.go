@@ -99,7 +99,7 @@ type Payment struct {
 
 // Storage is the storage gateway and its block store.
 type Storage struct {
-	Engine   string // embedded or off
+	Engine   string // embedded, kubo or off
 	TLS      TLS
 	Undo     Duration
 	Collect  Duration
@@ -107,6 +107,24 @@ type Storage struct {
 	MaxFile  Size
 	MaxParts int
 	Timeout  Duration
+
+	Gateway     string // off, keys or public
+	GatewayRate int    // requests a second of one address, when it is public
+	Kubo        Kubo
+}
+
+// Kubo is the engine of that name: nodes elsewhere that keep the blocks.
+type Kubo struct {
+	Copies    int
+	Fetch     bool // from the public network, what no node has
+	Endpoints []KuboEndpoint
+}
+
+// KuboEndpoint is the RPC API of one node.
+type KuboEndpoint struct {
+	URL         string
+	HeadersFile string            // where Headers were read from, or ""
+	Headers     map[string]Secret // sent with every request
 }
 
 // Usage says how usage is recorded.

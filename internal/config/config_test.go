@@ -31,6 +31,8 @@ func TestDefault(t *testing.T) {
 		Usage:   Usage{Flush: 5 * time.Second},
 		Storage: Storage{
 			Engine: "embedded", Undo: 24 * time.Hour, Collect: time.Hour, Reserve: 1 << 30, MaxParts: 10_000, Timeout: 30 * time.Second,
+			Kubo:    Kubo{Copies: 1, Fetch: true},
+			Gateway: "off", GatewayRate: 50,
 		},
 		Accounts: Accounts{Follow: 500 * time.Millisecond},
 		Plans: map[string]Plan{
@@ -97,7 +99,7 @@ payment:
   stripe_public_key: pk_test_shown
   stripe_url: http://127.0.0.1:12111
 storage:
-  engine: "off"
+  engine: kubo
   cert: cert.pem
   key: ` + "KEY" + `
   undo: 1h
@@ -106,6 +108,14 @@ storage:
   max_file: 1TiB
   max_parts: 5
   timeout: 1m
+  gateway: public
+  gateway_rate: 9
+  kubo:
+    copies: 2
+    fetch: false
+    endpoints:
+      - url: http://10.0.0.1:5001/api/v0/
+      - {url: "https://h", headers_file: secrets/headers}
 usage: {flush: 1m}
 accounts: {follow: 1s}
 plans:
@@ -176,8 +186,12 @@ func TestFullFile(t *testing.T) {
 			StripePublicKey: "pk_test_shown", StripeURL: "http://127.0.0.1:12111",
 		},
 		Storage: Storage{
-			Engine: "off", TLS: TLS{Cert: filepath.Join(dir, "cert.pem"), Key: key}, Undo: time.Hour, Collect: 10 * time.Minute,
-			Reserve: 2 << 30, MaxFile: 1 << 40, MaxParts: 5, Timeout: time.Minute,
+			Engine: "kubo", TLS: TLS{Cert: filepath.Join(dir, "cert.pem"), Key: key}, Undo: time.Hour, Collect: 10 * time.Minute,
+			Reserve: 2 << 30, MaxFile: 1 << 40, MaxParts: 5, Timeout: time.Minute, Gateway: "public", GatewayRate: 9,
+			Kubo: Kubo{Copies: 2, Endpoints: []KuboEndpoint{
+				{URL: "http://10.0.0.1:5001"},
+				{URL: "https://h", HeadersFile: filepath.Join(dir, "secrets/headers"), Headers: map[string]Secret{"Authorization": "Bearer hidden", "X-Two": "2"}},
+			}},
 		},
 		Usage:    Usage{Flush: time.Minute},
 		Accounts: Accounts{Follow: time.Second},
@@ -370,6 +384,7 @@ func fullFolder(t *testing.T) string {
 	for name, text := range map[string]string{
 		"postgres": "postgres://u:p@h/db\n", "redis": "  redis://h:6379/1", "stripe": "sk_test_hidden\r\n",
 		"node": "https://h/swordfish\n", "ws": "wss://h/swordfish\n",
+		"headers": "authorization: Bearer hidden\r\n\nX-Two:2",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, "secrets", name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)

@@ -85,6 +85,7 @@ func WriteMarkdown(w io.Writer) error {
 	}
 	writePlans(&b)
 	writeCosts(&b)
+	writeEndpoints(&b)
 	b.WriteString(docsNetworks)
 	b.WriteString("| setting | default | allowed | what it is |\n|---|---|---|---|\n")
 	scratch := &Network{}
@@ -127,6 +128,14 @@ func writeCosts(b *strings.Builder) {
 	costs := builtinCosts()
 	for _, name := range slices.Sorted(maps.Keys(costs)) {
 		row(b, code(name), fmt.Sprint(costs[name]))
+	}
+}
+
+func writeEndpoints(b *strings.Builder) {
+	b.WriteString(docsEndpoints)
+	b.WriteString("| setting | what it is |\n|---|---|\n")
+	for _, f := range endpointSettings.fields {
+		row(b, code(f.name), f.help)
 	}
 }
 
@@ -198,6 +207,26 @@ const docsCosts = `
 ` + "`costs`" + ` sets the credits of methods, as in ` + "`costs: {eth_getLogs: 500, other: 100}`" + `; what it leaves out stays as below. 0 is free, the
 most is 1000000000. ` + "`other`" + ` is every other method that is known, ` + "`unknown`" + ` one that does not exist, ` + "`refused`" + ` a request that is refused
 with a 4xx status other than 402 and 429.
+
+`
+
+const docsEndpoints = `
+## Storage nodes
+
+` + "```yaml" + `
+storage:
+  engine: kubo
+  kubo:
+    copies: 2               # each upload and each pin on so many nodes
+    fetch: false            # ask the public network for nothing
+    endpoints:
+      - url: http://10.0.0.5:5001
+      - url: https://kubo.example.com
+        headers_file: kubo-headers
+` + "```" + `
+
+With ` + "`storage.engine: kubo`" + ` content lies on these nodes instead of the data folder: see [storage.md](storage.md#engine-kubo). A node's address has no
+password in it: put ` + "`Authorization: Basic ...`" + ` or ` + "`Authorization: Bearer ...`" + ` into a file that ` + "`headers_file`" + ` names.
 
 `
 

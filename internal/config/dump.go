@@ -14,7 +14,8 @@ import (
 // where each value came from. Secrets are named and not shown: their lines are
 // comments, so that loading the dump can't mistake the placeholder for a secret.
 func Dump(w io.Writer, c *Config) error {
-	d := &dumper{src: c.src}
+	d := &dumper{src: c.src, ends: map[string]func(){}}
+	d.ends["storage.kubo."] = func() { d.endpoints(c.Storage.Kubo.Endpoints) }
 	dumpFields(d, settings.fields, c, "")
 	d.proxies(c.TrustedProxies)
 	d.plans(c.Plans)
@@ -29,20 +30,22 @@ type dumper struct {
 	out    bytes.Buffer
 	src    map[string]source
 	indent string
+	ends   map[string]func() // writes the lists of a section behind its fields
 }
 
 func (d *dumper) line(format string, args ...any) {
 	fmt.Fprintf(&d.out, d.indent+format+"\n", args...)
 }
 
-// dumpFields writes the fields of the table, opening a section when its first field comes.
+// dumpFields writes the fields of the table, opening a section when its first field
+// comes. The fields of a section inside another one follow the outer one's.
 func dumpFields[T any](d *dumper, fields []field[T], t *T, base string) {
 	outer, section := d.indent, ""
 	for _, f := range fields {
 		if s := sectionOf(f.name); s != section {
-			section, d.indent = s, outer
-			d.line("%s:", strings.TrimSuffix(s, "."))
-			d.indent = outer + "  "
+			d.endSection(section)
+			d.openSection(outer, section, s)
+			section = s
 		}
 		key := strings.TrimPrefix(f.name, section)
 		if f.secret {
@@ -51,7 +54,41 @@ func dumpFields[T any](d *dumper, fields []field[T], t *T, base string) {
 		}
 		d.line("%s: %s%s", key, yamlText(f.at(t)), d.comment(base+f.name))
 	}
+	d.endSection(section)
 	d.indent = outer
+}
+
+// openSection writes the heads of a section that follows another one.
+func (d *dumper) openSection(outer, before, section string) {
+	if inner, ok := strings.CutPrefix(section, before); ok && before != "" {
+		d.line("%s:", strings.TrimSuffix(inner, "."))
+		d.indent += "  "
+		return
+	}
+	d.indent = outer
+	d.line("%s:", strings.TrimSuffix(section, "."))
+	d.indent = outer + "  "
+}
+
+func (d *dumper) endSection(section string) {
+	if end := d.ends[section]; end != nil {
+		end()
+	}
+}
+
+// endpoints leaves out headers: the file that holds them is named.
+func (d *dumper) endpoints(list []KuboEndpoint) {
+	if len(list) == 0 {
+		d.line("endpoints: []%s", d.comment("storage.kubo.endpoints"))
+		return
+	}
+	d.line("endpoints:%s", d.comment("storage.kubo.endpoints"))
+	for i, e := range list {
+		d.line("  - url: %s%s", quote(e.URL), d.comment(endpointPath(i)+"url"))
+		if e.HeadersFile != "" {
+			d.line("    headers_file: %s%s", quote(e.HeadersFile), d.comment(endpointPath(i)+"headers_file"))
+		}
+	}
 }
 
 // comment says where a value came from, if that is known.

@@ -136,13 +136,13 @@ func scalar(n node, k kind) (string, error) {
 		if k == kindWhole || k == kindSize || k == kindFactor {
 			return v.Token.Value, nil
 		}
-	case *ast.FloatNode:
-		if k == kindFactor {
-			return v.Token.Value, nil
-		}
 	case *ast.BoolNode:
 		if k == kindSwitch {
 			return strconv.FormatBool(v.Value), nil
+		}
+	case *ast.FloatNode:
+		if k == kindFactor {
+			return v.Token.Value, nil
 		}
 	}
 	return "", fmt.Errorf("must be %s, not %s%s", k.wants(), describe(n), remedy(n, k))

@@ -38,6 +38,9 @@ func (l *loader) readSecrets() {
 	for _, name := range fromFiles {
 		l.readSecret(name, name+"_file")
 	}
+	for i := range l.cfg.Storage.Kubo.Endpoints {
+		l.readHeaders(&l.cfg.Storage.Kubo.Endpoints[i], endpointPath(i)+"headers_file")
+	}
 }
 
 func (l *loader) readSecret(name, fileName string) {

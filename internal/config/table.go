@@ -148,8 +148,8 @@ var settings = schema[Config]{
 			at:   func(c *Config) value { return text(&c.Payment.StripeURL, webURL) },
 		}, {
 			name: "storage.engine", def: "embedded",
-			help: "where the storage gateway keeps content: in the data folder, or off for no gateway",
-			at:   func(c *Config) value { return text(&c.Storage.Engine, oneOf("embedded", "off")) },
+			help: "where the storage gateway keeps content: embedded in the data folder, on the nodes of storage.kubo, or off for no gateway",
+			at:   func(c *Config) value { return text(&c.Storage.Engine, oneOf("embedded", "kubo", "off")) },
 		}, {
 			name: "storage.cert",
 			help: "certificate file of the storage gateway; needs storage.key; made by a local authority in the data folder when left out",
@@ -183,6 +183,22 @@ var settings = schema[Config]{
 			help: "longest time of a command other than add, cat and the like, when the request names none",
 			at:   func(c *Config) value { return span(&c.Storage.Timeout, time.Second, time.Hour) },
 		}, {
+			name: "storage.gateway", def: "off",
+			help: "who may read with GET /ipfs/CID: nobody, holders of a key with its secret, or everybody",
+			at:   func(c *Config) value { return text(&c.Storage.Gateway, oneOf("off", "keys", "public")) },
+		}, {
+			name: "storage.gateway_rate", def: "50",
+			help: "requests a second that one client address may make to the public read gateway",
+			at:   func(c *Config) value { return whole(&c.Storage.GatewayRate, 1, 1_000_000) },
+		}, {
+			name: "storage.kubo.copies", def: "1",
+			help: "on how many nodes each upload and each pin is kept; at most as many as there are endpoints",
+			at:   func(c *Config) value { return whole(&c.Storage.Kubo.Copies, 1, maxEndpoints) },
+		}, {
+			name: "storage.kubo.fetch", def: "true",
+			help: "whether the nodes may fetch from the public network what none of them has",
+			at:   func(c *Config) value { return toggle(&c.Storage.Kubo.Fetch) },
+		}, {
 			name: "usage.flush", def: "5s",
 			help: "how often usage is written to the store",
 			at:   func(c *Config) value { return span(&c.Usage.Flush, time.Second, time.Minute) },
@@ -197,6 +213,10 @@ var settings = schema[Config]{
 			name: "trusted_proxies",
 			help: "addresses and ranges whose `X-Forwarded-*` headers are believed; nobody's by default. The client address that they name counts for the limits by address and stands in the audit log",
 			read: readProxies,
+		}, {
+			name: "storage.kubo.endpoints",
+			help: "the RPC APIs of the nodes that keep content with `storage.engine: kubo`, as under Storage nodes in docs/config.md",
+			read: readEndpoints,
 		}, {
 			name: "plans",
 			help: "what accounts may use, by name, as under Plans in docs/config.md; the built-in `free` and `unlimited` when left out",

@@ -38,7 +38,14 @@ func TestDocsPage(t *testing.T) {
 
 // TestDocsExample loads the example of the page, so that it can be pasted.
 func TestDocsExample(t *testing.T) {
-	c := mustLoad(t, Options{File: write(t, folder(t, "genesis.json", "chain.rlp"), example(t, docsNetworks)+example(t, docsPlans))})
+	dir := folder(t, "genesis.json", "chain.rlp")
+	if err := os.WriteFile(filepath.Join(dir, "kubo-headers"), []byte("authorization: Basic eDp5\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := mustLoad(t, Options{File: write(t, dir, example(t, docsNetworks)+example(t, docsPlans)+example(t, docsEndpoints))})
+	if k := c.Storage.Kubo; c.Storage.Engine != "kubo" || k.Copies != 2 || k.Fetch || len(k.Endpoints) != 2 || k.Endpoints[1].Headers["Authorization"] != "Basic eDp5" {
+		t.Errorf("the example reads as %+v", k)
+	}
 	if len(c.Networks) != 2 || c.Networks[0].Name != "compat" || len(c.Networks[1].Nodes) != 1 || c.Networks[0].Layer2.Alias != "linea" {
 		t.Errorf("the example reads as %+v", c.Networks)
 	}
@@ -59,7 +66,7 @@ func example(t *testing.T, page string) string {
 
 // TestTable checks what every row promises.
 func TestTable(t *testing.T) {
-	name, seen := regexp.MustCompile(`^[a-z0-9_]+(\.[a-z0-9_]+)?$`), map[string]bool{}
+	name, seen := regexp.MustCompile(`^[a-z0-9_]+(\.[a-z0-9_]+){0,2}$`), map[string]bool{}
 	for _, s := range Settings() {
 		if !name.MatchString(s.Name) || seen[s.Env] || s.Help == "" {
 			t.Errorf("row %+v: bad name, taken variable or no help", s)
@@ -244,6 +251,7 @@ func FuzzLoad(f *testing.F) {
 	f.Add(strings.ReplaceAll(full, "KEY", "key.pem"))
 	f.Add("networks: [{name: a, embedded: {}, history_window: {eth_call: 1}}]\n")
 	f.Add("networks: [{name: a, nodes: [{url: 'http://u:p@h/k', ws: 'ws://h', headers: {X-A: b}}, {name: b, url: 'http://h', role: backup}]}]\n")
+	f.Add("storage: {engine: kubo, kubo: {copies: 2, fetch: false, endpoints: [{url: 'http://a'}, {url: 'https://b/c'}]}}\n")
 	f.Add("a: &x {b: *x}\n<<: *x\n")
 	f.Add("plans: {free: {}, a: {credits_per_second: 1, burst: 1000, stored_bytes: 1KiB}}\ncosts: {eth_call: 1, other: 2}\n")
 	f.Add("payment: {processor: stripe, stripe_key: sk_test_1, stripe_public_key: pk_test_1}\nredis: {url: 'unix:///x'}\nstore: {postgres: 'postgres://h'}\n")

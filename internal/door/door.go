@@ -41,6 +41,11 @@ type Door struct {
 	last     int64 // of the change sequence
 	unswept  bool  // some version has ended since the last sweep
 
+	waiting struct { // for the next reading of the change sequence
+		sync.Mutex
+		list []chan error
+	}
+
 	heard atomic.Int64 // when the store last answered, in nanoseconds since begin
 	begin time.Time
 	poke  chan struct{}
@@ -93,6 +98,26 @@ func (d *Door) Poke() {
 	select {
 	case d.poke <- struct{}{}:
 	default:
+	}
+}
+
+// Sync has the change sequence read now, and returns when everything that was saved
+// before the call holds here: a revoked key is refused from then on.
+//
+// Returns Timeout when ctx ends first, or what the store returns.
+func (d *Door) Sync(ctx context.Context) error {
+	done := make(chan error, 1)
+	d.waiting.Lock()
+	d.waiting.list = append(d.waiting.list, done)
+	d.waiting.Unlock()
+	d.Poke()
+	select {
+	case err := <-done:
+		return err
+	case <-d.ended:
+		return nil // nobody is let in any more
+	case <-ctx.Done():
+		return nodegate.ErrTimeout("door.sync", ctx.Err())
 	}
 }
 

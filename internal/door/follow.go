@@ -24,8 +24,12 @@ func (d *Door) follow(ctx context.Context) {
 		case <-tick.C:
 		case <-d.poke:
 		}
+		waiting := d.takeWaiting() // before the reading: it covers what they wait for
 		d.expire()
 		err := d.catchUp(ctx)
+		for _, w := range waiting {
+			w <- err
+		}
 		if err != nil && !lost && ctx.Err() == nil {
 			d.cfg.Log.Error("the account store can't be read; known keys keep working for five minutes", "err", err)
 		}
@@ -34,6 +38,15 @@ func (d *Door) follow(ctx context.Context) {
 		}
 		lost = err != nil
 	}
+}
+
+// takeWaiting are those who wait for the reading that follows.
+func (d *Door) takeWaiting() []chan error {
+	d.waiting.Lock()
+	defer d.waiting.Unlock()
+	list := d.waiting.list
+	d.waiting.list = nil
+	return list
 }
 
 // catchUp takes over what changed since the last reading.

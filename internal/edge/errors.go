@@ -39,6 +39,7 @@ var numbers = map[nodegate.Code]int{
 	nodegate.QuotaReached:        -32002, // these three belong to the storage gateway
 	nodegate.InsufficientStorage: -32000,
 	nodegate.Damaged:             -32000,
+	nodegate.Mismatch:            -32000,
 	nodegate.BadConfig:           -32603,
 }
 

@@ -44,6 +44,7 @@ var contractNumbers = map[nodegate.Code]int{
 	nodegate.QuotaReached:        -32002,
 	nodegate.InsufficientStorage: -32000,
 	nodegate.Damaged:             -32000,
+	nodegate.Mismatch:            -32000,
 	nodegate.BadConfig:           -32603,
 }
 

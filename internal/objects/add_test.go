@@ -306,7 +306,7 @@ func TestAddRefused(t *testing.T) {
 		{"many blocks", string(bodyOf(file("f", noise(1000)))), "chunker=size-1", nodegate.TooLarge},
 		{"duplicate", string(bodyOf(file("d/x", "1"), file("d/x", "2"))), "", nodegate.ExecutionFailed},
 		{"bad media type", string(bodyOf(upload{name: "x", media: "a/b/c"})), "", nodegate.InvalidInput},
-		{"unexpected", string(bodyOf(file("x", "1"))), "expect-cid=QmWfVY9y3xjsixTgbd9AorQxH7VtMpzfx2HaWtsoUYecaX", nodegate.Conflict},
+		{"unexpected", string(bodyOf(file("x", "1"))), "expect-cid=QmWfVY9y3xjsixTgbd9AorQxH7VtMpzfx2HaWtsoUYecaX", nodegate.Mismatch},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := newMemory(t)

@@ -82,7 +82,7 @@ func (o *PutOptions) setFormat(format string) error {
 // BlockPut puts each file of a multipart body as one block.
 func (o *Objects) BlockPut(ctx context.Context, batch Batch, body io.Reader, boundary string, opts *PutOptions) ([]Put, error) {
 	var list []Put
-	err := o.eachFile(body, boundary, opts.Limits, func(r io.Reader) error {
+	err := o.eachFile(body, boundary, opts.Limits, "expected a file", func(r io.Reader) error {
 		data, err := readBlock(r)
 		if err != nil {
 			return err
@@ -139,13 +139,14 @@ func (o *Objects) putBlock(ctx context.Context, batch Batch, data []byte, opts *
 	return p, nil
 }
 
-// eachFile calls do with each file of a multipart body, to its closing boundary.
-func (o *Objects) eachFile(body io.Reader, boundary string, limits Limits, do func(io.Reader) error) error {
+// eachFile calls do with each file of a multipart body, to its closing boundary. A
+// directory is refused with Kubo's words for the command.
+func (o *Objects) eachFile(body io.Reader, boundary string, limits Limits, noFolder string, do func(io.Reader) error) error {
 	l, done := o.parts(body, boundary, limits)
 	defer done()
 	for l.next() {
 		if l.isDir() {
-			return failed("expected a regular file")
+			return failed("%s", noFolder)
 		}
 		if err := do(l.part.body); err != nil {
 			return err

@@ -3,9 +3,7 @@ package objects
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"encoding/binary"
-	"errors"
 	"io"
 
 	"github.com/ipfs/go-cid"
@@ -128,47 +126,6 @@ func (c *carReader) next() (cid.Cid, []byte, error) {
 		return cid.Undef, nil, failedBy(err)
 	}
 	return id, c.block[used:], nil
-}
-
-// Export is a DAG that is about to be written as a CAR.
-type Export struct {
-	objects *Objects
-	root    cid.Cid
-	limits  Limits
-}
-
-// Export opens the DAG at a path. That its root is there is known when it returns.
-func (o *Objects) Export(ctx context.Context, text string, limits Limits) (*Export, error) {
-	c, _, err := o.BlockGet(ctx, text)
-	if err != nil {
-		return nil, err
-	}
-	return &Export{objects: o, root: c, limits: limits}, nil
-}
-
-// Root is the root of the CAR.
-func (e *Export) Root() cid.Cid { return e.root }
-
-// Write writes a CAR of version 1: each block once, parents before children.
-func (e *Export) Write(ctx context.Context, w io.Writer) error {
-	out := bufio.NewWriterSize(w, 256<<10)
-	if _, err := out.Write(carHeader(e.root)); err != nil {
-		return err
-	}
-	var head []byte
-	err := inOrder(ctx, e.objects.get, e.root, e.limits, func(c cid.Cid, data []byte) error {
-		if _, ok := inlined(c); ok {
-			return nil
-		}
-		head = binary.AppendUvarint(head[:0], uint64(c.ByteLen()+len(data)))
-		head = append(head, c.KeyString()...)
-		_, err := out.Write(head)
-		if err == nil {
-			_, err = out.Write(data)
-		}
-		return err
-	})
-	return errors.Join(err, out.Flush())
 }
 
 // carHeader is the dag-cbor of {"roots": [root], "version": 1} behind its length.

@@ -46,7 +46,7 @@ func ParseDagPut(q *Query, limits Limits) (*PutOptions, error) {
 // a block in another.
 func (o *Objects) DagPut(ctx context.Context, batch Batch, body io.Reader, boundary string, opts *PutOptions) ([]Put, error) {
 	var list []Put
-	err := o.eachFile(body, boundary, opts.Limits, func(r io.Reader) error {
+	err := o.eachFile(body, boundary, opts.Limits, "expected a regular file", func(r io.Reader) error {
 		data, err := readBlock(r)
 		if err != nil {
 			return err

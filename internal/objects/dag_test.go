@@ -72,7 +72,7 @@ func TestBlockPut(t *testing.T) {
 	if !errors.Is(err, nodegate.ExecutionFailed) || !strings.HasPrefix(messageOf(err), "produced block is over 2MiB") {
 		t.Error(err)
 	}
-	if _, err := New(m).BlockPut(t.Context(), m.Begin("a", -1), bytes.NewReader(bodyOf(file("d/x", "1"))), boundary, opts); messageOf(err) != "expected a regular file" {
+	if _, err := New(m).BlockPut(t.Context(), m.Begin("a", -1), bytes.NewReader(bodyOf(file("d/x", "1"))), boundary, opts); messageOf(err) != "expected a file" {
 		t.Error(err)
 	}
 }

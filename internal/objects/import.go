@@ -50,7 +50,7 @@ type ImportedRoot struct {
 // checked against its CID, and one that is wrong fails the whole import.
 func (o *Objects) Import(ctx context.Context, batch Batch, body io.Reader, boundary string, opts *ImportOptions) (*Imported, error) {
 	in := &importer{batch: batch, limits: opts.Limits, named: map[cid.Cid]bool{}}
-	if err := o.eachFile(body, boundary, opts.Limits, func(r io.Reader) error { return in.read(ctx, r) }); err != nil {
+	if err := o.eachFile(body, boundary, opts.Limits, "expected a file handle", func(r io.Reader) error { return in.read(ctx, r) }); err != nil {
 		return nil, failedBy(err)
 	}
 	if !opts.PinRoots {

@@ -11,6 +11,8 @@ import (
 	"github.com/ipfs/go-cid"
 	"github.com/ipld/go-ipld-prime/datamodel"
 	cidlink "github.com/ipld/go-ipld-prime/linking/cid"
+
+	"github.com/nodegate/nodegate"
 )
 
 // Resolved is where a path leads: a block, and what is left of the path inside it.
@@ -68,15 +70,21 @@ func (o *Objects) Resolve(ctx context.Context, text string) (Resolved, error) {
 	if err != nil {
 		return Resolved{}, err
 	}
+	return getter(o.get).resolve(ctx, p, func(cid.Cid) {})
+}
+
+// resolve follows a path and tells each block that a name of it leads to.
+func (g getter) resolve(ctx context.Context, p gopath.ImmutablePath, at func(cid.Cid)) (Resolved, error) {
 	r := Resolved{CID: p.RootCid(), Rest: p.Segments()[2:]}
 	for len(r.Rest) > 0 {
-		raw, err := o.get(ctx, r.CID)
+		at(r.CID)
+		raw, err := g(ctx, r.CID)
 		if err != nil {
 			return Resolved{}, err
 		}
 		var inside bool
 		if r.CID.Type() == cid.DagProtobuf && p.Namespace() == gopath.IPFSNamespace {
-			r, err = o.stepUnixFS(ctx, r, raw)
+			r, err = g.stepUnixFS(ctx, r, raw)
 		} else {
 			r, inside, err = stepValue(r, raw)
 		}
@@ -84,22 +92,24 @@ func (o *Objects) Resolve(ctx context.Context, text string) (Resolved, error) {
 			return r, err
 		}
 	}
+	at(r.CID)
 	return r, nil
 }
 
+// noLink is the error of a name that is not in a directory.
 func noLink(name string, under cid.Cid) error {
-	return failed("no link named %q under %s", name, under)
+	return &nodegate.Error{Op: "objects.resolve", Code: nodegate.NotFound, Msg: fmt.Sprintf("no link named %q under %s", name, under)}
 }
 
 // stepUnixFS follows one name out of a directory's block.
-func (o *Objects) stepUnixFS(ctx context.Context, r Resolved, raw []byte) (Resolved, error) {
+func (g getter) stepUnixFS(ctx context.Context, r Resolved, raw []byte) (Resolved, error) {
 	n, err := decodeNode(r.CID, raw)
 	if err != nil {
 		return r, err
 	}
 	name := r.Rest[0]
 	if u, err := n.fs(); err == nil && u.kind == kindShard {
-		l, ok, err := getter(o.get).findInShard(ctx, n, u, name)
+		l, ok, err := g.findInShard(ctx, n, u, name)
 		if err != nil {
 			return r, err
 		}
@@ -149,7 +159,7 @@ func stepValue(r Resolved, raw []byte) (next Resolved, inside bool, err error) {
 func lookupError(err error, name string, under cid.Cid) error {
 	var missing datamodel.ErrNotExists
 	if errors.As(err, &missing) {
-		return failedBy(err)
+		return &nodegate.Error{Op: "objects.resolve", Code: nodegate.NotFound, Msg: err.Error()}
 	}
 	return noLink(name, under)
 }

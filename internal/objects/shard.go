@@ -2,6 +2,7 @@ package objects
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -76,15 +77,32 @@ func withPrefix(links []link, prefix string) (link, bool) {
 
 // entries lists a directory, sharded or not, in the order of its blocks.
 func (g getter) entries(ctx context.Context, n *node, u *unixfs) ([]link, error) {
-	if u.kind != kindShard {
-		return n.links, nil
+	list, more, err := g.someEntries(ctx, n, u, maxEntries)
+	if more {
+		return nil, tooLarge("too many entries in a directory: at most %d", maxEntries)
 	}
-	return g.shardEntries(ctx, n, u, nil, 0)
+	return list, err
 }
 
-// shardEntries appends what is in a shard. A shard in a shard has a name of only
-// digits; below the hash's 64 bits there can be none.
-func (g getter) shardEntries(ctx context.Context, n *node, u *unixfs, list []link, used int) ([]link, error) {
+// someEntries lists a directory up to a number of entries, and tells whether there
+// are more.
+func (g getter) someEntries(ctx context.Context, n *node, u *unixfs, most int) (list []link, more bool, err error) {
+	if u.kind != kindShard {
+		return n.links[:min(len(n.links), most)], len(n.links) > most, nil
+	}
+	list, err = g.shardEntries(ctx, n, u, nil, 0, most)
+	if errors.Is(err, errMore) {
+		return list, true, nil
+	}
+	return list, false, err
+}
+
+// errMore ends a listing that has enough.
+var errMore = errors.New("objects: more entries")
+
+// shardEntries appends what is in a shard, up to a number of entries. A shard in a
+// shard has a name of only digits; below the hash's 64 bits there can be none.
+func (g getter) shardEntries(ctx context.Context, n *node, u *unixfs, list []link, used, most int) ([]link, error) {
 	bits, digits, err := shardBits(u)
 	if err != nil {
 		return nil, err
@@ -97,8 +115,8 @@ func (g getter) shardEntries(ctx context.Context, n *node, u *unixfs, list []lin
 		case len(l.name) < digits:
 			return nil, failed("invalid link name '%s'", l.name)
 		case len(l.name) > digits:
-			if len(list) >= maxEntries {
-				return nil, tooLarge("too many entries in a directory: at most %d", maxEntries)
+			if len(list) >= most {
+				return list, errMore
 			}
 			l.name = l.name[digits:]
 			list = append(list, l)
@@ -115,8 +133,8 @@ func (g getter) shardEntries(ctx context.Context, n *node, u *unixfs, list []lin
 		if of.kind != kindShard {
 			return nil, failed("node was not a dir shard")
 		}
-		if list, err = g.shardEntries(ctx, inner, of, list, used); err != nil {
-			return nil, err
+		if list, err = g.shardEntries(ctx, inner, of, list, used, most); err != nil {
+			return list, err
 		}
 	}
 	return list, nil

@@ -61,6 +61,21 @@ func (o *Objects) tree(ctx context.Context, l link) (*Tree, error) {
 // IsDir tells whether it is a directory.
 func (t *Tree) IsDir() bool { return t.fs != nil && t.fs.isDir() }
 
+// IsFile tells whether it is a file.
+func (t *Tree) IsFile() bool { return t.fs == nil || t.fs.kind == kindFile || t.fs.kind == kindRaw }
+
+// WriteContent writes a file's content.
+func (t *Tree) WriteContent(ctx context.Context, w io.Writer) error {
+	f, err := fileOf(t.node)
+	if err != nil {
+		return err
+	}
+	c := &Content{size: f.size, pieces: []*reader{t.objects.reader(ctx, f, 0, f.size)}}
+	defer c.Close()
+	_, err = c.WriteTo(w)
+	return failedBy(err)
+}
+
 // Size is a file's size, or the size of a directory's blocks together: how much
 // there will be, about, for a progress bar.
 func (t *Tree) Size() int64 { return t.size }

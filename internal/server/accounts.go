@@ -70,23 +70,43 @@ func (s *Server) openMeter(ctx context.Context) error {
 	return nil
 }
 
-// noticeTime bounds the telling of other servers; they find out by themselves too.
-const noticeTime = time.Second
+const (
+	// noticeTime bounds the telling of other servers; they find out by themselves too.
+	noticeTime = time.Second
+	// syncTime bounds how long whoever changed something waits for it to hold here.
+	syncTime = 2 * time.Second
+)
 
-// followNotices makes a change on one server known to all of them at once.
+// followNotices makes a change on one server known to all of them at once. On this
+// one it holds when the change returns.
 func (s *Server) followNotices() {
 	ctx, cancel := context.WithCancel(context.Background())
 	s.accounts.notice = cancel
-	s.control.changed = s.accounts.door.Poke
+	s.control.changed = func() { s.syncDoor(ctx) }
 	if r := s.accounts.redis; r != nil {
 		go r.Listen(ctx, func(int64) { s.accounts.door.Poke() })
 		s.control.changed = func() {
 			s.accounts.door.Poke()
-			ctx, cancel := context.WithTimeout(ctx, noticeTime)
-			defer cancel()
-			_ = r.Publish(ctx, 0) // without it they read the change sequence a little later
+			s.publish(ctx)
+			s.syncDoor(ctx)
 		}
 	}
+}
+
+// syncDoor waits until the door knows what was saved. When the store is too slow for
+// it, the door goes on trying and the log tells of a store that is gone.
+func (s *Server) syncDoor(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, syncTime)
+	defer cancel()
+	_ = s.accounts.door.Sync(ctx)
+}
+
+// publish tells the other servers. Without it they read the change sequence a little
+// later.
+func (s *Server) publish(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, noticeTime)
+	defer cancel()
+	_ = s.accounts.redis.Publish(ctx, 0)
 }
 
 // close flushes usage, gives leases back and closes the stores, in this order.

@@ -212,7 +212,7 @@ func (s *Server) ready() error {
 	if !s.serving.Load() {
 		return errors.New("not serving")
 	}
-	return s.nodesReady()
+	return errors.Join(s.nodesReady(), s.storage.ready())
 }
 
 // Close drains: no new requests, what is under way is finished while ctx lasts,

@@ -24,7 +24,7 @@ import (
 
 // storageSide is the storage gateway of a running server.
 type storageSide struct {
-	blocks  *blocks.Store
+	engine  engine // nil when there is no gateway
 	gateway *storage.Gateway
 	server  *http.Server
 	addr    string
@@ -50,21 +50,21 @@ func (s stored) Begin(accountID string, quota int64) objects.Batch {
 	return s.Store.Begin(accountID, quota)
 }
 
-// openStorage opens the block store and builds the gateway over it.
+// openStorage opens the engine and builds the gateway over it.
 func (s *Server) openStorage(ctx context.Context) error {
 	if s.cfg.Storage.Engine == "off" {
 		return nil
 	}
-	store, err := OpenBlocks(ctx, s.cfg, s.log)
-	if err != nil {
+	var err error
+	if s.storage.engine, err = openEngine(ctx, s.cfg, s.control.Store, s.log); err != nil {
 		return err
 	}
-	s.storage.blocks = store
-	s.storage.gateway = storage.New(storage.Config{
-		Auth: s.accounts.door, Usage: s.accounts.usage, Engine: stored{store},
+	s.watchNodes()
+	s.storage.gateway = storage.New(s.withReading(storage.Config{
+		Auth: s.accounts.door, Usage: s.accounts.usage, Engine: s.storage.engine,
 		Limits:  objects.Limits{Parts: s.cfg.Storage.MaxParts, FileBytes: int64(s.cfg.Storage.MaxFile)},
 		Timeout: s.cfg.Storage.Timeout, TrustedProxies: s.trustedProxies(), Moved: s.movedIn, Log: s.log,
-	})
+	}))
 	return nil
 }
 
@@ -166,25 +166,25 @@ func (s *Server) collectEvery(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
-		report, err := s.storage.blocks.Collect(ctx, false)
+		report, err := s.storage.engine.Collect(ctx, false)
 		switch {
 		case ctx.Err() != nil:
 			return
 		case err != nil:
 			s.log.Error("collecting unneeded content failed", "err", err)
-		case report.Blocks > 0 || len(report.Unknown) > 0:
-			s.log.Info("collected unneeded content", "blocks", report.Blocks, "bytes", report.Bytes, "freed", report.Freed, "unreadable", len(report.Unknown))
+		case report.Bytes > 0 || len(report.Unknown) > 0:
+			s.log.Info("collected unneeded content", "roots", report.Pins, "blocks", report.Blocks, "bytes", report.Bytes, "freed", report.Freed, "unreadable", len(report.Unknown))
 		}
 	}
 }
 
 // collectNow is the admin listener's POST /storage/gc.
 func (s *Server) collectNow(w http.ResponseWriter, req *http.Request) {
-	if req.Method != http.MethodPost || s.storage.blocks == nil {
+	if req.Method != http.MethodPost || s.storage.engine == nil {
 		http.Error(w, "POST, with the storage gateway on", http.StatusMethodNotAllowed)
 		return
 	}
-	report, err := s.storage.blocks.Collect(req.Context(), req.URL.Query().Get("dry-run") == "true")
+	report, err := s.storage.engine.Collect(req.Context(), req.URL.Query().Get("dry-run") == "true")
 	if err != nil {
 		e := nodegate.AsError(err)
 		http.Error(w, e.Msg, web.Status(e.Code))
@@ -204,8 +204,8 @@ func (s *storageSide) close(ctx context.Context) error {
 		s.stop()
 		s.ended.Wait()
 	}
-	if s.blocks != nil {
-		errs = append(errs, s.blocks.Close())
+	if s.engine != nil {
+		errs = append(errs, s.engine.Close())
 	}
 	return errors.Join(errs...)
 }

@@ -1,7 +1,7 @@
 // Package sqlstore is nodegate.Store on SQLite and on Postgres, with one set of
 // queries through database/sql. Start at OpenSQLite or OpenPostgres in open.go; a
 // file for each topic follows: accounts, keys, save, changes, audit, sessions,
-// usage.
+// usage, pins.
 //
 // What differs between the two databases stands in a dialect value: the names of
 // a few types, how a start-up waits for another's, and what an error means. The

@@ -59,3 +59,9 @@ func (s *Store) SetMeta(ctx context.Context, name, value string) (string, error)
 	})
 	return have, err
 }
+
+// ReplaceMeta writes a value under a name, whatever was there.
+func (s *Store) ReplaceMeta(ctx context.Context, name, value string) error {
+	_, err := s.writeOne(ctx, "replaceMeta", "value", "INSERT INTO meta (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value", name, value)
+	return err
+}

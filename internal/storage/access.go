@@ -43,7 +43,7 @@ func (g *Gateway) mayUse(grant *nodegate.Grant, writes bool) error {
 		return &nodegate.Error{Op: "storage", Code: nodegate.CardRequired, Msg: "a billing card is required to use the storage gateway"}
 	}
 	if p.Plan.MovedBytes > 0 && g.moved.of(grant.AccountID) >= p.Plan.MovedBytes {
-		return &nodegate.Error{Op: "storage", Code: nodegate.Forbidden, Msg: "not allowed - transfer quota reached"}
+		return errMoved()
 	}
 	limit := p.Plan.StorageReads
 	if writes {
@@ -73,7 +73,10 @@ type bucket struct {
 	left float64
 }
 
-const sweepRates = time.Minute
+const (
+	sweepRates = time.Minute
+	maxBuckets = 1 << 16 // of accounts and addresses that asked within a second, once they are that many
+)
 
 func (r *rates) allow(account string, writes bool, limit int64) bool {
 	if limit <= 0 {
@@ -84,6 +87,9 @@ func (r *rates) allow(account string, writes bool, limit int64) bool {
 	defer r.mu.Unlock()
 	r.sweep(now)
 	b := r.buckets[key]
+	if b == nil && len(r.buckets) >= maxBuckets {
+		return false
+	}
 	if b == nil {
 		b = &bucket{at: now, left: float64(limit)}
 		r.buckets[key] = b
@@ -99,7 +105,8 @@ func (r *rates) allow(account string, writes bool, limit int64) bool {
 
 // sweep forgets buckets that are full again.
 func (r *rates) sweep(now time.Time) {
-	if r.buckets == nil || now.Sub(r.swept) > sweepRates {
+	full := len(r.buckets) >= maxBuckets && now.Sub(r.swept) > time.Second
+	if r.buckets == nil || full || now.Sub(r.swept) > sweepRates {
 		kept := map[rateKey]*bucket{}
 		for key, b := range r.buckets {
 			if now.Sub(b.at) < time.Second {
@@ -178,12 +185,46 @@ func (m *moved) account(accountID string) *movedBytes {
 	return a
 }
 
-func (m *moved) add(r *usage.Recorder, accountID string, bytes int64) {
-	if bytes == 0 {
-		return
-	}
-	m.mu.Lock()
-	m.account(accountID).bytes += bytes
-	m.mu.Unlock()
+// add counts bytes and returns what the account has moved with them.
+func (m *moved) add(r *usage.Recorder, accountID string, bytes int64) int64 {
 	r.Moved(accountID, bytes)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	a := m.account(accountID)
+	a.bytes += bytes
+	return a.bytes
+}
+
+const (
+	// movedStep is how much a transfer moves between two looks at the account's figure.
+	movedStep = 256 << 10
+	// movedGrace is how far past its limit an account's transfers may run: most that
+	// were let in may end, but no download is endless.
+	movedGrace = 16 << 20
+)
+
+// errMoved is the end of the month's bytes.
+func errMoved() error {
+	return &nodegate.Error{Op: "storage", Code: nodegate.Forbidden, Msg: "not allowed - transfer quota reached"}
+}
+
+// moves counts bytes while they move, for who is known. The error ends the transfer.
+func (c *call) moves(n int) error {
+	if c.unmoved += int64(n); c.unmoved < movedStep {
+		return nil
+	}
+	return c.settle()
+}
+
+// settle counts what is not counted yet for the account.
+func (c *call) settle() error {
+	n := c.unmoved
+	if c.unmoved = 0; n == 0 || c.grant == nil {
+		return nil
+	}
+	total, limit := c.gateway.moved.add(c.gateway.cfg.Usage, c.grant.AccountID, n), c.grant.Policy().Plan.MovedBytes
+	if limit > 0 && total > limit+movedGrace {
+		return errMoved()
+	}
+	return nil
 }

@@ -16,10 +16,13 @@ type answer struct {
 	begun   bool
 	written int64
 	paced   bool // writes get deadlines here: the connection's own don't see one stream of many
+	moves   func(n int) error
+	kept    *keptAnswer // of a request that may be repeated; nil otherwise
 }
 
-func newAnswer(w http.ResponseWriter, req *http.Request) *answer {
-	return &answer{ResponseWriter: w, paced: req.ProtoMajor >= 2}
+// newAnswer counts what is written with moves, whose error ends the answer.
+func newAnswer(w http.ResponseWriter, req *http.Request, moves func(int) error) *answer {
+	return &answer{ResponseWriter: w, paced: req.ProtoMajor >= 2, moves: moves}
 }
 
 func (a *answer) WriteHeader(status int) {
@@ -34,25 +37,38 @@ const (
 )
 
 func (a *answer) Write(b []byte) (int, error) {
+	if a.kept == nil {
+		return a.write(b)
+	}
+	return a.kept.write(a, b)
+}
+
+func (a *answer) write(b []byte) (int, error) {
 	a.begun = true
 	if !a.paced {
-		n, err := a.ResponseWriter.Write(b)
-		a.written += int64(n)
-		return n, err
+		return a.piece(b)
 	}
 	total := 0
 	control := http.NewResponseController(a.ResponseWriter)
 	for len(b) > 0 {
 		_ = control.SetWriteDeadline(time.Now().Add(writeTime))
-		n, err := a.ResponseWriter.Write(b[:min(len(b), writePiece)])
+		n, err := a.piece(b[:min(len(b), writePiece)])
 		total += n
-		a.written += int64(n)
 		if err != nil {
 			return total, err
 		}
 		b = b[n:]
 	}
 	return total, nil
+}
+
+func (a *answer) piece(b []byte) (int, error) {
+	n, err := a.ResponseWriter.Write(b)
+	a.written += int64(n)
+	if over := a.moves(n); err == nil {
+		err = over
+	}
+	return n, err
 }
 
 // Unwrap lets a ResponseController reach the connection.

@@ -14,7 +14,10 @@ import (
 // multipart is the body of an upload, counted and held to a pace.
 func (c *call) multipart() (io.Reader, string, error) {
 	kind, params, err := mime.ParseMediaType(c.req.Header.Get("Content-Type"))
-	if err != nil || !strings.HasPrefix(kind, "multipart/") || params["boundary"] == "" {
+	if err == nil && strings.HasPrefix(kind, "multipart/") && params["boundary"] == "" {
+		return nil, "", usageError("no multipart boundary param in Content-Type")
+	}
+	if err != nil || !strings.HasPrefix(kind, "multipart/") {
 		return nil, "", usageError(fmt.Sprintf("file argument '%s' is required", c.command.file))
 	}
 	c.body = &countedReader{Reader: web.Paced(c.w, c.req.Body), call: c}
@@ -31,6 +34,9 @@ func (r *countedReader) Read(b []byte) (int, error) {
 	n, err := r.Reader.Read(b)
 	r.call.read += int64(n)
 	r.call.ended = r.call.ended || err == io.EOF
+	if over := r.call.moves(n); over != nil && err == nil {
+		err = over
+	}
 	return n, err
 }
 
@@ -60,15 +66,26 @@ const (
 // once, and its connection closed, but not right away: many clients look for the
 // answer only when they have sent all, and would see a reset instead.
 func (c *call) refuse(err error) {
+	c.early(func() { c.gateway.refuse(c.w, err) })
+}
+
+// unread tells whether an upload's body is still to be read, on a connection that
+// can't be used again before it was.
+func (c *call) unread() bool {
 	upload := c.grant != nil && c.command != nil && c.command.file != ""
-	if !upload || c.ended || c.req.ContentLength == 0 || c.req.ProtoMajor > 1 {
-		c.gateway.refuse(c.w, err)
+	return upload && !c.ended && c.req.ContentLength != 0 && c.req.ProtoMajor == 1
+}
+
+// early answers before the body was read to its end.
+func (c *call) early(answer func()) {
+	if !c.unread() {
+		answer()
 		return
 	}
 	control := http.NewResponseController(c.w)
 	_ = control.EnableFullDuplex()
 	c.w.Header().Set("Connection", "close")
-	c.gateway.refuse(c.w, err)
+	answer()
 	if control.Flush() == nil && control.SetReadDeadline(time.Now().Add(lingerTime)) == nil {
 		_, _ = io.CopyN(io.Discard, c.req.Body, lingerBytes)
 	}

@@ -26,7 +26,7 @@ func cat(ctx context.Context, c *call) error {
 	}
 	defer content.Close()
 	tag := c.tag(content, span)
-	if span.ToEnd && span.Offset == 0 && strings.Contains(c.req.Header.Get("If-None-Match"), tag) {
+	if span.ToEnd && span.Offset == 0 && hasTag(c.req.Header.Get("If-None-Match"), tag) {
 		c.answer.Header().Set("ETag", tag)
 		c.answer.WriteHeader(http.StatusNotModified)
 		return nil
@@ -78,24 +78,39 @@ func (c *call) wantedRange(size int64, tag string) (r byteRange, ok bool) {
 		return r, false
 	}
 	text, ok := strings.CutPrefix(c.req.Header.Get("Range"), "bytes=")
+	if !ok {
+		return r, false
+	}
+	r, ok = parseRange(text, size)
+	return r, ok && r.from < size && r.from <= r.to
+}
+
+// parseRange reads one part: from-to, from- or -last. It may lie beyond the content.
+func parseRange(text string, size int64) (r byteRange, ok bool) {
 	from, to, found := strings.Cut(text, "-")
-	if !ok || !found || size == 0 {
-		return r, false
+	first, last, ok := int64(0), int64(0), found
+	if from != "" {
+		first, ok = digits(from)
 	}
-	r = byteRange{from: 0, to: size - 1, size: size}
-	last, lastErr := strconv.ParseInt(to, 10, 64)
-	first, firstErr := strconv.ParseInt(from, 10, 64)
+	if to != "" && ok {
+		last, ok = digits(to)
+	}
+	r = byteRange{from: first, to: size - 1, size: size}
 	switch {
-	case from == "" && lastErr == nil && last > 0: // the last so many
-		r.from = max(0, size-last)
-	case firstErr == nil && to == "":
-		r.from = first
-	case firstErr == nil && lastErr == nil && last >= first:
-		r.from, r.to = first, min(last, size-1)
-	default:
+	case !ok || from == "" && to == "" || from != "" && to != "" && last < first:
 		return r, false
+	case from == "": // the last so many
+		r.from = max(0, size-last)
+	case to != "":
+		r.to = min(last, size-1)
 	}
-	return r, r.from >= 0 && r.from < size
+	return r, true
+}
+
+// digits reads a number without a sign.
+func digits(text string) (n int64, ok bool) {
+	u, err := strconv.ParseUint(text, 10, 63)
+	return int64(u), err == nil
 }
 
 // spanName tells parts of the same content apart.

@@ -25,6 +25,7 @@ func dagGet(ctx context.Context, c *call) error {
 		return err
 	}
 	c.answer.bytes("text/plain", int64(len(data)))
+	c.answer.Header().Del("X-Content-Length") // Kubo has it where it is known before the bytes are
 	_, err = c.answer.Write(data)
 	return err
 }
@@ -112,7 +113,7 @@ func dagExport(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	c.answer.head("application/vnd.ipld.car; version=1").Set("X-Stream-Output", "1")
+	c.answer.head("application/vnd.ipld.car").Set("X-Stream-Output", "1")
 	c.answer.WriteHeader(http.StatusOK)
 	return export.Write(ctx, c.answer)
 }

@@ -8,5 +8,12 @@
 // failed is 500 with a JSON object, and a failure in the middle of an answer breaks
 // the connection off, so that nobody takes a part for the whole.
 //
+// Beside the API stands the read gateway, GET /ipfs/CID (read.go): files with parts
+// and tags (readfile.go), pages of directories (folder.go), blocks and CARs that a
+// client can check itself (trustless.go).
+//
+// Uploads may be repeated with an Idempotency-Key (again.go). What an account moves
+// is counted while it moves (access.go).
+//
 // The right answers stand as text in test/storage/testdata.
 package storage

@@ -29,8 +29,9 @@ func (g *Gateway) refuse(w http.ResponseWriter, err error) {
 	switch e.Code {
 	case nodegate.KeyRequired, nodegate.KeyInvalid, nodegate.SecretInvalid:
 		h.Set("WWW-Authenticate", `Basic realm="storage"`)
-	case nodegate.RateLimited, nodegate.Busy:
-		h.Set("Retry-After", strconv.FormatInt(max(1, int64((e.RetryAfter+time.Second-1)/time.Second)), 10))
+	}
+	if e.RetryAfter > 0 || e.Code == nodegate.RateLimited || e.Code == nodegate.Busy {
+		h.Set("Retry-After", retryAfter(e.RetryAfter))
 	}
 	status := statusOf(e.Code)
 	if status == http.StatusInternalServerError {
@@ -42,13 +43,16 @@ func (g *Gateway) refuse(w http.ResponseWriter, err error) {
 	_, _ = w.Write([]byte(e.Msg + "\n"))
 }
 
+// retryAfter is whole seconds, at least one.
+func retryAfter(d time.Duration) string {
+	return strconv.FormatInt(max(1, int64((d+time.Second-1)/time.Second)), 10)
+}
+
 // statusOf is the status of an error: 500 for every command that failed.
 func statusOf(c nodegate.Code) int {
 	switch c {
 	case nodegate.InvalidInput, nodegate.InvalidRequest:
 		return http.StatusBadRequest
-	case nodegate.Conflict: // an upload that is not what was expected
-		return http.StatusPreconditionFailed
 	case nodegate.NotFound:
 		return http.StatusInternalServerError
 	}
@@ -62,9 +66,7 @@ func statusOf(c nodegate.Code) int {
 func (g *Gateway) fail(w http.ResponseWriter, e *nodegate.Error, err error) {
 	msg := e.Msg
 	if e.Code == nodegate.Internal {
-		ref := g.ids.New()
-		g.cfg.Log.Error("internal error", "id", ref, "err", err)
-		msg = "internal error (id " + ref + ")"
+		msg = g.logged(err)
 	}
 	body, encodeErr := json.Marshal(failure{Message: msg, Type: "error"})
 	if encodeErr != nil {
@@ -73,6 +75,14 @@ func (g *Gateway) fail(w http.ResponseWriter, e *nodegate.Error, err error) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(http.StatusInternalServerError)
 	_, _ = w.Write(append(body, '\n'))
+}
+
+// logged keeps the cause of an internal error for the log. The client is told an id
+// that is there too.
+func (g *Gateway) logged(err error) string {
+	ref := g.ids.New()
+	g.cfg.Log.Error("internal error", "id", ref, "err", err)
+	return "internal error (id " + ref + ")"
 }
 
 // usageError is the error of a request that is not what the command takes, in Kubo's words.

@@ -6,9 +6,11 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/netip"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -28,6 +30,9 @@ type Config struct {
 	Timeout        time.Duration                                          // of a command that names none
 	TrustedProxies []netip.Prefix                                         // whose X-Forwarded-For is believed
 	Moved          func(accountID string, month time.Time) (int64, error) // what an account moved in a month
+	Read           Access                                                 // who may read with GET /ipfs
+	ReadRate       int64                                                  // requests a second of one address, when everybody may
+	Metrics        *obs.Metrics
 	Log            *slog.Logger
 }
 
@@ -37,24 +42,34 @@ type Gateway struct {
 	objects  *objects.Objects
 	commands map[string]*command
 	ids      *obs.RequestIDs
+	metrics  *obs.Storage
 	rates    rates
 	moved    moved
+	given    given
 }
 
 // New builds the front end.
 func New(cfg Config) *Gateway {
 	g := &Gateway{cfg: cfg, objects: objects.New(cfg.Engine), ids: obs.NewRequestIDs(), commands: commandTable()}
 	g.moved.figures = cfg.Moved
+	if cfg.Metrics == nil {
+		cfg.Metrics = obs.NewMetrics()
+	}
+	g.metrics = cfg.Metrics.Storage(append(slices.Collect(maps.Keys(g.commands)), readCommand.name))
 	return g
 }
 
 const apiPath = "/api/v0"
 
-// ServeHTTP answers everything below /api/v0.
+// ServeHTTP answers everything below /api/v0, and below /ipfs where that is open.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	h := w.Header()
 	web.CORS(h, req.Header.Get("Origin"))
 	h.Set("X-Request-Id", g.ids.New())
+	if g.cfg.Read != Nobody && isReadPath(req.URL.Path) {
+		g.serveRead(w, req)
+		return
+	}
 	name, ok := strings.CutPrefix(req.URL.Path, apiPath)
 	if !ok || name != "" && name[0] != '/' {
 		plain(w, http.StatusNotFound, "404 page not found")
@@ -91,12 +106,24 @@ func (g *Gateway) serve(w http.ResponseWriter, req *http.Request, name string) {
 	if req.ContentLength != 0 { // a body that does not come must not be waited for, whoever reads it
 		_ = http.NewResponseController(w).SetReadDeadline(start.Add(bodyTime))
 	}
-	c := &call{gateway: g, w: w, req: req, answer: newAnswer(w, req)}
-	err := c.guarded(name)
+	c := g.newCall(w, req)
+	err := c.guarded(func() error { return c.run(name) })
 	if err != nil && !c.answer.begun {
 		c.refuse(err)
 	}
-	c.record(err, time.Since(start))
+	c.end(err, time.Since(start))
+}
+
+// newCall begins a request. What it reads and writes is counted as it moves.
+func (g *Gateway) newCall(w http.ResponseWriter, req *http.Request) *call {
+	c := &call{gateway: g, w: w, req: req}
+	c.answer = newAnswer(w, req, c.moves)
+	return c
+}
+
+// end counts a request and breaks off an answer that is not whole.
+func (c *call) end(err error, took time.Duration) {
+	c.record(err, took)
 	if err != nil && c.answer.begun {
 		// Only a broken connection shows every client that the answer is not whole.
 		panic(http.ErrAbortHandler)
@@ -107,13 +134,13 @@ func (g *Gateway) serve(w http.ResponseWriter, req *http.Request, name string) {
 const bodyTime = 10 * time.Second
 
 // guarded runs a command. A panic below is this request's error and nobody else's.
-func (c *call) guarded(name string) (err error) {
+func (c *call) guarded(run func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = &nodegate.Error{Op: "storage.call", Code: nodegate.Internal, Err: fmt.Errorf("panic in %s: %v\n%s", name, p, debug.Stack())}
+			err = &nodegate.Error{Op: "storage.call", Code: nodegate.Internal, Err: fmt.Errorf("panic in %s: %v\n%s", c.name(), p, debug.Stack())}
 		}
 	}()
-	return c.run(name)
+	return run()
 }
 
 // call is one request on its way.
@@ -129,6 +156,16 @@ type call struct {
 	body    io.Reader // of an upload
 	read    int64     // bytes of the body
 	ended   bool      // the body was read to its end
+	unmoved int64     // bytes that are not counted for the account yet
+	status  int       // of a refusal, where it is not the one of the error's code
+}
+
+// name is what the request is counted as.
+func (c *call) name() string {
+	if c.command == nil {
+		return obs.Other
+	}
+	return c.command.name
 }
 
 // account is whose request it is.
@@ -167,7 +204,12 @@ func (c *call) run(name string) error {
 		ctx, cancel = context.WithTimeout(ctx, timeout)
 		defer cancel()
 	}
-	return timedOut(c.command.run(ctx, c))
+	if c.command.file == "" {
+		return timedOut(c.command.run(ctx, c))
+	}
+	g.metrics.UploadBegun()
+	defer g.metrics.UploadEnded()
+	return timedOut(c.once(func() error { return c.command.run(ctx, c) }))
 }
 
 // unknownCommand is the answer to a name that is no command.
@@ -216,17 +258,30 @@ func (g *Gateway) find(name string, args []string) (*command, []string) {
 	return nil, nil
 }
 
-// record counts the request for its account.
+// record counts the request, for its account too, and logs it.
 func (c *call) record(err error, took time.Duration) {
-	if c.grant == nil || c.command == nil {
-		return
-	}
+	c.gateway.metrics.Done(c.name(), err, took, c.read, c.answer.written)
 	outcome := "ok"
 	if err != nil {
 		outcome = nodegate.AsError(err).Code.String()
 	}
+	c.log(outcome, took)
+	if c.grant == nil || c.command == nil {
+		return
+	}
 	c.gateway.cfg.Usage.Record(c.grant, usage.Event{
 		Network: "storage", Method: c.command.name, Outcome: outcome, BytesIn: c.read, BytesOut: c.answer.written, Took: took,
 	})
-	c.gateway.moved.add(c.gateway.cfg.Usage, c.grant.AccountID, c.read+c.answer.written)
+	_ = c.settle()
+}
+
+// log writes the access log. Neither a key nor a query is in it: a query may hold
+// what a user takes for private.
+func (c *call) log(outcome string, took time.Duration) {
+	var account string
+	if c.grant != nil {
+		account = c.grant.AccountID
+	}
+	c.gateway.cfg.Log.Debug("storage request", "id", c.w.Header().Get("X-Request-Id"), "command", c.name(), "outcome", outcome, "account", account,
+		"from", web.ClientAddr(c.req, c.gateway.cfg.TrustedProxies), "in", c.read, "out", c.answer.written, "took", took)
 }

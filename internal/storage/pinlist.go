@@ -82,29 +82,54 @@ func (c *call) eachPin(ctx context.Context, l listing, send func(id cid.Cid, kin
 		}
 		return nil
 	}
-	pins, err := c.pins(ctx)
-	if err != nil {
+	return c.eachOwn(ctx, l, send)
+}
+
+// eachOwn finds all pins of the account, and the blocks below them where they are
+// wanted too. They are sent as they are found.
+func (c *call) eachOwn(ctx context.Context, l listing, send func(id cid.Cid, kind, name string) error) error {
+	below := l.name == "" && (l.kind == "all" || l.kind == "indirect")
+	roots, deep := map[cid.Cid]bool{}, []cid.Cid(nil)
+	var failure error
+	err := c.gateway.cfg.Engine.Pins(ctx, c.account(), func(p nodegate.Pin) bool {
+		var id cid.Cid
+		if id, failure = cid.Decode(p.CID); failure != nil {
+			return false
+		}
+		if below {
+			if roots[id] = true; p.Recursive {
+				deep = append(deep, id)
+			}
+		}
+		if kind := kindOf(p); (l.kind == "all" || l.kind == kind) && strings.Contains(p.Name, l.name) {
+			failure = send(id, kind, p.Name)
+		}
+		return failure == nil
+	})
+	if err = errors.Join(failure, err); err != nil || !below {
 		return err
 	}
-	roots := map[string]bool{}
-	for _, p := range pins {
-		kind := kindOf(p)
-		roots[p.CID] = true
-		if l.kind != "all" && l.kind != kind || !strings.Contains(p.Name, l.name) {
-			continue
-		}
-		id, err := cid.Decode(p.CID)
+	for _, root := range deep {
+		err := c.below(ctx, root, func(id cid.Cid) error {
+			if roots[id] {
+				return nil
+			}
+			roots[id] = true
+			return send(id, "indirect", "")
+		})
 		if err != nil {
 			return err
 		}
-		if err := send(id, kind, p.Name); err != nil {
-			return err
-		}
 	}
-	if l.name != "" || l.kind != "all" && l.kind != "indirect" {
-		return nil
-	}
-	return c.eachIndirect(ctx, pins, roots, send)
+	return nil
+}
+
+// below visits the blocks below a root. One that can't be read must not hide all
+// others: it is logged, and what is below it is not listed.
+func (c *call) below(ctx context.Context, root cid.Cid, visit func(cid.Cid) error) error {
+	return c.gateway.objects.Below(ctx, root, c.gateway.cfg.Limits, visit, func(id cid.Cid, err error) {
+		c.gateway.cfg.Log.Warn("a block below a pin can't be read; adding the content again heals it", "account", c.account(), "pin", root, "block", id, "err", err)
+	})
 }
 
 func kindOf(p nodegate.Pin) string {
@@ -121,30 +146,6 @@ func (c *call) pins(ctx context.Context) (list []nodegate.Pin, err error) {
 		return true
 	})
 	return list, err
-}
-
-// eachIndirect finds the blocks below recursive pins that are not pinned themselves.
-func (c *call) eachIndirect(ctx context.Context, pins []nodegate.Pin, roots map[string]bool, send func(cid.Cid, string, string) error) error {
-	for _, p := range pins {
-		if !p.Recursive {
-			continue
-		}
-		root, err := cid.Decode(p.CID)
-		if err != nil {
-			return err
-		}
-		err = c.gateway.objects.Below(ctx, root, c.gateway.cfg.Limits, func(id cid.Cid) error {
-			if text := id.String(); !roots[text] {
-				roots[text] = true
-				return send(id, "indirect", "")
-			}
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // pinOf answers how one argument is pinned.
@@ -186,7 +187,7 @@ func (c *call) through(ctx context.Context, id cid.Cid) (string, error) {
 		if err != nil || !p.Recursive {
 			continue
 		}
-		err = c.gateway.objects.Below(ctx, root, c.gateway.cfg.Limits, func(below cid.Cid) error {
+		err = c.below(ctx, root, func(below cid.Cid) error {
 			if below.Equals(id) {
 				return errFound
 			}

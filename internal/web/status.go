@@ -41,6 +41,7 @@ var statuses = map[nodegate.Code]int{
 	nodegate.QuotaReached:        http.StatusRequestEntityTooLarge,
 	nodegate.InsufficientStorage: http.StatusInsufficientStorage,
 	nodegate.Damaged:             http.StatusInternalServerError,
+	nodegate.Mismatch:            http.StatusPreconditionFailed,
 	nodegate.BadConfig:           http.StatusInternalServerError,
 }
 

@@ -15,6 +15,7 @@ var contractStatuses = map[nodegate.Code]int{
 	nodegate.QuotaReached:        413,
 	nodegate.InsufficientStorage: 507,
 	nodegate.Damaged:             500,
+	nodegate.Mismatch:            412,
 	nodegate.NoNode:              503,
 	nodegate.Busy:                503,
 	nodegate.KeyRequired:         401,

@@ -19,8 +19,10 @@ import (
 	"time"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/config"
 	"github.com/nodegate/nodegate/internal/obs"
 	"github.com/nodegate/nodegate/internal/web"
+	"github.com/nodegate/nodegate/test/harness"
 )
 
 var link = regexp.MustCompile(`\[[^\]]*\]\(([^)\s]+)\)`)
@@ -111,7 +113,7 @@ func TestErrorTable(t *testing.T) {
 			continue
 		case nodegate.InvalidInput, nodegate.NotFound, nodegate.Conflict, nodegate.SignInFailed, nodegate.CardDeclined, nodegate.CardRequired:
 			continue // the control plane's; a call never ends with one
-		case nodegate.QuotaReached, nodegate.InsufficientStorage, nodegate.Damaged:
+		case nodegate.QuotaReached, nodegate.InsufficientStorage, nodegate.Damaged, nodegate.Mismatch:
 			continue // the storage gateway's
 		}
 		row, ok := rows[code.String()]
@@ -193,23 +195,30 @@ func TestMetricsPage(t *testing.T) {
 	}
 }
 
-// exposedMetrics maps each of our metrics to its type and labels.
+// exposedMetrics maps each of our metrics to its type and labels, with either engine
+// of the storage gateway.
 func exposedMetrics(t *testing.T) map[string]string {
 	t.Helper()
 	s := start(t)
 	s.send(t, &request{url: "http://localhost:8545/devnet/v3/none", body: "{}"}) // so that a refusal is counted
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.admin+"/metrics", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, text := do(t, http.DefaultClient, req)
-	text += nodeMetrics()
+	other := harness.Start(t, func(c *config.Config) {
+		c.Networks, c.DefaultNetwork = c.Networks[:1], c.Networks[0].Name
+		c.Storage.Engine, c.Storage.Kubo.Endpoints = "kubo", []config.KuboEndpoint{{URL: "http://127.0.0.1:1"}}
+	})
 	exposed := map[string]string{}
-	for _, m := range metricType.FindAllStringSubmatch(text, -1) {
-		exposed[m[1]] = m[2] + " " + strings.Join(labelsOf(text, m[1]), ", ")
+	for _, admin := range []string{other.Admin, s.admin} {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, admin+"/metrics", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, text := do(t, http.DefaultClient, req)
+		text += nodeMetrics()
+		for _, m := range metricType.FindAllStringSubmatch(text, -1) {
+			exposed[m[1]] = m[2] + " " + strings.Join(labelsOf(text, m[1]), ", ")
+		}
 	}
 	if len(exposed) == 0 {
-		t.Fatalf("no metrics: %.300s", text)
+		t.Fatal("no metrics")
 	}
 	return exposed
 }

@@ -51,6 +51,8 @@ var mayImport = map[string][]string{
 	"internal/anchor":         {"", "internal/jsonrpc", "internal/method"},
 	"internal/cache":          {"", "internal/obs", "internal/jsonrpc", "internal/method"},
 	"internal/objects":        {""},
+	"internal/kubo":           {"", "internal/blocks"},
+	"internal/blocktest":      {"", "internal/objects"},
 	"internal/storage":        {"", "internal/obs", "internal/web", "internal/permit", "internal/usage", "internal/objects"},
 	"internal/edge":           {"", "internal/obs", "internal/web", "internal/jsonrpc", "internal/plainhttp", "internal/permit", "internal/meter", "internal/usage"},
 	"cmd/nodegate":            {"", "internal/config", "internal/server", "internal/obs", "internal/doctor"},

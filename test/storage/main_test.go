@@ -99,7 +99,7 @@ func shared(t testing.TB) *service {
 	s := &sharedService
 	s.Do(func() {
 		if s.dir, s.err = os.MkdirTemp("", "nodegate-storage"); s.err == nil {
-			s.service, s.err = launch(s.dir, nil)
+			s.service, s.err = launch(s.dir, func(c *config.Config) { c.Storage.Gateway = "keys" })
 		}
 	})
 	if s.err != nil {

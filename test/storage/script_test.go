@@ -16,7 +16,7 @@ import (
 
 // A script is a text file of requests and their answers:
 //
-//	// a comment
+//	// a comment; one that begins with "kubo:" says why Kubo answers otherwise
 //	# tenant b                     who makes the requests that follow; a at first
 //	--> POST /api/v0/add?pin=false
 //	Header: value                  "none" takes a header away that is there otherwise
@@ -36,6 +36,7 @@ import (
 var shown = []string{
 	"Content-Type", "Content-Length", "X-Content-Length", "X-Chunked-Output", "X-Stream-Output", "Allow", "Location",
 	"Etag", "Accept-Ranges", "Content-Range", "Retry-After", "Www-Authenticate",
+	"Cache-Control", "Content-Disposition", "X-Ipfs-Path", "X-Ipfs-Roots",
 }
 
 // step is one exchange of a script.
@@ -47,6 +48,7 @@ type step struct {
 	parts      []part
 	multipart  bool
 	want       []string
+	kubo       string // why Kubo answers otherwise, or ""
 }
 
 // minimum is how many requests the scripts have together, at least.
@@ -88,18 +90,12 @@ func TestScripts(t *testing.T) {
 
 // play makes one request and writes its answer as a script does.
 func play(t *testing.T, n *tenant, p step) (lines []string) {
-	kind, data := "", []byte(nil)
-	if p.multipart {
-		kind, data = body(p.parts...)
+	req := p.request(t, n.base)
+	if req.Header.Get("Authorization") == "" {
+		req.SetBasicAuth(n.key, n.secret)
 	}
-	req, err := http.NewRequestWithContext(t.Context(), p.method, n.base+p.to, bytes.NewReader(data))
-	if err != nil {
-		t.Fatalf("line %d: %v", p.line, err)
-	}
-	req.Header.Set("Content-Type", kind)
-	req.SetBasicAuth(n.key, n.secret)
 	for _, h := range p.headers {
-		if req.Header.Set(h[0], h[1]); h[1] == "none" {
+		if h[1] == "none" {
 			req.Header.Del(h[0])
 		}
 	}
@@ -109,8 +105,33 @@ func play(t *testing.T, n *tenant, p step) (lines []string) {
 		return nil
 	}
 	checkCommon(t, p, a)
-	lines = append(lines, fmt.Sprintf("<-- %d", a.status))
-	for _, name := range shown {
+	return answerLines(a, shown)
+}
+
+// request builds the request of a step.
+func (p step) request(t *testing.T, base string) *http.Request {
+	t.Helper()
+	kind, data := "", []byte(nil)
+	if p.multipart {
+		kind, data = body(p.parts...)
+	}
+	req, err := http.NewRequestWithContext(t.Context(), p.method, base+p.to, bytes.NewReader(data))
+	if err != nil {
+		t.Fatalf("line %d: %v", p.line, err)
+	}
+	req.Header.Set("Content-Type", kind)
+	for _, h := range p.headers {
+		if h[1] != "none" {
+			req.Header.Set(h[0], h[1])
+		}
+	}
+	return req
+}
+
+// answerLines are an answer in a script, with some of its headers.
+func answerLines(a answer, headers []string) []string {
+	lines := []string{fmt.Sprintf("<-- %d", a.status)}
+	for _, name := range headers {
 		if v := a.header.Get(name); v != "" && (name != "Content-Length" || a.header.Get("X-Stream-Output") != "") {
 			lines = append(lines, name+": "+v)
 		}
@@ -171,7 +192,7 @@ func readScript(t *testing.T, name string) (steps []step) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tenant, answering := "a", false
+	tenant, answering, kubo := "a", false, ""
 	for i, line := range strings.Split(string(data), "\n") {
 		p := &step{}
 		if len(steps) > 0 {
@@ -180,12 +201,15 @@ func readScript(t *testing.T, name string) (steps []step) {
 		kind, rest, _ := strings.Cut(line, " ")
 		header, value, isHeader := strings.Cut(line, ": ")
 		switch {
+		case kind == "//" && strings.HasPrefix(rest, "kubo: "):
+			kubo = strings.TrimPrefix(rest, "kubo: ")
 		case strings.TrimSpace(line) == "" || kind == "//":
 		case kind == "#" && strings.HasPrefix(rest, "tenant "):
 			tenant = strings.TrimPrefix(rest, "tenant ")
 		case kind == "-->":
 			method, to, _ := strings.Cut(rest, " ")
-			steps, answering = append(steps, step{line: i + 1, tenant: tenant, method: method, to: to}), false
+			steps, answering = append(steps, step{line: i + 1, tenant: tenant, method: method, to: to, kubo: kubo}), false
+			kubo = ""
 		case kind == "+" && !answering:
 			p.multipart = true
 			p.parts = append(p.parts, readParts(t, i+1, rest)...)

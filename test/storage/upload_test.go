@@ -303,16 +303,7 @@ func TestGet(t *testing.T) {
 func TestTLS(t *testing.T) {
 	t.Parallel()
 	n := newTenant(t)
-	pem, err := os.ReadFile(filepath.Join(n.Dir, "ca.pem"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	roots := x509.NewCertPool()
-	if !roots.AppendCertsFromPEM(pem) {
-		t.Fatal("no certificate")
-	}
-	c := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, ForceAttemptHTTP2: true}}
-	defer c.CloseIdleConnections()
+	c := trusting(t, n.service)
 	content := pattern(16, 3<<20)
 	kind, whole := body(file("x", content))
 	res := secureDo(t, c, n, "add?progress=true", kind, whole)
@@ -323,6 +314,22 @@ func TestTLS(t *testing.T) {
 	if got := readAll(t, secureDo(t, c, n, "cat?arg="+lines[0], "", nil)); got != string(content) {
 		t.Errorf("%d bytes, and not the same", len(got))
 	}
+}
+
+// trusting is a client that trusts the local authority.
+func trusting(t *testing.T, s *service) *http.Client {
+	t.Helper()
+	pem, err := os.ReadFile(filepath.Join(s.Dir, "ca.pem"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	roots := x509.NewCertPool()
+	if !roots.AppendCertsFromPEM(pem) {
+		t.Fatal("no certificate")
+	}
+	c := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: roots}, ForceAttemptHTTP2: true}}
+	t.Cleanup(c.CloseIdleConnections)
+	return c
 }
 
 func secureDo(t *testing.T, c *http.Client, n *tenant, command, kind string, data []byte) *http.Response {

@@ -1,0 +1,22 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/nodegate/nodegate/internal/server"
+)
+
+// adoptCmd lets this server keep the stored content of a Postgres that another
+// server's data folder had.
+type adoptCmd struct{}
+
+// Run writes to the account store; the server is started after it.
+func (adoptCmd) Run(a *app) error {
+	return a.withControl(false, func(c *control) error {
+		if err := server.Adopt(a.ctx, c.cfg, c.Store); err != nil {
+			return err
+		}
+		_, err := fmt.Fprintln(a.stdout, "this data folder keeps the stored content from now on; start the server")
+		return err
+	})
+}

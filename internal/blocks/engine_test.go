@@ -1,0 +1,30 @@
+package blocks
+
+import (
+	"context"
+	"testing"
+
+	"github.com/nodegate/nodegate/internal/blocktest"
+	"github.com/nodegate/nodegate/internal/objects"
+)
+
+// onBlocks makes the store an engine: only the type of Begin's result differs.
+type onBlocks struct{ *Store }
+
+func (s onBlocks) Begin(account string, quota int64) objects.Batch {
+	return s.Store.Begin(account, quota)
+}
+
+// TestEngine holds the store to what every engine promises.
+func TestEngine(t *testing.T) {
+	blocktest.Run(t, func(t *testing.T) *blocktest.Fixture {
+		clock := newClock()
+		c := testConfig(t)
+		c.Links, c.Undo, c.now = objects.Links, blocktest.Undo, clock.Now
+		s := open(t, c)
+		return &blocktest.Fixture{
+			Engine: onBlocks{s}, Advance: clock.Advance,
+			Collect: func(ctx context.Context) error { _, err := s.Collect(ctx, false); return err },
+		}
+	})
+}

@@ -1,0 +1,62 @@
+package kubo
+
+import (
+	"context"
+	"time"
+
+	"github.com/nodegate/nodegate"
+)
+
+// PinOf is an account's pin of a CID, or NotFound.
+func (e *Engine) PinOf(ctx context.Context, account, cid string) (nodegate.Pin, error) {
+	return e.cfg.Pins.PinOf(ctx, account, cid)
+}
+
+// Pins hands an account's pins to each, by CID, until it says no.
+func (e *Engine) Pins(ctx context.Context, account string, each func(nodegate.Pin) bool) error {
+	return e.eachPin(ctx, nodegate.PinQuery{AccountID: account}, each)
+}
+
+// Unpinned hands out the pins that an account took off and that Undo can bring back.
+func (e *Engine) Unpinned(ctx context.Context, account string, each func(nodegate.Pin) bool) error {
+	return e.eachPin(ctx, nodegate.PinQuery{AccountID: account, Unpinned: e.cfg.now().Add(-e.cfg.Undo)}, each)
+}
+
+func (e *Engine) eachPin(ctx context.Context, q nodegate.PinQuery, each func(nodegate.Pin) bool) error {
+	for q.Limit = 1000; ; {
+		page, err := e.cfg.Pins.PinsOf(ctx, q)
+		if err != nil {
+			return err
+		}
+		for _, p := range page {
+			if !each(p) {
+				return nil
+			}
+			q.After = p.CID
+		}
+		if len(page) < q.Limit {
+			return nil
+		}
+	}
+}
+
+// Undo brings back a pin that was taken off. Returns NotFound when there is none,
+// or when that was too long ago.
+func (e *Engine) Undo(ctx context.Context, account, cid string) error {
+	c := e.newChange(account)
+	c.Ops = []nodegate.PinOp{{Kind: nodegate.PinUndo, Pin: nodegate.Pin{CID: cid}}}
+	return e.cfg.Pins.CommitPins(ctx, c)
+}
+
+// storedTime bounds a look at what an account has stored.
+const storedTime = 5 * time.Second
+
+// Stored is how many bytes an account pays for: the full size of each root that it
+// pinned, undoable ones too, and what it stored without a pin until that is
+// collected. It is 0 when the store does not answer; writes tell of that.
+func (e *Engine) Stored(account string) int64 {
+	ctx, cancel := context.WithTimeout(e.life, storedTime)
+	defer cancel()
+	n, _ := e.cfg.Pins.PinnedBytes(ctx, account)
+	return n
+}

@@ -1,0 +1,62 @@
+package obs
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/nodegate/nodegate"
+)
+
+// Storage are the counters of the storage gateway.
+type Storage struct {
+	requests *prometheus.CounterVec
+	latency  *prometheus.HistogramVec
+	in, out  prometheus.Counter
+	uploads  prometheus.Gauge
+}
+
+// Storage registers the counters of the storage gateway. Commands beyond those
+// named are counted together as "other".
+func (m *Metrics) Storage(commands []string) *Storage {
+	bytes := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "nodegate_storage_bytes_total", Help: "Bytes of bodies that the storage gateway read and wrote.",
+	}, []string{"direction"})
+	s := &Storage{
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "nodegate_storage_requests_total", Help: "Requests to the storage gateway by command and outcome.",
+		}, []string{"command", "outcome"}),
+		latency: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "nodegate_storage_duration_seconds", Help: "Time of a request from its head to the end of its answer, by command.",
+			Buckets: []float64{.5e-3, 2e-3, 8e-3, 32e-3, .125, .5, 2, 8, 32, 128, 512},
+		}, []string{"command"}),
+		in: bytes.WithLabelValues("in"), out: bytes.WithLabelValues("out"),
+		uploads: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "nodegate_storage_uploads", Help: "Uploads that are under way.",
+		}),
+	}
+	for _, name := range append(commands, Other) {
+		s.requests.WithLabelValues(name, "ok")
+		s.latency.WithLabelValues(name)
+	}
+	m.registry.MustRegister(s.requests, s.latency, bytes, s.uploads)
+	return s
+}
+
+// Done counts one request.
+func (s *Storage) Done(command string, err error, took time.Duration, in, out int64) {
+	outcome := "ok"
+	if err != nil {
+		outcome = nodegate.AsError(err).Code.String()
+	}
+	s.requests.WithLabelValues(command, outcome).Inc()
+	s.latency.WithLabelValues(command).Observe(took.Seconds())
+	s.in.Add(float64(in))
+	s.out.Add(float64(out))
+}
+
+// UploadBegun and UploadEnded follow the number of uploads.
+func (s *Storage) UploadBegun() { s.uploads.Inc() }
+
+// UploadEnded is UploadBegun's counterpart.
+func (s *Storage) UploadEnded() { s.uploads.Dec() }

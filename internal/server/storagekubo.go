@@ -1,0 +1,184 @@
+package server
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/blocks"
+	"github.com/nodegate/nodegate/internal/config"
+	"github.com/nodegate/nodegate/internal/kubo"
+	"github.com/nodegate/nodegate/internal/objects"
+	"github.com/nodegate/nodegate/internal/obs"
+)
+
+// engine is what the storage gateway runs on, the embedded store or nodes elsewhere,
+// with what a server does beside the gateway.
+type engine interface {
+	objects.Engine
+	Collect(ctx context.Context, dryRun bool) (blocks.CollectReport, error)
+	Close() error
+}
+
+// kuboEngine lets objects work on the engine kubo.
+type kuboEngine struct{ *kubo.Engine }
+
+func (r kuboEngine) Begin(accountID string, quota int64) objects.Batch {
+	return r.Engine.Begin(accountID, quota)
+}
+
+// openEngine opens what the configuration names.
+func openEngine(ctx context.Context, cfg *config.Config, store nodegate.Store, log *slog.Logger) (engine, error) {
+	if cfg.Storage.Engine == "kubo" {
+		return kuboEngine{openKubo(cfg, store, log)}, nil
+	}
+	if err := claimBlocks(ctx, cfg, store); err != nil {
+		return nil, err
+	}
+	b, err := OpenBlocks(ctx, cfg, log)
+	if err != nil {
+		return nil, err
+	}
+	return stored{b}, nil
+}
+
+func openKubo(cfg *config.Config, pins nodegate.PinStore, log *slog.Logger) *kubo.Engine {
+	k := cfg.Storage.Kubo
+	c := kubo.Config{
+		Copies: k.Copies, Fetch: k.Fetch, Timeout: cfg.Storage.Timeout, Undo: cfg.Storage.Undo,
+		Pins: pins, Links: objects.Links, Log: log,
+	}
+	for _, e := range k.Endpoints {
+		headers := map[string]string{}
+		for name, value := range e.Headers {
+			headers[name] = string(value)
+		}
+		c.Endpoints = append(c.Endpoints, kubo.Endpoint{URL: e.URL, Headers: headers})
+	}
+	return kubo.New(c)
+}
+
+// Collect removes what nobody needs from the storage of a configuration, when no
+// server runs on it.
+func Collect(ctx context.Context, cfg *config.Config, log *slog.Logger, dryRun bool) (r blocks.CollectReport, err error) {
+	if cfg.Storage.Engine == "off" {
+		return r, &nodegate.Error{Op: "server.collect", Code: nodegate.BadConfig, Msg: "there is no storage to collect: storage.engine is off"}
+	}
+	if cfg.Storage.Engine == "embedded" {
+		return collectBlocks(ctx, cfg, log, dryRun)
+	}
+	control, err := OpenControl(ctx, cfg, log)
+	if err != nil {
+		return r, err
+	}
+	defer func() { err = errors.Join(err, control.Close()) }()
+	e := openKubo(cfg, control.Store, log)
+	defer func() { err = errors.Join(err, e.Close()) }()
+	return e.Collect(ctx, dryRun)
+}
+
+func collectBlocks(ctx context.Context, cfg *config.Config, log *slog.Logger, dryRun bool) (r blocks.CollectReport, err error) {
+	b, err := OpenBlocks(ctx, cfg, log)
+	if err != nil {
+		return r, err
+	}
+	defer func() { err = errors.Join(err, b.Close()) }()
+	return b.Collect(ctx, dryRun)
+}
+
+// watchNodes shows the health of storage nodes in the metrics.
+func (s *Server) watchNodes() {
+	r, ok := s.storage.engine.(kuboEngine)
+	if !ok {
+		return
+	}
+	s.metrics.FollowNodes(len(r.Stats()), func(i int) obs.NodeStat { return obs.NodeStat(r.Stats()[i]) })
+}
+
+// ready is an error while no storage node answers.
+func (s *storageSide) ready() error {
+	if r, ok := s.engine.(kuboEngine); ok {
+		return r.Ready()
+	}
+	return nil
+}
+
+// blocksMeta is where the account store names the one block store beside it.
+const blocksMeta = "storage.blocks"
+
+// claimBlocks refuses a second block store beside a shared account store: content
+// added on one server would not be found on the other.
+//
+// Returns BadConfig.
+func claimBlocks(ctx context.Context, cfg *config.Config, store nodegate.Store) error {
+	if cfg.Store.Postgres == "" {
+		return nil
+	}
+	id, err := blocksID(cfg.Data)
+	if err != nil {
+		return err
+	}
+	known, err := store.SetMeta(ctx, blocksMeta, id)
+	if err != nil || known == id {
+		return err
+	}
+	return &nodegate.Error{
+		Op: "server.storage", Code: nodegate.BadConfig,
+		Msg: "another server keeps the stored content of this Postgres in its own data folder: the embedded store works on one server only. " +
+			"Set storage.engine to kubo on all servers, or to off on this one; if the other server is gone for good, nodegate adopt makes this data folder the one",
+	}
+}
+
+// Adopt makes a data folder's block store the one beside the account store.
+func Adopt(ctx context.Context, cfg *config.Config, store nodegate.Store) error {
+	if cfg.Store.Postgres == "" || cfg.Storage.Engine != "embedded" {
+		return &nodegate.Error{Op: "server.adopt", Code: nodegate.InvalidInput, Msg: "there is nothing to adopt: that is for the embedded block store beside a Postgres (store.postgres, storage.engine embedded)"}
+	}
+	id, err := blocksID(cfg.Data)
+	if err != nil {
+		return err
+	}
+	return store.ReplaceMeta(ctx, blocksMeta, id)
+}
+
+// blocksID is the block store's own name, made at its first use.
+func blocksID(data string) (string, error) {
+	path := filepath.Join(data, "storage", "id")
+	text, err := os.ReadFile(path)
+	if id := strings.TrimSpace(string(text)); err == nil && id != "" {
+		return id, nil
+	}
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return "", badID(path, err)
+	}
+	id := rand.Text()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return "", badID(path, err)
+	}
+	if err := writeSynced(path, id+"\n"); err != nil {
+		return "", badID(path, err)
+	}
+	return id, nil
+}
+
+func badID(path string, err error) error {
+	return &nodegate.Error{Op: "server.storage", Code: nodegate.BadConfig, Msg: "can't read or write " + path, Err: err}
+}
+
+// writeSynced writes a small file that is whole or not there.
+func writeSynced(path, text string) error {
+	f, err := os.OpenFile(path+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(text)
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return err
+	}
+	return os.Rename(path+".new", path)
+}

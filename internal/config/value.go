@@ -82,7 +82,7 @@ func (switchValue) allowed() string  { return "true or false" }
 
 func (v switchValue) set(s string) error {
 	if s != "true" && s != "false" {
-		return fmt.Errorf("%q is not true or false", s)
+		return fmt.Errorf("%q is not known; use true or false", s)
 	}
 	*v.p = s == "true"
 	return nil

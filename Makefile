@@ -2,11 +2,11 @@
 
 GO ?= go
 # Packages that don't link the chain engine: the race detector is cheap on them.
-LIGHT = . ./internal/account/... ./internal/anchor/... ./internal/authority/... ./internal/config/... ./internal/door/... ./internal/jsonrpc/... ./internal/meter/... ./internal/obs/... ./internal/permit/... ./internal/plainhttp/... ./internal/redisstore/... ./internal/rollup/... ./internal/usage/... ./internal/vault/... ./internal/web/... ./internal/edge/... ./internal/index/...
+LIGHT = . ./internal/account/... ./internal/anchor/... ./internal/authority/... ./internal/config/... ./internal/door/... ./internal/jsonrpc/... ./internal/meter/... ./internal/obs/... ./internal/permit/... ./internal/plainhttp/... ./internal/redisstore/... ./internal/rollup/... ./internal/storage/... ./internal/usage/... ./internal/vault/... ./internal/web/... ./internal/edge/... ./internal/index/...
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME ?= 30s
 
-.PHONY: help build run test race lint fuzz bench bench-rpc bench-storage bench-gateway docs clean
+.PHONY: help build run test race lint fuzz chaos bench bench-rpc bench-storage bench-gateway docs clean
 
 #? help: list the targets
 help:
@@ -38,6 +38,11 @@ lint:
 #? fuzz: every fuzz target for FUZZTIME each (default 30s)
 fuzz:
 	@GO="$(GO)" FUZZTIME="$(FUZZTIME)" ./test/fuzz
+
+#? chaos: kill, starve and fill the real program; prints a table of faults (about 5 minutes)
+chaos:
+	$(GO) test -count=1 -run 'TestPowerCut|TestFailing|TestFailedSync|TestCollectOnFullDisk' ./internal/blocks
+	NODEGATE_CHAOS=1 $(GO) test -count=1 -timeout 40m -v ./test/chaos
 
 #? bench: what each request pays for keys, limits and usage, and what guessing keys costs
 bench:

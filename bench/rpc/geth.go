@@ -19,6 +19,7 @@ import (
 	"github.com/ethereum/go-ethereum/rpc"
 
 	"github.com/nodegate/nodegate/bench/chainfile"
+	"github.com/nodegate/nodegate/bench/child"
 	"github.com/nodegate/nodegate/internal/chain"
 )
 
@@ -32,7 +33,7 @@ type gethServer struct {
 	addr  string
 }
 
-func openGeth(c childFlags, log *slog.Logger) (served, error) {
+func openGeth(c childFlags, log *slog.Logger) (child.Server, error) {
 	chain.RouteLogs(log)
 	genesis, blocks, err := chainfile.Load(chainfile.Files{Genesis: c.genesis, Chain: c.chain})
 	if err != nil {
@@ -43,10 +44,10 @@ func openGeth(c childFlags, log *slog.Logger) (served, error) {
 		return nil, err
 	}
 	if g.eth, err = eth.New(g.stack, gethConfig(genesis)); err != nil {
-		return nil, errors.Join(err, g.close())
+		return nil, errors.Join(err, g.Close())
 	}
 	if err := g.start(blocks); err != nil {
-		return nil, errors.Join(err, g.close())
+		return nil, errors.Join(err, g.Close())
 	}
 	return g, nil
 }
@@ -128,9 +129,11 @@ func (g *gethServer) listen() error {
 	return nil
 }
 
-func (g *gethServer) hello() hello { return hello{RPC: "http://" + g.addr} }
+// Hello tells where it listens.
+func (g *gethServer) Hello() child.Hello { return child.Hello{RPC: "http://" + g.addr} }
 
-func (g *gethServer) close() error {
+// Close ends it.
+func (g *gethServer) Close() error {
 	var err error
 	if g.http != nil {
 		err = g.http.Close()

@@ -25,6 +25,7 @@ import (
 	"syscall"
 
 	"github.com/nodegate/nodegate/bench/chainfile"
+	"github.com/nodegate/nodegate/bench/child"
 )
 
 func main() {
@@ -36,7 +37,7 @@ func main() {
 
 // run is the benchmark, or one of the servers when the benchmark has started itself again.
 func run(args []string) error {
-	if len(args) > 0 && args[0] == childCommand {
+	if len(args) > 0 && args[0] == child.Command {
 		return runChild(args[1:])
 	}
 	o, err := parseFlags(args)

@@ -9,23 +9,24 @@ import (
 	"time"
 
 	"github.com/nodegate/nodegate/bench/chainfile"
+	"github.com/nodegate/nodegate/bench/child"
 )
 
 // servers are the two processes.
-type servers struct{ geth, nodegate *process }
+type servers struct{ geth, nodegate *child.Process }
 
 // startServers imports the chain into both at the same time.
 func startServers(files chainfile.Files, temp string) (*servers, error) {
 	s := &servers{}
 	var gethErr, nodegateErr error
 	var both sync.WaitGroup
-	both.Go(func() { s.geth, gethErr = startProcess("geth", flagsFor(files, temp, "geth")) })
-	both.Go(func() { s.nodegate, nodegateErr = startProcess("nodegate", flagsFor(files, temp, "nodegate")) })
+	both.Go(func() { s.geth, gethErr = startServer("geth", flagsFor(files, temp, "geth")) })
+	both.Go(func() { s.nodegate, nodegateErr = startServer("nodegate", flagsFor(files, temp, "nodegate")) })
 	both.Wait()
 	if err := errors.Join(gethErr, nodegateErr); err != nil {
 		return nil, errors.Join(err, s.close())
 	}
-	progress("imported in %.1f s (geth) and %.1f s (nodegate)", s.geth.startTime.Seconds(), s.nodegate.startTime.Seconds())
+	progress("imported in %.1f s (geth) and %.1f s (nodegate)", s.geth.StartTime.Seconds(), s.nodegate.StartTime.Seconds())
 	return s, nil
 }
 
@@ -33,7 +34,7 @@ func flagsFor(files chainfile.Files, temp, name string) childFlags {
 	return childFlags{genesis: files.Genesis, chain: files.Chain, data: filepath.Join(temp, name)}
 }
 
-func (s *servers) close() error { return errors.Join(s.geth.close(), s.nodegate.close()) }
+func (s *servers) close() error { return errors.Join(s.geth.Close(), s.nodegate.Close()) }
 
 // contestant is a way to a server that is measured.
 type contestant struct {
@@ -63,7 +64,7 @@ func (s *servers) contestants(ws bool) ([]*contestant, error) {
 	return []*contestant{geth, ours, socket}, nil
 }
 
-func newContestant(name string, p *process, path string) (*contestant, error) {
+func newContestant(name string, p *child.Process, path string) (*contestant, error) {
 	u, err := url.Parse(p.RPC + path)
-	return &contestant{name: name, url: u, cpu: p.cpu}, err
+	return &contestant{name: name, url: u, cpu: p.CPU}, err
 }

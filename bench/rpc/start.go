@@ -40,16 +40,16 @@ func measureStart(ctx context.Context, temp string) (*startFigures, error) {
 }
 
 func startOnce(ctx context.Context, data string) (seconds, megabytes float64, err error) {
-	p, err := startProcess("default", childFlags{data: data})
+	p, err := startServer("default", childFlags{data: data})
 	if err != nil {
 		return 0, 0, err
 	}
-	defer func() { err = errors.Join(err, p.close()) }()
+	defer func() { err = errors.Join(err, p.Close()) }()
 	select {
 	case <-ctx.Done():
 		return 0, 0, ctx.Err()
 	case <-time.After(idleTime):
 	}
-	bytes, err := p.memory()
-	return p.startTime.Seconds(), float64(bytes) / 1e6, err
+	bytes, err := p.Usage().Memory()
+	return p.StartTime.Seconds(), float64(bytes) / 1e6, err
 }

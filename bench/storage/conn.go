@@ -11,6 +11,8 @@ import (
 	"net"
 	"net/http"
 	"time"
+
+	"github.com/nodegate/nodegate/bench/child"
 )
 
 // target is a way to a server, and what this benchmark has put there.
@@ -18,7 +20,7 @@ type target struct {
 	name, host string
 	tls        bool
 	auth       string // header, or ""
-	usage      usage
+	usage      child.Usage
 	collect    string // URL whose POST collects garbage
 
 	large map[string]string // CID of a large file, by the options of its add

@@ -28,6 +28,8 @@ import (
 	"os/signal"
 	"regexp"
 	"syscall"
+
+	"github.com/nodegate/nodegate/bench/child"
 )
 
 // options are the sizes of the benchmark.
@@ -49,7 +51,7 @@ func main() {
 
 // run is the benchmark, or the server when the benchmark has started itself again.
 func run(args []string) error {
-	if len(args) > 0 && args[0] == childCommand {
+	if len(args) > 0 && args[0] == child.Command {
 		return runChild(args[1:])
 	}
 	o, err := parseFlags(args)
@@ -123,12 +125,12 @@ func measureRows(ctx context.Context, o *options, kubo *peer) error {
 		return nil
 	}
 	return inFolder(o, func(dir string) (err error) {
-		server, err := startProcess(dir)
+		server, err := startServer(dir)
 		if err != nil {
 			return err
 		}
-		defer func() { err = errors.Join(err, server.close()) }()
-		list := server.targets()
+		defer func() { err = errors.Join(err, server.Close()) }()
+		list := targetsOf(server)
 		if kubo != nil {
 			list = append(list, kubo.target())
 		}

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/nodegate/nodegate/bench/child"
 	"github.com/nodegate/nodegate/bench/load"
 )
 
@@ -29,7 +30,7 @@ type figures struct {
 
 // measureRow lets the contestants take turns, so that a busy minute of the machine
 // falls on all of them, and prints the row.
-func measureRow(ctx context.Context, o *options, w workload, list []*target, server *process) error {
+func measureRow(ctx context.Context, o *options, w workload, list []*target, server *child.Process) error {
 	progress("measuring %s", w.name)
 	rounds := map[*target][]round{}
 	for range o.rounds {
@@ -58,7 +59,7 @@ func measureRound(ctx context.Context, w workload, t *target) (round, error) {
 			return round{}, fmt.Errorf("preparing: %w", err)
 		}
 	}
-	before, err := t.usage.cpu()
+	before, err := t.usage.CPU()
 	if err != nil {
 		return round{}, err
 	}
@@ -68,7 +69,7 @@ func measureRound(ctx context.Context, w workload, t *target) (round, error) {
 		return round{}, err
 	}
 	took := time.Since(begin)
-	after, err := t.usage.cpu()
+	after, err := t.usage.CPU()
 	return round{
 		rate: w.units * float64(w.requests) / took.Seconds(), cpu: (after - before) / time.Duration(w.requests), latency: latency,
 	}, err

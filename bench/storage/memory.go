@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/nodegate/nodegate/bench/child"
 )
 
 const (
@@ -20,14 +22,14 @@ func measureMemory(ctx context.Context, o *options, kubo *peer) error {
 		return nil
 	}
 	err := inFolder(o, func(dir string) (err error) {
-		server, err := startProcess(dir)
+		server, err := startServer(dir)
 		if err != nil {
 			return err
 		}
-		defer func() { err = errors.Join(err, server.close()) }()
-		return watchUploads(ctx, o, server.targets()[0], true)
+		defer func() { err = errors.Join(err, server.Close()) }()
+		return watchUploads(ctx, o, targetsOf(server)[0], true)
 	})
-	if err != nil || kubo == nil || !kubo.usage.known() {
+	if err != nil || kubo == nil || !kubo.usage.Known() {
 		return err
 	}
 	return watchUploads(ctx, o, kubo.target(), false)
@@ -36,7 +38,7 @@ func measureMemory(ctx context.Context, o *options, kubo *peer) error {
 func watchUploads(ctx context.Context, o *options, t *target, ours bool) error {
 	progress("measuring memory under %d uploads of %d MiB", o.clients, o.upload>>20)
 	time.Sleep(idleTime)
-	idle, err := t.usage.memory()
+	idle, err := t.usage.Memory()
 	if err != nil {
 		return err
 	}
@@ -65,11 +67,11 @@ func watchUploads(ctx context.Context, o *options, t *target, ours bool) error {
 }
 
 // peak samples the memory of a process until the end.
-func peak(u usage, ended <-chan struct{}) (highest int64) {
+func peak(u child.Usage, ended <-chan struct{}) (highest int64) {
 	tick := time.NewTicker(sampleTime)
 	defer tick.Stop()
 	for {
-		if now, err := u.memory(); err == nil {
+		if now, err := u.Memory(); err == nil {
 			highest = max(highest, now)
 		}
 		select {

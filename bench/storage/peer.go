@@ -12,12 +12,14 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/nodegate/nodegate/bench/child"
 )
 
 // peer is the Kubo that does the same work.
 type peer struct {
 	url   *url.URL
-	usage usage
+	usage child.Usage
 }
 
 // findPeer reads the address of a Kubo; none is no peer.
@@ -31,9 +33,9 @@ func findPeer(address string) (*peer, error) {
 	}
 	p := &peer{url: u}
 	if ip := net.ParseIP(u.Hostname()); u.Hostname() == "localhost" || ip != nil && ip.IsLoopback() {
-		p.usage.pid = listenerOn(u.Port())
+		p.usage.PID = listenerOn(u.Port())
 	}
-	if !p.usage.known() {
+	if !p.usage.Known() {
 		progress("Kubo's process is not visible from here: its processor time and memory are left out")
 	}
 	return p, nil

@@ -65,7 +65,7 @@ func (p page) figure(what, who, figure string) {
 }
 
 func cpuText(f figures) string {
-	if !f.target.usage.known() {
+	if !f.target.usage.Known() {
 		return "-"
 	}
 	return short(f.cpu)

@@ -29,20 +29,20 @@ func measureStart(ctx context.Context, o *options, _ *peer) error {
 		return nil
 	}
 	return inFolder(o, func(dir string) error {
-		first, err := startProcess(dir) // makes the folder and its key
+		first, err := startServer(dir) // makes the folder and its key
 		if err != nil {
 			return err
 		}
-		t := first.targets()[0]
-		if err := first.close(); err != nil {
+		t := targetsOf(first)[0]
+		if err := first.Close(); err != nil {
 			return err
 		}
-		empty, err := startProcess(dir)
+		empty, err := startServer(dir)
 		if err != nil {
 			return err
 		}
-		o.out.figure("start on no blocks", "", short(empty.startTime))
-		if err := empty.close(); err != nil {
+		o.out.figure("start on no blocks", "", short(empty.StartTime))
+		if err := empty.Close(); err != nil {
 			return err
 		}
 		progress("storing %d blocks to start on", o.blocks)
@@ -55,24 +55,24 @@ func measureStart(ctx context.Context, o *options, _ *peer) error {
 
 func startTwice(ctx context.Context, o *options, dir, auth string) error {
 	what := fmt.Sprintf("start on %d blocks", o.blocks)
-	p, err := startProcess(dir)
+	p, err := startServer(dir)
 	if err != nil {
 		return err
 	}
-	o.out.goal(what, "", short(p.startTime), startGoal.String(), p.startTime <= startGoal)
-	t := p.targets()[0]
+	o.out.goal(what, "", short(p.StartTime), startGoal.String(), p.StartTime <= startGoal)
+	t := targetsOf(p)[0]
 	t.auth = auth // the key was shown at the first start only
 	w := workload{units: 1, conns: connections, requests: o.small, one: newSource().addSmall}
 	_, err = runAll(ctx, w, t)
-	if err := errors.Join(err, p.kill()); err != nil {
+	if err := errors.Join(err, p.Kill()); err != nil {
 		return err
 	}
-	if p, err = startProcess(dir); err != nil {
+	if p, err = startServer(dir); err != nil {
 		return err
 	}
 	what = fmt.Sprintf("... and killed after %d adds", o.small)
-	o.out.goal(what, "", short(p.startTime), startGoal.String(), p.startTime <= startGoal)
-	return p.close()
+	o.out.goal(what, "", short(p.StartTime), startGoal.String(), p.StartTime <= startGoal)
+	return p.Close()
 }
 
 // fillStore puts blocks into the store of a server that is not running.

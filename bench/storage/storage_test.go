@@ -11,11 +11,13 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/nodegate/nodegate/bench/child"
 )
 
 // TestMain lets the benchmark start this test binary as its server.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == childCommand {
+	if len(os.Args) > 1 && os.Args[1] == child.Command {
 		if err := run(os.Args[1:]); err != nil {
 			_, _ = os.Stderr.WriteString(err.Error() + "\n")
 			os.Exit(1)
@@ -28,12 +30,12 @@ func TestMain(m *testing.M) {
 // TestWholeBenchmark does everything once, small. A second server stands in for
 // Kubo: it has the same API, except that it collects on another address.
 func TestWholeBenchmark(t *testing.T) {
-	standIn, err := startProcess(t.TempDir())
+	standIn, err := startServer(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() {
-		if err := standIn.close(); err != nil {
+		if err := standIn.Close(); err != nil {
 			t.Error(err)
 		}
 	}()
@@ -145,19 +147,19 @@ func TestFindPeer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.usage.pid != os.Getpid() {
-		t.Errorf("process %d listens, found %d", os.Getpid(), p.usage.pid)
+	if p.usage.PID != os.Getpid() {
+		t.Errorf("process %d listens, found %d", os.Getpid(), p.usage.PID)
 	}
 	if auth := p.target().auth; auth != "" {
 		t.Errorf("a URL without a user gives the header %q", auth)
 	}
-	if bytes, err := p.usage.memory(); err != nil || bytes < 1<<20 {
+	if bytes, err := p.usage.Memory(); err != nil || bytes < 1<<20 {
 		t.Errorf("memory %d, error %v", bytes, err)
 	}
-	for end := time.Now().Add(5 * tick); time.Now().Before(end); {
+	for end := time.Now().Add(5 * child.Tick); time.Now().Before(end); {
 		_ = bytes.Repeat([]byte("x"), 1<<20)
 	}
-	if used, err := p.usage.cpu(); err != nil || used == 0 {
+	if used, err := p.usage.CPU(); err != nil || used == 0 {
 		t.Errorf("processor time %v, error %v", used, err)
 	}
 	for _, bad := range []string{"127.0.0.1:5001", "http://host", "ftp://host:1", "http://host:5001/api/v0"} {

@@ -1,4 +1,4 @@
-package main
+package child
 
 import (
 	"bytes"
@@ -10,21 +10,22 @@ import (
 	"time"
 )
 
-// usage reads what a process on this machine uses. The zero value knows nothing:
+// Usage reads what a process on this machine uses. The zero value knows nothing:
 // its figures are zero.
-type usage struct{ pid int }
+type Usage struct{ PID int }
 
-func (u usage) known() bool { return u.pid != 0 }
+// Known tells whether there is a process to look at.
+func (u Usage) Known() bool { return u.PID != 0 }
 
-// tick is the unit of the times in /proc, on every Linux that matters.
-const tick = 10 * time.Millisecond
+// Tick is the unit of the times in /proc, on every Linux that matters.
+const Tick = 10 * time.Millisecond
 
-// cpu is the processor time used so far, the kernel's work for the process included.
-func (u usage) cpu() (time.Duration, error) {
-	if !u.known() {
+// CPU is the processor time used so far, the kernel's work for the process included.
+func (u Usage) CPU() (time.Duration, error) {
+	if !u.Known() {
 		return 0, nil
 	}
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", u.pid))
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", u.PID))
 	if err != nil {
 		return 0, err
 	}
@@ -39,15 +40,15 @@ func (u usage) cpu() (time.Duration, error) {
 		return 0, err
 	}
 	system, err := strconv.ParseInt(fields[12], 10, 64)
-	return time.Duration(user+system) * tick, err
+	return time.Duration(user+system) * Tick, err
 }
 
-// memory is how many bytes of the process are in memory now.
-func (u usage) memory() (int64, error) {
-	if !u.known() {
+// Memory is how many bytes of the process are in memory now.
+func (u Usage) Memory() (int64, error) {
+	if !u.Known() {
 		return 0, nil
 	}
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", u.pid))
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", u.PID))
 	if err != nil {
 		return 0, err
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -14,6 +13,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"github.com/nodegate/nodegate/bench/child"
 )
 
 // process is a server that was started.
@@ -106,42 +107,20 @@ func (p *process) pids() []int {
 	return list
 }
 
-// cpu sums the processor time of all threads, which the kernel keeps to the
-// nanosecond. A thread that ended is missing, but servers keep theirs.
-func (p *process) cpu() (time.Duration, error) {
-	total := time.Duration(0)
+// cpu is the processor time of all of them.
+func (p *process) cpu() (total time.Duration, err error) {
 	for _, pid := range p.pids() {
-		tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
-		if err != nil || len(tasks) == 0 {
-			return 0, errors.Join(errors.New("no processor times in /proc"), err)
+		used, err := child.Usage{PID: pid}.CPU()
+		if err != nil {
+			return 0, err
 		}
-		for _, task := range tasks {
-			text, err := os.ReadFile(task)
-			if err != nil {
-				continue // the thread has ended
-			}
-			first, _, _ := strings.Cut(string(text), " ")
-			nanos, err := strconv.ParseInt(first, 10, 64)
-			if err != nil {
-				return 0, err
-			}
-			total += time.Duration(nanos)
-		}
+		total += used
 	}
 	return total, nil
 }
 
 // memory is how much of the process is in memory now, in megabytes.
 func (p *process) memory() (float64, error) {
-	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
-	if err != nil {
-		return 0, err
-	}
-	for line := range strings.Lines(string(status)) {
-		if value, ok := strings.CutPrefix(line, "VmRSS:"); ok {
-			kb, err := strconv.ParseFloat(strings.TrimSpace(strings.TrimSuffix(strings.TrimSpace(value), "kB")), 64)
-			return kb * 1024 / 1e6, err
-		}
-	}
-	return 0, errors.New("no VmRSS in the process status")
+	bytes, err := child.Usage{PID: p.cmd.Process.Pid}.Memory()
+	return float64(bytes) / 1e6, err
 }

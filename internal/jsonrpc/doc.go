@@ -9,6 +9,8 @@
 // every decoder behind us. [Elements], [Fields], [String] and [Compact] do the
 // same for the parameters of a call.
 //
+// [ScanAnswer] and [ScanMessage] read what a node sends back, as strictly.
+//
 // Writing: the Append functions add one message to a buffer. Results and ids are
 // spliced in as raw JSON, so a 20-digit id comes back with its 20 digits.
 package jsonrpc

@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"context"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -22,8 +23,11 @@ type claim struct {
 	header
 	made            bool
 	safe, finalized uint64
-	held            int // how often it was repeated without being believed
+	held            int   // how often it was repeated without being believed
+	merged          place // the last one that was believed and compared with the branch
 }
+
+func (c *claim) place() place { return place{c.number, c.hash} }
 
 // heads follows how far the nodes have come, and what clients may be told of it.
 type heads struct {
@@ -34,6 +38,9 @@ type heads struct {
 
 	mu      sync.Mutex
 	at      point     // of what was told
+	shown   place     // the same by its hash
+	past    uint64    // the highest that was told before the chain was set back
+	branch  branch    // that the believed nodes are on
 	since   time.Time // since when no node reaches what was told; zero: one does
 	ready   bool      // every node had a chance to report
 	changed chan struct{}
@@ -103,16 +110,17 @@ func (p *Pool) weigh() {
 		}
 	}
 	yes := believed(h.at, h.told.Load() != nil, points, uint64(time.Now().Unix()))
-	best := uint64(0)
+	best, forked := uint64(0), false
 	for i, n := range nodes {
 		p.believe(n, yes[i] || len(nodes) == 1 && n.claim.held >= patience)
 		if !n.doubted.Load() {
 			best = max(best, n.claim.number)
+			forked = h.merge(&n.claim) || forked
 		}
 	}
 	h.best.Store(best)
 	if h.ready {
-		p.tell(nodes)
+		p.tell(nodes, forked)
 	}
 	h.wakeLocked()
 	p.feeds.poke()
@@ -137,43 +145,57 @@ func (p *Pool) believe(n *node, yes bool) {
 const resetAfter = 2 * time.Minute
 
 // tell raises what clients may know of. It never sinks, unless the chain was set back.
-func (p *Pool) tell(nodes []*node) {
-	h, top := &p.heads, p.top(nodes)
-	if top == nil {
+// What may have changed comes in one store with the head that brings it: see
+// nodegate.Head.
+func (p *Pool) tell(nodes []*node, forked bool) {
+	h, top, told := &p.heads, p.top(nodes), p.heads.told.Load()
+	next := nodegate.Head{Fork: 1}
+	if told != nil {
+		next = *told
+	}
+	if top != nil {
+		forked = p.raiseTo(&next, top, nodes) || forked
+	} else if told == nil {
 		return
 	}
-	told := h.told.Load()
-	next := nodegate.Head{Number: top.claim.number, GasLimit: top.claim.gasLimit}
-	if told != nil {
-		next.Safe, next.Finalized = told.Safe, told.Finalized
-	}
-	for _, n := range nodes {
-		if !n.doubted.Load() {
-			next.Safe, next.Finalized = max(next.Safe, n.claim.safe), max(next.Finalized, n.claim.finalized)
-		}
-	}
-	if told != nil && next.Number < told.Number {
-		if h.since.IsZero() {
-			h.since = time.Now()
-		}
-		if time.Since(h.since) < resetAfter {
-			next.Number, next.GasLimit = told.Number, told.GasLimit
-		} else {
-			p.log.Error("every node is below the head that clients know: the chain was set back", "head", next.Number, "was", told.Number)
-			h.at, h.since, next.Safe, next.Finalized = point{}, time.Time{}, top.claim.safe, top.claim.finalized
-			h.shared.Store(0)
-		}
-	} else {
-		h.since = time.Time{}
-	}
-	next.Safe, next.Finalized = min(next.Safe, next.Number), min(next.Finalized, next.Number)
-	if next.Number >= h.at.number && top.claim.number == next.Number {
-		h.at = point{top.claim.number, top.claim.time}
+	if forked && told != nil {
+		next.Fork++
 	}
 	if told == nil || next != *told {
 		h.told.Store(&next)
 		p.raise()
 	}
+}
+
+// raiseTo brings what was told to the newest block. It tells whether that one may not
+// descend from the block that was told before.
+func (p *Pool) raiseTo(next *nodegate.Head, top *node, nodes []*node) (forked bool) {
+	h := &p.heads
+	for _, n := range nodes {
+		if !n.doubted.Load() {
+			next.Safe, next.Finalized = max(next.Safe, n.claim.safe), max(next.Finalized, n.claim.finalized)
+		}
+	}
+	switch {
+	case top.claim.number >= next.Number:
+		h.since = time.Time{}
+	case h.since.IsZero():
+		h.since = time.Now()
+	case time.Since(h.since) >= resetAfter:
+		p.log.Error("every node is below the head that clients know: the chain was set back", "head", top.claim.number, "was", next.Number)
+		h.since, h.shown, forked = time.Time{}, place{}, true
+		h.branch.restart(top.claim.header)
+		h.past = h.number()
+		h.shared.Store(0)
+		next.Number, next.Safe, next.Finalized = 0, top.claim.safe, top.claim.finalized
+	}
+	if top.claim.number >= next.Number {
+		next.Number, next.GasLimit = top.claim.number, top.claim.gasLimit
+		h.at = point{top.claim.number, top.claim.time}
+		forked = h.show(&top.claim) || forked
+	}
+	next.Safe, next.Finalized = min(next.Safe, next.Number), min(next.Finalized, next.Number)
+	return forked
 }
 
 // top is the node with the highest head that is told of: a primary one, if there is any.
@@ -269,7 +291,7 @@ func readHeader(raw []byte) (h header, ok bool) {
 
 func hashOf(raw []byte) string {
 	if isHash(raw) {
-		return string(raw)
+		return strings.ToLower(string(raw))
 	}
 	return ""
 }

@@ -33,15 +33,15 @@ func (p *Pool) attempt(ctx context.Context, c choice, q *query, tried []*node, d
 		now := time.Now()
 		deadline = now.Add(deadline.Sub(now) / 2)
 	}
-	ctx, cancel := context.WithDeadline(ctx, deadline)
-	defer cancel()
+	bounded := &term{Context: ctx, deadline: deadline}
+	defer bounded.end()
 	delay := time.Duration(p.delays[q.class].Load())
 	if !spare || delay == 0 || q.class == traces {
-		return p.ask(ctx, c.node, q)
+		return p.ask(bounded, c.node, q)
 	}
 	second := make(chan outcome, 1)
-	timer := time.AfterFunc(delay, func() { second <- p.hedge(ctx, cancel, c, *q, tried) })
-	o := p.ask(ctx, c.node, q)
+	timer := time.AfterFunc(delay, func() { second <- p.hedge(bounded, c, *q, tried) })
+	o := p.ask(bounded, c.node, q)
 	if timer.Stop() || o.verdict == good {
 		return o
 	}
@@ -59,15 +59,15 @@ func (p *Pool) attempt(ctx context.Context, c choice, q *query, tried []*node, d
 
 // hedge asks a second node, if there is an equally good one and the budget allows
 // it. A good answer ends the first attempt.
-func (p *Pool) hedge(ctx context.Context, cancel context.CancelFunc, first choice, q query, tried []*node) outcome {
+func (p *Pool) hedge(bounded *term, first choice, q query, tried []*node) outcome {
 	c := p.pick(&q, append(slices.Clip(tried), first.node))
-	if c.node == nil || c.against > first.against || ctx.Err() != nil || !p.hedges.spend() {
+	if c.node == nil || c.against > first.against || bounded.Err() != nil || !p.hedges.spend() {
 		return outcome{}
 	}
 	c.node.figures.Extra("hedge")
-	o := p.ask(ctx, c.node, &q)
+	o := p.ask(bounded, c.node, &q)
 	if o.verdict == good {
-		cancel()
+		bounded.end()
 	}
 	return o
 }

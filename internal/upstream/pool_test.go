@@ -18,7 +18,7 @@ func TestHeadAndStatus(t *testing.T) {
 		a, b := newFake("a", 100), newFake("b", 98)
 		p, _ := openFakes(t, nil, a, b)
 		head, err := p.Head(t.Context()) // waits for the first reports
-		if err != nil || head != (nodegate.Head{Number: 100, GasLimit: 30_000_000, Safe: 90, Finalized: 90}) {
+		if err != nil || head != (nodegate.Head{Number: 100, GasLimit: 30_000_000, Safe: 90, Finalized: 90, Fork: 1}) {
 			t.Fatalf("head %+v, %v", head, err)
 		}
 		a.grow(genesisBranch, 101)

@@ -51,13 +51,13 @@ func (p *Pool) share(ctx context.Context) {
 }
 
 // learnShared takes the highest block that clients of other servers know of, if the
-// chain can be there.
+// chain can be there. What they still know of a chain that was set back is past.
 func (p *Pool) learnShared(highest uint64) {
 	h := &p.heads
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	now := uint64(time.Now().Unix())
-	if highest > h.shared.Load() && reachable(h.at, point{highest, now}, now) {
+	if highest > max(h.shared.Load(), h.past) && reachable(h.at, point{highest, now}, now) {
 		h.shared.Store(highest)
 		h.wakeLocked()
 	}

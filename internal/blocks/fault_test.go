@@ -66,8 +66,8 @@ func TestFailedSyncIsNotRetried(t *testing.T) {
 	disk := newFaultyDisk()
 	cfg.disk = disk
 	s := open(t, cfg)
-	if _, err := addTree(s, "acc", "before"); err != nil {
-		t.Fatal(err)
+	if _, err := addTree(s, "acc", "before"); err != nil || s.Ready() != nil {
+		t.Fatal(err, s.Ready())
 	}
 	disk.mu.Lock()
 	disk.failAt, disk.failWith = disk.ops+7, syscall.EIO // five blocks, a commit, the sync
@@ -77,8 +77,8 @@ func TestFailedSyncIsNotRetried(t *testing.T) {
 		wantCode(t, err, nodegate.Internal)
 	}
 	checkTree(t, s, "acc", "before")
-	if r, err := s.Report(t.Context()); err != nil || r.ReadOnly == "" {
-		t.Errorf("%+v, %v", r, err)
+	if r, err := s.Report(t.Context()); err != nil || r.ReadOnly == "" || s.Ready() == nil {
+		t.Errorf("%+v, %v, ready: %v", r, err, s.Ready())
 	}
 }
 

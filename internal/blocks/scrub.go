@@ -28,6 +28,15 @@ type Report struct {
 	Index     string // "damaged" if the next start makes the index anew, or ""
 }
 
+// Ready is an error when the store only reads, after a sync that failed: what was
+// written then may be lost, so writing goes on only after a restart has looked.
+func (s *Store) Ready() error {
+	if err := s.log.failure(); err != nil {
+		return errors.New("the block store only reads after a failed sync: look at the disk and restart")
+	}
+	return nil
+}
+
 // Report returns how the store is.
 func (s *Store) Report(ctx context.Context) (Report, error) {
 	if err := s.enter(ctx); err != nil {

@@ -207,3 +207,30 @@ func TestLs(t *testing.T) {
 		t.Errorf("without looking: %+v, %v", list, err)
 	}
 }
+
+// TestSharedAhead: readers that stop reading hold little together, and what they
+// held is given back.
+func TestSharedAhead(t *testing.T) {
+	m, out := added(t, "chunker=size-1000", file("f", noise(30_000)))
+	o := New(m)
+	var open []*Content
+	for range 60 {
+		c, err := o.Cat(t.Context(), []string{out.Roots[0].CID.String()}, Span{ToEnd: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.ReadFull(c, make([]byte, 1001)); err != nil { // into the second leaf: now it reads ahead
+			t.Fatal(err)
+		}
+		open = append(open, c)
+	}
+	if n := o.ahead.Load(); n < sharedAhead || n > sharedAhead+16+60 {
+		t.Errorf("%d blocks are fetched ahead", n)
+	}
+	for _, c := range open {
+		_ = c.Close()
+	}
+	if n := o.ahead.Load(); n != 0 {
+		t.Errorf("%d blocks are still counted", n)
+	}
+}

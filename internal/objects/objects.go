@@ -8,6 +8,7 @@ import (
 	"io"
 	"mime/multipart"
 	"sync"
+	"sync/atomic"
 
 	"github.com/ipfs/go-cid"
 	"github.com/multiformats/go-multihash"
@@ -57,7 +58,8 @@ type Engine interface {
 type Objects struct {
 	blocks  Blocks
 	buffers buffers
-	bodies  sync.Pool // *bufio.Reader of bodyBuffer
+	bodies  sync.Pool    // *bufio.Reader of bodyBuffer
+	ahead   atomic.Int64 // blocks that readers fetch ahead
 }
 
 // bodyBuffer is how much of a body is read at once: the multipart reader alone would

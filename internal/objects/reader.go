@@ -28,6 +28,10 @@ type reader struct {
 // maxAhead is how many blocks of one file are fetched ahead, on all its levels.
 const maxAhead = 24
 
+// sharedAhead is how many blocks all readers together fetch ahead before each of them
+// is content with one: many clients that don't read must not fill the memory.
+const sharedAhead = 96
+
 // readAhead is how much of a file is fetched ahead, by what its blocks say.
 const readAhead = 4 << 20
 
@@ -155,6 +159,7 @@ func (r *reader) fetch(top *level, i int) (*node, error) {
 	if ch, ok := top.ahead[i]; ok {
 		delete(top.ahead, i)
 		r.under--
+		r.from.ahead.Add(-1)
 		select {
 		case f := <-ch:
 			return f.node, f.err
@@ -172,6 +177,9 @@ func (r *reader) fetchAhead(top *level, i int) {
 	if top.leafy {
 		window = int(min(max(readAhead/max(top.sizes[i], 1), 2), 16))
 	}
+	if r.from.ahead.Load() >= sharedAhead {
+		window = 1
+	}
 	reach := r.skip + r.left - int64(top.sizes[i])
 	for j := i + 1; j < len(top.links) && j <= i+window && reach > 0 && r.under < maxAhead; j++ {
 		reach -= int64(top.sizes[j])
@@ -181,6 +189,7 @@ func (r *reader) fetchAhead(top *level, i int) {
 		ch := make(chan fetched, 1)
 		top.ahead[j] = ch
 		r.under++
+		r.from.ahead.Add(1)
 		r.tasks.Go(func() {
 			n, err := r.from.child(r.ctx, top.links[j], top.sizes[j])
 			ch <- fetched{n, err}
@@ -222,6 +231,10 @@ func (r *reader) close() {
 		r.stop()
 	}
 	r.tasks.Wait()
+	if r.under > 0 {
+		r.from.ahead.Add(-int64(r.under))
+		r.under = 0
+	}
 	if r.err == nil {
 		r.err = cancelled(context.Canceled)
 	}

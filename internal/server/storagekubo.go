@@ -22,6 +22,7 @@ import (
 type engine interface {
 	objects.Engine
 	Collect(ctx context.Context, dryRun bool) (blocks.CollectReport, error)
+	Ready() error
 	Close() error
 }
 
@@ -100,12 +101,13 @@ func (s *Server) watchNodes() {
 	s.metrics.FollowNodes(len(r.Stats()), func(i int) obs.NodeStat { return obs.NodeStat(r.Stats()[i]) })
 }
 
-// ready is an error while no storage node answers.
+// ready is an error while nothing can be stored: no storage node answers, or the
+// block store only reads.
 func (s *storageSide) ready() error {
-	if r, ok := s.engine.(kuboEngine); ok {
-		return r.Ready()
+	if s.engine == nil {
+		return nil
 	}
-	return nil
+	return s.engine.Ready()
 }
 
 // blocksMeta is where the account store names the one block store beside it.

@@ -31,6 +31,7 @@ func startCluster(t *testing.T) *cluster {
 	c := &cluster{servers: make([]*harness.Service, 3), redis: redis}
 	c.config = func(cfg *config.Config) {
 		devnetOnly(cfg)
+		cfg.Storage.Engine = "off" // only one server beside a Postgres may have a block store
 		cfg.Plans["budget"] = config.Plan{CreditsPerDay: budget}
 		cfg.Pepper, cfg.Store.Postgres, cfg.Redis.URL = pepper, config.Secret(dsn), config.Secret("redis://"+redis.Addr)
 	}

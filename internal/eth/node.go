@@ -120,9 +120,9 @@ var needsKey = []string{"eth_sendTransaction", "eth_resend"}
 
 // offers reports whether a method may reach the node. What signs never does.
 func (n *Node) offers(name string) bool {
-	space, _, ok := strings.Cut(name, "_")
+	space, rest, ok := strings.Cut(name, "_")
 	switch {
-	case !ok:
+	case !ok || rest == "" || !plainName(name):
 		return false
 	case space == "eth":
 		return !strings.HasPrefix(name, "eth_sign") && !slices.Contains(needsKey, name)
@@ -132,6 +132,17 @@ func (n *Node) offers(name string) bool {
 		return false
 	}
 	return slices.Contains(n.cfg.Namespaces, space)
+}
+
+// plainName keeps names that no method has from nodes: who knows what they read into
+// a quote or a control character.
+func plainName(name string) bool {
+	for _, c := range []byte(name) {
+		if c != '_' && (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') {
+			return false
+		}
+	}
+	return true
 }
 
 // debugReads are the methods of the debug namespace that look and don't touch.

@@ -8,7 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// Compact appends raw to dst without insignificant whitespace. It refuses, with
+// Compact appends raw to dst without insignificant whitespace, and strings without
+// escapes that they don't need. It refuses, with
 // dst as it was, malformed JSON, and objects at any depth with two members of
 // the same name or of names that differ only in case: decoders disagree about
 // which of them counts, and a node behind us must not read other parameters than
@@ -45,9 +46,18 @@ func (c *compactor) value(i, depth int) int {
 	}
 	end := skipValue(c.src, i, depth)
 	if end > 0 {
-		c.dst = append(c.dst, c.src[i:end]...)
+		c.dst = appendPlain(c.dst, c.src[i:end])
 	}
 	return end
+}
+
+// appendPlain copies a token. A string is spelled in one way only: who looks for
+// "latest" behind us must find it however it was escaped.
+func appendPlain(dst, token []byte) []byte {
+	if token[0] != '"' || bytes.IndexByte(token, '\\') < 0 {
+		return append(dst, token...)
+	}
+	return AppendString(dst, string(unquote(token)))
 }
 
 func (c *compactor) array(i, depth int) int {
@@ -89,7 +99,7 @@ func (c *compactor) member(i, depth int) int {
 		return bad
 	}
 	c.names = append(c.names, span{i, end})
-	c.dst = append(c.dst, c.src[i:end]...)
+	c.dst = appendPlain(c.dst, c.src[i:end])
 	c.dst = append(c.dst, ':')
 	return c.value(at, depth+1)
 }

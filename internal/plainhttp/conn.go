@@ -165,7 +165,7 @@ func (c *Conn) fill(deadline time.Time) error {
 	if len(c.buf) == cap(c.buf) {
 		c.buf = append(c.buf, 0)[:len(c.buf)]
 	}
-	if c.server.draining.Load() && len(c.buf) == 0 {
+	if c.server.closing.Load() && len(c.buf) == 0 {
 		return net.ErrClosed
 	}
 	n, err := c.raw.Read(c.buf[len(c.buf):cap(c.buf)])

@@ -24,8 +24,9 @@ type Server struct {
 	handler  Handler
 	full     *http.Server
 	handed   *handedListener
-	draining atomic.Bool
-	buffers  sync.Pool // *[]byte, for answers
+	draining atomic.Bool // answers say that they are the last
+	closing  atomic.Bool // idle connections end
+	buffers  sync.Pool   // *[]byte, for answers
 
 	mu    sync.Mutex
 	conns map[*Conn]struct{}
@@ -113,6 +114,11 @@ func (s *Server) handOver(c *Conn, read []byte) {
 	}
 }
 
+// linger is how long idle connections are kept when the server shuts down. A request
+// may be on its way on any of them; it is answered, and its client told to go. To
+// close them at once would lose it.
+const linger = 300 * time.Millisecond
+
 // Shutdown stops accepting, lets requests under way finish while ctx lasts and
 // closes idle connections; then it does the same to the net/http server.
 func (s *Server) Shutdown(ctx context.Context) error {
@@ -123,9 +129,15 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	}
 	s.mu.Unlock()
 	s.full.SetKeepAlivesEnabled(false) // its answers say so from now on
-	s.wakeIdle()
 	done := make(chan struct{})
 	go func() { s.live.Wait(); close(done) }()
+	select {
+	case <-done:
+	case <-ctx.Done():
+	case <-time.After(linger):
+	}
+	s.closing.Store(true)
+	s.wakeIdle()
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()
 	for {
@@ -154,6 +166,7 @@ func (s *Server) wakeIdle() {
 // Close cuts everything at once.
 func (s *Server) Close() error {
 	s.draining.Store(true)
+	s.closing.Store(true)
 	s.mu.Lock()
 	if s.ln != nil {
 		_ = s.ln.Close()

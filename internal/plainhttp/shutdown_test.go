@@ -43,7 +43,22 @@ func mustShutDown(t *testing.T, done <-chan error) {
 	}
 }
 
-// TestShutdownIdle: connections without a request are closed at once, those that
+// TestShutdownLingers: a request that was on its way when the server began to shut
+// down is answered, on a connection that was idle.
+func TestShutdownLingers(t *testing.T) {
+	s := start(t)
+	c := s.dial(t)
+	c.send(post("/a", "", "1"))
+	c.expect("plain", echo("/a", "1"))
+	done := s.shutDown(patience)
+	time.Sleep(linger / 3) // the server has long begun
+	c.send(post("/a", "", "2"))
+	c.expect("plain", echo("/a", "2"))
+	mustShutDown(t, done)
+	c.expectEnd()
+}
+
+// TestShutdownIdle: connections without a request are closed soon, those that
 // net/http has too.
 func TestShutdownIdle(t *testing.T) {
 	s := start(t)

@@ -10,7 +10,7 @@ import (
 
 // The bounds of subscriptions.
 const (
-	readerBuffer = 4096     // events that wait for one reader
+	readerBuffer = 512      // events that wait for one reader
 	maxStreams   = 1024     // different subscriptions
 	maxFilter    = 64 << 10 // bytes of a log filter
 )

@@ -34,7 +34,7 @@ func defaultConfig(c childFlags) *config.Config {
 func benchConfig(c childFlags) *config.Config {
 	cfg := defaultConfig(c)
 	cfg.Networks = []config.Network{{
-		Name: benchNetwork, Dialect: "spec", Embedded: &config.Embedded{Genesis: c.genesis, Chain: c.chain},
+		Name: benchNetwork, Dialect: "spec", Cache: cfg.Networks[0].Cache, Embedded: &config.Embedded{Genesis: c.genesis, Chain: c.chain},
 	}}
 	cfg.DefaultNetwork = benchNetwork
 	return cfg

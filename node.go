@@ -27,8 +27,8 @@ type Head struct {
 	Number   uint64
 	GasLimit uint64
 
-	// Safe and Finalized are what the tags mean, on networks of remote nodes; 0
-	// where the chain has no such block yet, or nobody needs to know.
+	// Safe and Finalized are what the tags mean; 0 where the chain has no such block
+	// yet, or a final one was taken back.
 	Safe, Finalized uint64
 
 	// Fork tells one version of the chain from the next. It counts up from 1, together

@@ -16,7 +16,7 @@ const (
 func benchConfig(c childFlags) *config.Config {
 	cfg := child.Config(c.data)
 	cfg.Networks = []config.Network{{
-		Name: benchNetwork, Dialect: "spec", Embedded: &config.Embedded{Genesis: c.genesis, Chain: c.chain},
+		Name: benchNetwork, Dialect: "spec", Cache: cfg.Networks[0].Cache, Embedded: &config.Embedded{Genesis: c.genesis, Chain: c.chain},
 	}}
 	cfg.DefaultNetwork = benchNetwork
 	return cfg

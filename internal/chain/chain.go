@@ -140,10 +140,10 @@ func (n *Node) Call(ctx context.Context, method string, params []byte) ([]byte, 
 	return n.generic(ctx, method, params)
 }
 
-// Head reads the newest block's number and gas limit.
+// Head is the newest block that an answer may speak of, and which version of the chain
+// it ends.
 func (n *Node) Head(context.Context) (nodegate.Head, error) {
-	h := n.engine.eth.BlockChain().CurrentBlock()
-	return nodegate.Head{Number: h.Number.Uint64(), GasLimit: h.GasLimit}, nil
+	return n.engine.producer.told.Load().Head, nil
 }
 
 // Close stops block production and closes the database. It waits for both.

@@ -28,8 +28,8 @@ var presetHeads = []struct {
 	preset devchain.Preset
 	want   nodegate.Head
 }{
-	{devchain.Devnet(), nodegate.Head{Number: 10, GasLimit: 60_000_000}},
-	{devchain.Rollup(), nodegate.Head{Number: 140, GasLimit: 2_000_000_000}},
+	{devchain.Devnet(), nodegate.Head{Number: 10, GasLimit: 60_000_000, Safe: 10, Finalized: 10, Fork: 1}},
+	{devchain.Rollup(), nodegate.Head{Number: 140, GasLimit: 2_000_000_000, Safe: 140, Finalized: 140, Fork: 1}},
 }
 
 func TestOpenPresets(t *testing.T) {

@@ -28,6 +28,7 @@ type producer struct {
 
 	mu      sync.Mutex                   // one block at a time
 	durable atomic.Pointer[types.Header] // the newest head that is on disk
+	told    atomic.Pointer[told]         // what the layers above know of the chain
 
 	cancel context.CancelFunc
 	done   sync.WaitGroup
@@ -40,6 +41,8 @@ const retryDelay = time.Second
 func newProducer(e *eth.Ethereum, beacon *catalyst.SimulatedBeacon, period time.Duration, log *slog.Logger) *producer {
 	ctx, cancel := context.WithCancel(context.Background())
 	p := &producer{eth: e, beacon: beacon, log: log, cancel: cancel}
+	p.told.Store(new(told))
+	p.tell()
 	p.durable.Store(e.BlockChain().CurrentBlock())
 	txs := make(chan core.NewTxsEvent, 64)
 	sub := e.TxPool().SubscribeTransactions(txs, true)
@@ -169,14 +172,16 @@ func (p *producer) commit(seal func() error) (*types.Header, error) {
 	defer p.mu.Unlock()
 	bc := p.eth.BlockChain()
 	parent, final := bc.CurrentBlock(), bc.CurrentFinalBlock()
-	if err := seal(); err != nil {
+	err := seal()
+	p.keepFinal(final)
+	p.tell()
+	if err != nil {
 		return nil, err
 	}
 	head := bc.CurrentBlock()
 	if head.Hash() == parent.Hash() {
 		return nil, errors.New("the block was refused")
 	}
-	p.keepFinal(final)
 	return head, p.flush(head)
 }
 
@@ -218,6 +223,7 @@ func (p *producer) rewind(hash common.Hash) error {
 		return errors.New("unknown block")
 	}
 	if err := bc.SetHead(header.Number.Uint64()); err != nil {
+		p.tell()
 		return err
 	}
 	// The pool takes the dropped blocks' transactions back; a revert forgets them.
@@ -227,5 +233,6 @@ func (p *producer) rewind(hash common.Hash) error {
 	if bc.CurrentFinalBlock() == nil {
 		bc.SetFinalized(head)
 	}
+	p.tell()
 	return errors.Join(p.eth.TxPool().Sync(), p.flush(head))
 }

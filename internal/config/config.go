@@ -206,6 +206,7 @@ func builtinNetworks() []Network {
 	rollup.Embedded.Preset = "rollup"
 	rollup.HistoryWindow = map[string]uint64{"eth_getTransactionReceipt": 128}
 	rollup.Layer2.Alias = "linea"
+	devnet.Cache, rollup.Cache = devnet.defaultCache(), rollup.defaultCache()
 	return []Network{devnet, rollup}
 }
 

@@ -49,9 +49,9 @@ func TestDefault(t *testing.T) {
 			"eth_subscribe": 5, "other": 80, "unknown": 160, "refused": 5,
 		},
 		Networks: []Network{
-			{Name: "devnet", Dialect: "spec", MaxLag: 5, Embedded: &Embedded{Preset: "devnet"}},
+			{Name: "devnet", Dialect: "spec", MaxLag: 5, Cache: 16 << 20, Embedded: &Embedded{Preset: "devnet"}},
 			{
-				Name: "rollup", Dialect: "spec", MaxLag: 5, Embedded: &Embedded{Preset: "rollup"},
+				Name: "rollup", Dialect: "spec", MaxLag: 5, Cache: 16 << 20, Embedded: &Embedded{Preset: "rollup"},
 				HistoryWindow: map[string]uint64{"eth_getTransactionReceipt": 128},
 				Layer2:        &Layer2{Stack: "linea", Alias: "linea", Margin: 1.2},
 			},
@@ -211,7 +211,7 @@ func TestFullFile(t *testing.T) {
 				},
 			},
 			{
-				Name: "l2", Dialect: "spec", MaxLag: 5, Embedded: &Embedded{Preset: "devnet"},
+				Name: "l2", Dialect: "spec", MaxLag: 5, Cache: 16 << 20, Embedded: &Embedded{Preset: "devnet"},
 				HistoryWindow: map[string]uint64{"eth_call": 64, "eth_getProof": 1},
 				Layer2:        &Layer2{Stack: "linea", Alias: "scroll2", Dictionary: filepath.Join(dir, "words"), Margin: 2},
 			},

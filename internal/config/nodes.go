@@ -18,6 +18,7 @@ const (
 	maxHeaderBytes = 4 << 10
 	maxChainID     = 1<<53 - 1 // what every JSON reader can tell apart
 	remoteCache    = 64 << 20  // of a network that doesn't say
+	embeddedCache  = 16 << 20  // the same; the chain answers the most by itself
 )
 
 // nodeSettings declares one element of a network's nodes.
@@ -197,11 +198,23 @@ func (l *loader) settleNodePaths(n *Network, at string) {
 	}
 }
 
+// defaultCache is the cache of a network that doesn't say. evm_revert takes blocks back,
+// so a chain that offers it has none.
+func (n *Network) defaultCache() Size {
+	switch {
+	case len(n.Nodes) > 0:
+		return remoteCache
+	case n.Embedded == nil || slices.Contains(n.Namespaces, "evm"):
+		return 0
+	}
+	return embeddedCache
+}
+
 // settleRemote fills in the cache's default, the nodes' names and what stands in files.
 func (l *loader) settleRemote(i int) {
 	n, at := &l.cfg.Networks[i], networkPath(i)
-	if len(n.Nodes) > 0 && l.src[at+"cache"].origin == fromDefault {
-		n.Cache = remoteCache
+	if l.src[at+"cache"].origin == fromDefault {
+		n.Cache = n.defaultCache()
 	}
 	for j := range n.Nodes {
 		node, at := &n.Nodes[j], nodePath(at, j)

@@ -254,7 +254,7 @@ var networkSettings = schema[Network]{
 			at:   func(n *Network) value { return whole(&n.MaxLag, 1, 100_000) },
 		}, {
 			name: "cache", varies: true,
-			help: "memory for answers of this network, 0 is none; 64MiB with nodes and none with an embedded chain when left out",
+			help: "memory for answers of this network, 0 is none; when left out 64MiB with nodes, 16MiB with an embedded chain and none with the namespace evm",
 			at:   func(n *Network) value { return size(&n.Cache, 0, 1<<40) },
 		}, {
 			name: "embedded.genesis",

@@ -34,13 +34,14 @@ func (s *Server) openNetwork(n *config.Network) error {
 	}
 	node, err := s.openEmbedded(n)
 	if err == nil {
-		s.embedded = append(s.embedded, nodegate.Network{Name: n.Name, Alias: aliasOf(n), Node: node, Traced: n.Cache > 0})
+		s.embedded = append(s.embedded, nodegate.Network{Name: n.Name, Alias: aliasOf(n), Node: node})
 	}
 	return err
 }
 
 // openEmbedded stacks the checks over the cache, where the network has one, over
-// the fee model over the chain.
+// the fee model over the chain. What the layers do with a call is not traced there: most
+// calls pass the cache by, and would pay for it.
 func (s *Server) openEmbedded(n *config.Network) (nodegate.Node, error) {
 	var node nodegate.Node
 	embedded, err := s.openChain(n)
@@ -54,7 +55,8 @@ func (s *Server) openEmbedded(n *config.Network) (nodegate.Node, error) {
 		}
 	}
 	if n.Cache > 0 {
-		node = cache.New(node, cache.Config{Network: n.Name, Bytes: int64(n.Cache)})
+		front := cache.NewFront(node, cache.Config{Network: n.Name, Bytes: int64(n.Cache)})
+		s.fronts[n.Name], node = front, front
 	}
 	return s.withRules(node, n), nil
 }

@@ -106,6 +106,10 @@ func (s *Server) networks() []nodegate.Network {
 func (s *Server) showCaches(show func(network string, answers int, bytes int64)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	for name, f := range s.fronts {
+		held := f.Stats()
+		show(name, held.Answers, held.Bytes)
+	}
 	for name, r := range s.remotes {
 		if r.cache != nil {
 			held := r.cache.Stats()

@@ -14,6 +14,7 @@ import (
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/account"
+	"github.com/nodegate/nodegate/internal/cache"
 	"github.com/nodegate/nodegate/internal/chain"
 	"github.com/nodegate/nodegate/internal/config"
 	"github.com/nodegate/nodegate/internal/edge"
@@ -39,6 +40,7 @@ type Server struct {
 
 	chains   []*chain.Node
 	embedded []nodegate.Network
+	fronts   map[string]*cache.Front // of the embedded ones that have a cache
 	costs    atomic.Pointer[nodegate.Costs]
 
 	reload    sync.Mutex     // held by a reload from begin to end
@@ -75,7 +77,7 @@ const (
 func New(cfg *config.Config, log *slog.Logger, build Build) (*Server, error) {
 	s := &Server{
 		cfg: cfg, live: cfg, log: log, metrics: obs.NewMetrics(), failed: make(chan error, 2),
-		remotes: map[string]*remote{}, closing: make(chan struct{}),
+		fronts: map[string]*cache.Front{}, remotes: map[string]*remote{}, closing: make(chan struct{}),
 	}
 	costs := costsOf(cfg)
 	s.costs.Store(&costs)

@@ -61,7 +61,7 @@ func serve(t *testing.T, dir string) (base string) {
 	t.Helper()
 	return harness.Start(t, func(c *config.Config) {
 		c.Networks = []config.Network{{
-			Name: "compat", Dialect: "standard",
+			Name: "compat", Cache: c.Networks[0].Cache, Dialect: "standard",
 			Embedded: &config.Embedded{Genesis: filepath.Join(dir, "genesis.json"), Chain: filepath.Join(dir, "chain.rlp")},
 		}}
 		c.DefaultNetwork = "compat"

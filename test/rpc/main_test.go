@@ -72,9 +72,9 @@ func sharedNetworks(c *config.Config) {
 	for _, dialect := range []string{"strict", "standard"} {
 		l2 := rollup
 		l2.Name, l2.Dialect = "l2"+dialect, dialect
-		c.Networks = append(c.Networks, l2, config.Network{Name: dialect, Dialect: dialect, Embedded: &config.Embedded{Preset: "devnet"}})
+		c.Networks = append(c.Networks, l2, config.Network{Name: dialect, Dialect: dialect, Cache: rollup.Cache, Embedded: &config.Embedded{Preset: "devnet"}})
 	}
-	c.Networks = append(c.Networks, config.Network{Name: "scratch", Dialect: "spec", Embedded: &config.Embedded{Preset: "devnet"}})
+	c.Networks = append(c.Networks, config.Network{Name: "scratch", Dialect: "spec", Cache: rollup.Cache, Embedded: &config.Embedded{Preset: "devnet"}})
 }
 
 // sharedService is the server of all tests that leave it as they find it.

@@ -182,20 +182,22 @@ func TestHostileReads(t *testing.T) {
 		rule http.HandlerFunc
 		want nodegate.Code
 	}{
-		"wrong bytes":         {says(200, "application/vnd.ipld.raw", "what was forged"), nodegate.Damaged},
-		"short bytes":         {says(200, "application/vnd.ipld.raw", content[:5]), nodegate.Damaged},
-		"no bytes":            {says(200, "application/vnd.ipld.raw", ""), nodegate.Damaged},
-		"an error behind it":  {trails(content), nodegate.Busy},
-		"an early end":        {cuts(content[:5]), nodegate.Busy},
-		"no answer":           {hangs, nodegate.Busy},
-		"an endless answer":   {floods, nodegate.Busy},
-		"a dripping answer":   {drips, nodegate.Busy},
-		"500 in text":         {says(500, "text/plain", "oops"), nodegate.Busy},
-		"another failure":     {says(500, jsonKind, failure("repo is locked")), nodegate.Busy},
-		"502":                 {says(502, "text/html", "<h1>bad gateway</h1>"), nodegate.Busy},
-		"429":                 {says(429, "text/plain", "slow down"), nodegate.Busy},
-		"no access":           {says(403, "text/plain", "denied"), nodegate.Busy},
-		"a redirect":          {func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "http://127.0.0.1:9/", 307) }, nodegate.Busy},
+		"wrong bytes":        {says(200, "application/vnd.ipld.raw", "what was forged"), nodegate.Damaged},
+		"short bytes":        {says(200, "application/vnd.ipld.raw", content[:5]), nodegate.Damaged},
+		"no bytes":           {says(200, "application/vnd.ipld.raw", ""), nodegate.Damaged},
+		"an error behind it": {trails(content), nodegate.Busy},
+		"an early end":       {cuts(content[:5]), nodegate.Busy},
+		"no answer":          {hangs, nodegate.Busy},
+		"an endless answer":  {floods, nodegate.Busy},
+		"a dripping answer":  {drips, nodegate.Busy},
+		"500 in text":        {says(500, "text/plain", "oops"), nodegate.Busy},
+		"another failure":    {says(500, jsonKind, failure("repo is locked")), nodegate.Busy},
+		"502":                {says(502, "text/html", "<h1>bad gateway</h1>"), nodegate.Busy},
+		"429":                {says(429, "text/plain", "slow down"), nodegate.Busy},
+		"no access":          {says(403, "text/plain", "denied"), nodegate.Busy},
+		"a redirect": {func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "http://127.0.0.1:9/", http.StatusTemporaryRedirect)
+		}, nodegate.Busy},
 		"it does not have it": {says(500, jsonKind, failure("block was not found locally (offline): ipld: could not find it")), nodegate.NotFound},
 	} {
 		t.Run(name, func(t *testing.T) {

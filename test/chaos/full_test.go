@@ -1,7 +1,6 @@
 package chaos
 
 import (
-	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
@@ -102,7 +101,7 @@ func uploadAll(t *testing.T, p *program) (refused int, taken []string) {
 			case r.status == http.StatusInsufficientStorage:
 				refused++
 			default:
-				t.Error(fmt.Sprintf("an upload: %d %.300s", r.status, r.body))
+				t.Errorf("an upload: %d %.300s", r.status, r.body)
 			}
 		})
 	}

@@ -89,17 +89,10 @@ func benchmark(ctx context.Context, o *options, temp string) (err error) {
 	if r.Idle, err = idleMemory(ctx, s.gateway); err != nil {
 		return err
 	}
-	if r.Peak, err = measureAll(ctx, o, list, w, 0); err != nil {
+	if r.Peak, err = measureAll(ctx, o, list, w, nil); err != nil {
 		return err
 	}
-	half := 0.5
-	if nginx, ok := r.Peak["nginx"]; ok {
-		half *= nginx.Rate
-	} else {
-		half *= r.Peak["forwarded"].Rate
-	}
-	r.HalfRate = half
-	if r.Half, err = measureAll(ctx, o, list, w, half); err != nil {
+	if r.Half, err = measureAll(ctx, o, list, w, r.Peak); err != nil {
 		return err
 	}
 	if o.profile != "" {

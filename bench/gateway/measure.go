@@ -104,8 +104,8 @@ type figures struct {
 const warmUp = 500 * time.Millisecond
 
 // measureAll lets the contestants take turns, so that a busy minute of the machine
-// falls on all of them.
-func measureAll(ctx context.Context, o *options, list []*contestant, w *workload, rate float64) (map[string]figures, error) {
+// falls on all of them. With peaks each gets half of what it can do.
+func measureAll(ctx context.Context, o *options, list []*contestant, w *workload, peaks map[string]figures) (map[string]figures, error) {
 	rounds := map[string][]*load.Result{}
 	for i := range o.rounds {
 		for _, c := range list {
@@ -114,7 +114,7 @@ func measureAll(ctx context.Context, o *options, list []*contestant, w *workload
 			}
 			progress("round %d of %d: %s", i+1, o.rounds, c.name)
 			r, err := load.Run(c.url, []load.Body{load.NewBody(w.body)}, load.Options{
-				Conns: o.conns, Rate: rate, WarmUp: warmUp, Measure: o.duration, Sequence: &c.sequence, CPU: c.server.cpu,
+				Conns: o.conns, Rate: peaks[c.name].Rate / 2, WarmUp: warmUp, Measure: o.duration, Sequence: &c.sequence, CPU: c.server.cpu,
 			})
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", c.name, err)

@@ -91,7 +91,18 @@ func flatten(c *Config) map[string]flat {
 	for i := range c.Networks {
 		flattenNetwork(out, &c.Networks[i])
 	}
+	for i := range c.Storage.Kubo.Endpoints {
+		flattenEndpoint(out, &c.Storage.Kubo.Endpoints[i], fmt.Sprintf("storage.kubo.endpoints.%d", i+1))
+	}
 	return out
+}
+
+func flattenEndpoint(out map[string]flat, e *KuboEndpoint, base string) {
+	out[base] = flat{set, e.URL}
+	out[base+".url"] = plainly(e.URL)
+	for name, value := range e.Headers {
+		out[base+".headers."+name] = flat{set + string(value), value.String()}
+	}
 }
 
 func plainly(text string) flat { return flat{set + text, text} }

@@ -107,6 +107,22 @@ func TestDiff(t *testing.T) {
 	}
 }
 
+// TestDiffEndpoints: a change of the storage nodes is told too, without their secrets.
+func TestDiffEndpoints(t *testing.T) {
+	from, to := Default(), Default()
+	from.Storage.Kubo.Endpoints = []KuboEndpoint{{URL: "http://a", Headers: map[string]Secret{"X-A": "swordfish"}}}
+	to.Storage.Kubo.Endpoints = []KuboEndpoint{{URL: "http://b", Headers: map[string]Secret{"X-A": "marlin"}}, {URL: "http://c"}}
+	text := fmt.Sprint(Diff(from, to))
+	for _, want := range []string{"endpoints.1.url: http://a becomes http://b", "endpoints.1.headers.X-A", "endpoints.2"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%s lacks %s", text, want)
+		}
+	}
+	if strings.Contains(text, "swordfish") || strings.Contains(text, "marlin") || len(Diff(to, to)) != 0 {
+		t.Errorf("%s shows a secret, or what has not changed", text)
+	}
+}
+
 func TestFiles(t *testing.T) {
 	dir := fullFolder(t)
 	file := write(t, dir, strings.ReplaceAll(full, "KEY", "key.pem"))

@@ -245,3 +245,38 @@ func TestNoKeysOnTheServer(t *testing.T) {
 	_, err := n.Call(t.Context(), "personal_listAccounts", nil)
 	wantCode(t, err, nodegate.MethodNotFound)
 }
+
+// Whoever saw a block, by its number or by a receipt, and then awaited, may rely on it:
+// it is on disk. go-ethereum shows a block's receipts before it moves its head.
+func TestAwaitCoversWhatIsVisible(t *testing.T) {
+	n := openTemp(t, presetConfig(devchain.Devnet(), filepath.Join(t.TempDir(), "chain")))
+	const blocks = 150
+	last := head(t, n) + blocks
+	mining := make(chan error, 1)
+	go func() {
+		for range blocks {
+			if _, err := n.engine.producer.seal(); err != nil {
+				mining <- err
+				return
+			}
+		}
+		mining <- nil
+	}()
+	bc, p := n.engine.eth.BlockChain(), n.engine.producer
+	early := 0
+	for number := head(t, n) + 1; number <= last; number++ {
+		for bc.GetCanonicalHash(number) == (common.Hash{}) {
+			if len(mining) == cap(mining) && bc.CurrentBlock().Number.Uint64() < number {
+				t.Fatalf("sealing ended before block %d: %v", number, <-mining)
+			}
+		}
+		if bc.CurrentBlock().Number.Uint64() < number {
+			early++
+		}
+		p.await()
+		if on := p.durable.Load(); on.Number.Uint64() < number {
+			t.Fatalf("block %d was visible and awaited; on disk is block %d", number, on.Number)
+		}
+	}
+	t.Logf("%d of %d blocks were seen before the head moved", early, blocks)
+}

@@ -1,6 +1,7 @@
 package chain
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -26,8 +27,9 @@ type producer struct {
 	beacon *catalyst.SimulatedBeacon
 	log    *slog.Logger
 
-	mu      sync.Mutex                   // one block at a time
-	durable atomic.Pointer[types.Header] // the newest head that is on disk
+	mu      sync.Mutex                   // one change at a time
+	busy    atomic.Bool                  // a block is being sealed or taken back
+	durable atomic.Pointer[types.Header] // the newest head that is on disk; nil while blocks are taken back
 	told    atomic.Pointer[told]         // what the layers above know of the chain
 
 	cancel context.CancelFunc
@@ -168,32 +170,47 @@ func (p *producer) jump(seconds uint64) (*types.Header, error) {
 // commit runs one sealing and sees that it took, that finality didn't go back and
 // that the block is on disk.
 func (p *producer) commit(seal func() error) (*types.Header, error) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	defer p.change()()
 	bc := p.eth.BlockChain()
 	parent, final := bc.CurrentBlock(), bc.CurrentFinalBlock()
 	err := seal()
 	p.keepFinal(final)
 	p.tell()
-	if err != nil {
-		return nil, err
-	}
 	head := bc.CurrentBlock()
 	if head.Hash() == parent.Hash() {
-		return nil, errors.New("the block was refused")
+		return nil, cmp.Or(err, errors.New("the block was refused"))
 	}
-	return head, p.flush(head)
+	return head, errors.Join(err, p.flush(head))
 }
 
-// await returns when the newest block is on disk. Whoever is told about a block
-// may rely on it, so every answer passes here; it costs two pointer reads unless a
-// block is being sealed at this moment.
+// change begins a change of the chain and returns its end. Nothing of the change can
+// be seen before busy is set, and all of it is on disk before busy is cleared.
+func (p *producer) change() (end func()) {
+	p.mu.Lock()
+	p.busy.Store(true)
+	return func() {
+		p.busy.Store(false)
+		p.mu.Unlock()
+	}
+}
+
+// await returns when everything that an answer could have seen is on disk. Whoever is
+// told about a block may rely on it, so every answer passes here; it costs one read
+// unless a block is being sealed at this moment.
 func (p *producer) await() {
-	if p.durable.Load() == p.eth.BlockChain().CurrentBlock() {
+	if !p.busy.Load() || !p.visible() {
 		return
 	}
 	p.mu.Lock() // held until the block is flushed
 	defer p.mu.Unlock()
+}
+
+// visible tells whether the chain shows anything that is not on disk yet. The head
+// alone doesn't say: go-ethereum writes a block's number and its transactions, where
+// receipts are found, and moves the head only then.
+func (p *producer) visible() bool {
+	bc, durable := p.eth.BlockChain(), p.durable.Load()
+	return durable == nil || durable != bc.CurrentBlock() || bc.GetCanonicalHash(durable.Number.Uint64()+1) != (common.Hash{})
 }
 
 // keepFinal puts the finalized block back where it was if sealing moved it down:
@@ -215,16 +232,16 @@ func (p *producer) flush(head *types.Header) error {
 
 // rewind makes an earlier canonical block the head again.
 func (p *producer) rewind(hash common.Hash) error {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	defer p.change()()
 	bc := p.eth.BlockChain()
 	header := bc.GetHeaderByHash(hash)
 	if header == nil {
 		return errors.New("unknown block")
 	}
+	p.durable.Store(nil) // blocks go before the head moves; every answer waits
 	if err := bc.SetHead(header.Number.Uint64()); err != nil {
 		p.tell()
-		return err
+		return errors.Join(err, p.flush(bc.CurrentBlock()))
 	}
 	// The pool takes the dropped blocks' transactions back; a revert forgets them.
 	p.beacon.Rollback()

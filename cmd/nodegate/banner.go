@@ -18,19 +18,23 @@ func banner(cfg *config.Config, srv *server.Server, b build) string {
 	at := srv.Addresses()
 	fmt.Fprintf(&s, "nodegate %s is ready\n\n", b.version)
 	fmt.Fprintf(&s, "  JSON-RPC  %s\n", at.RPC)
+	if cfg.Dashboard.On {
+		fmt.Fprintf(&s, "  dashboard %s/\n", at.RPC)
+	}
 	if at.Storage != "" {
 		fmt.Fprintf(&s, "  storage   %s/api/v0\n", at.Storage)
 	}
 	fmt.Fprintf(&s, "  metrics   %s/metrics\n  data      %s\n\n", at.Admin, cfg.Data)
-	first := srv.FirstKey()
-	if first == nil {
+	made := srv.First()
+	if made == nil {
 		fmt.Fprintf(&s, "  address   %s/<network>/v3/<API_KEY>, networks: %s\n", at.RPC, networkNames(cfg))
 		s.WriteString("  new key   nodegate key create --account ACCOUNT; nodegate account list shows the accounts\n\n")
 		return s.String()
 	}
-	fmt.Fprintf(&s, "  This is the first start: the account dev@localhost was made for you, with a test card.\n"+
-		"  Its key and secret are shown this once; the lines below work as they are.\n\n"+
-		"  API key   %s\n  secret    %s\n", first.Value, first.Secret)
+	first := made.Key
+	fmt.Fprintf(&s, "  This is the first start: the account %s was made for you, with a test card.\n"+
+		"  Its password, key and secret are shown this once; the lines below work as they are.\n\n"+
+		"  password  %s\n  API key   %s\n  secret    %s\n", made.Email, made.Password, first.Value, first.Secret)
 	for _, n := range cfg.Networks {
 		fmt.Fprintf(&s, "\n%s\n  %s\n  %s\n", n.Name, curlLine(at.RPC, n.Name, first.Value), wscatLine(at.RPC, n.Name, first.Value))
 	}

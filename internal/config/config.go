@@ -32,6 +32,7 @@ type Config struct {
 	Payment        Payment
 	Usage          Usage
 	Accounts       Accounts
+	Dashboard      Dashboard
 	Storage        Storage
 	Plans          map[string]Plan  // by name, the built-in ones too
 	Costs          map[string]int64 // credits by method, and for other, unknown and refused
@@ -135,6 +136,14 @@ type Usage struct {
 // Accounts says how the servers hear of changes.
 type Accounts struct {
 	Follow Duration // how often the change sequence is read
+}
+
+// Dashboard is the front end for people.
+type Dashboard struct {
+	On         bool
+	SignUp     bool
+	URL        string // "" is the address that the browser uses
+	StorageURL string // "" is the browser's host with the listener's port
 }
 
 // Network is one chain and how it is served.

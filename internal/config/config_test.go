@@ -34,7 +34,8 @@ func TestDefault(t *testing.T) {
 			Kubo:    Kubo{Copies: 1, Fetch: true},
 			Gateway: "off", GatewayRate: 50,
 		},
-		Accounts: Accounts{Follow: 500 * time.Millisecond},
+		Accounts:  Accounts{Follow: 500 * time.Millisecond},
+		Dashboard: Dashboard{On: true, SignUp: true},
 		Plans: map[string]Plan{
 			"unlimited": {},
 			"free": {
@@ -118,6 +119,7 @@ storage:
       - {url: "https://h", headers_file: secrets/headers}
 usage: {flush: 1m}
 accounts: {follow: 1s}
+dashboard: {on: false, signup: false, url: "https://rpc.example.com", storage_url: "https://files.example.com:5001"}
 plans:
   pro:
     credits_per_second: 1000
@@ -193,8 +195,9 @@ func TestFullFile(t *testing.T) {
 				{URL: "https://h", HeadersFile: filepath.Join(dir, "secrets/headers"), Headers: map[string]Secret{"Authorization": "Bearer hidden", "X-Two": "2"}},
 			}},
 		},
-		Usage:    Usage{Flush: time.Minute},
-		Accounts: Accounts{Follow: time.Second},
+		Usage:     Usage{Flush: time.Minute},
+		Accounts:  Accounts{Follow: time.Second},
+		Dashboard: Dashboard{URL: "https://rpc.example.com", StorageURL: "https://files.example.com:5001"},
 		Plans: map[string]Plan{
 			"unlimited": {}, "free": {CreditsPerDay: 1000},
 			"pro": {

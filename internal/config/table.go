@@ -206,6 +206,22 @@ var settings = schema[Config]{
 			name: "accounts.follow", def: "500ms",
 			help: "how often a server looks for changes that others made to accounts and keys",
 			at:   func(c *Config) value { return span(&c.Accounts.Follow, 100*time.Millisecond, time.Second) },
+		}, {
+			name: "dashboard.on", def: "true",
+			help: "serve the dashboard beside JSON-RPC",
+			at:   func(c *Config) value { return toggle(&c.Dashboard.On) },
+		}, {
+			name: "dashboard.signup", def: "true",
+			help: "let everybody who reaches the dashboard make an account",
+			at:   func(c *Config) value { return toggle(&c.Dashboard.SignUp) },
+		}, {
+			name: "dashboard.url",
+			help: "address of JSON-RPC that the dashboard shows; the one in the browser when left out",
+			at:   func(c *Config) value { return text(&c.Dashboard.URL, webURL) },
+		}, {
+			name: "dashboard.storage_url",
+			help: "address of the storage gateway that the dashboard shows; the browser's host with the listener's port when left out",
+			at:   func(c *Config) value { return text(&c.Dashboard.StorageURL, webURL) },
 		},
 	},
 	groups: []group[Config]{

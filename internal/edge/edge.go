@@ -37,6 +37,7 @@ type Config struct {
 	LogRequests bool // one line for each
 	Metrics     *obs.Metrics
 	Ready       func() error
+	Elsewhere   http.Handler // what is not JSON-RPC: the dashboard; nil is none
 }
 
 // Edge serves JSON-RPC. It is an http.Handler.

@@ -163,10 +163,12 @@ func retryAfter(d time.Duration) string {
 
 // elsewhere answers paths that are not JSON-RPC.
 func (e *Edge) elsewhere(w http.ResponseWriter, req *http.Request) {
-	switch req.URL.Path {
-	case "/readyz":
+	switch {
+	case req.URL.Path == "/readyz":
 		e.ready.ServeHTTP(w, req)
-	case "/":
+	case e.cfg.Elsewhere != nil:
+		e.cfg.Elsewhere.ServeHTTP(w, req)
+	case req.URL.Path == "/":
 		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 		_, _ = w.Write([]byte("nodegate\n\nJSON-RPC: POST /<network>/v3/<API_KEY>, WebSocket: /<network>/ws/v3/<API_KEY>\n"))
 	default:

@@ -31,7 +31,7 @@ func (s *Server) openAccounts(ctx context.Context) error {
 	if s.control, err = OpenControl(ctx, s.cfg, s.log); err != nil {
 		return err
 	}
-	if s.firstKey, err = s.control.firstStart(ctx); err != nil {
+	if s.first, err = s.control.firstStart(ctx); err != nil {
 		return err
 	}
 	if s.cfg.Redis.URL != "" {

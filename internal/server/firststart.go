@@ -7,20 +7,29 @@ import (
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/account"
+	"github.com/nodegate/nodegate/internal/vault"
 )
 
 // developer is the account that a newcomer begins with.
 const developer = "dev@localhost"
 
-// firstStart makes the developer's account, with a test card and a key, in a store
-// that has no account yet. It returns nil in any other.
-func (c *Control) firstStart(ctx context.Context) (*account.IssuedKey, error) {
+// FirstStart is what a newcomer begins with. Password and secret are shown this once.
+type FirstStart struct {
+	Email    string
+	Password string
+	Key      *account.IssuedKey
+}
+
+// firstStart makes the developer's account, with a password, a test card and a key, in
+// a store that has no account yet. It returns nil in any other.
+func (c *Control) firstStart(ctx context.Context) (*FirstStart, error) {
 	some, err := c.Accounts.List(ctx, "", 1)
 	if err != nil || len(some) > 0 {
 		return nil, err
 	}
 	actor := nodegate.Actor{Name: "server", From: "first start"}
-	a, err := c.Accounts.Create(ctx, actor, account.NewAccount{Email: developer, Plan: "unlimited", Operator: true})
+	first := &FirstStart{Email: developer, Password: vault.NewPassword()}
+	a, err := c.Accounts.Create(ctx, actor, account.NewAccount{Email: developer, Password: first.Password, Plan: "unlimited", Operator: true})
 	if errors.Is(err, nodegate.Conflict) {
 		return nil, nil // another server starts at the same time
 	}
@@ -30,7 +39,8 @@ func (c *Control) firstStart(ctx context.Context) (*account.IssuedKey, error) {
 	if err := c.testCard(ctx, actor, a.ID); err != nil {
 		return nil, err
 	}
-	return c.Accounts.CreateKey(ctx, actor, a.ID, "first key", nodegate.KeySettings{})
+	first.Key, err = c.Accounts.CreateKey(ctx, actor, a.ID, "first key", nodegate.KeySettings{})
+	return first, err
 }
 
 // testCard puts a card on that only the test processor takes; another processor

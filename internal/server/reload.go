@@ -140,6 +140,7 @@ func (s *Server) apply(p *plan, cfg *config.Config) {
 		delete(s.remotes, name)
 	}
 	s.live = s.effective(cfg)
+	s.showNetworks(s.live)
 	costs := costsOf(s.live)
 	s.costs.Store(&costs)
 	s.edge.Serve(s.networks(), s.live.DefaultNetwork, costs)

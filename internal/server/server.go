@@ -13,10 +13,10 @@ import (
 	"time"
 
 	"github.com/nodegate/nodegate"
-	"github.com/nodegate/nodegate/internal/account"
 	"github.com/nodegate/nodegate/internal/cache"
 	"github.com/nodegate/nodegate/internal/chain"
 	"github.com/nodegate/nodegate/internal/config"
+	"github.com/nodegate/nodegate/internal/dashboard"
 	"github.com/nodegate/nodegate/internal/edge"
 	"github.com/nodegate/nodegate/internal/eth"
 	"github.com/nodegate/nodegate/internal/obs"
@@ -42,6 +42,7 @@ type Server struct {
 	embedded []nodegate.Network
 	fronts   map[string]*cache.Front // of the embedded ones that have a cache
 	costs    atomic.Pointer[nodegate.Costs]
+	shown    atomic.Pointer[[]dashboard.Network]
 
 	reload    sync.Mutex     // held by a reload from begin to end
 	live      *config.Config // what is in force; guarded by reload
@@ -53,7 +54,7 @@ type Server struct {
 
 	control  *Control
 	accounts accounts
-	firstKey *account.IssuedKey // made at this start, or nil
+	first    *FirstStart // made at this start, or nil
 	storage  storageSide
 
 	public                *plainhttp.Server
@@ -104,6 +105,10 @@ func (s *Server) open() error {
 		return err
 	}
 	s.metrics.Caches(s.showCaches)
+	pages, err := s.openDashboard()
+	if err != nil {
+		return err
+	}
 	s.edge = edge.New(edge.Config{
 		Networks:             s.networks(),
 		DefaultNetwork:       s.cfg.DefaultNetwork,
@@ -121,6 +126,7 @@ func (s *Server) open() error {
 		LogRequests:          s.cfg.Log.Requests,
 		Metrics:              s.metrics,
 		Ready:                s.ready,
+		Elsewhere:            pages,
 	})
 	return nil
 }
@@ -202,9 +208,17 @@ func (s *Server) Addresses() Addresses {
 	return Addresses{RPC: s.publicAddr, Storage: s.storage.addr, Admin: s.adminAddr}
 }
 
-// FirstKey is the key of the account that this start made in an empty store, or
-// nil. Its secret can't be read again.
-func (s *Server) FirstKey() *account.IssuedKey { return s.firstKey }
+// First is what this start made in an empty store, or nil. Its secrets can't be read
+// again.
+func (s *Server) First() *FirstStart { return s.first }
+
+// FirstKey is the key of First, or nil.
+func (s *Server) FirstKey() *IssuedKey {
+	if s.first == nil {
+		return nil
+	}
+	return s.first.Key
+}
 
 // Control is the account side of this server.
 func (s *Server) Control() *Control { return s.control }

@@ -89,7 +89,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		plain(w, http.StatusMethodNotAllowed, "405 - Method Not Allowed")
 		return
 	}
-	g.serve(w, req, strings.Trim(name, "/"))
+	g.serve(w, req, strings.Trim(name, "/"), nil)
 }
 
 // plain answers a line of text.
@@ -100,13 +100,22 @@ func plain(w http.ResponseWriter, status int, line string) {
 	_, _ = w.Write([]byte(line + "\n"))
 }
 
-// serve runs one command: who, parse, check, do, answer.
-func (g *Gateway) serve(w http.ResponseWriter, req *http.Request, name string) {
+// ServeGranted runs a command for somebody who was let in elsewhere, by a session: the
+// same limits, quotas and usage as for the key itself.
+func (g *Gateway) ServeGranted(w http.ResponseWriter, req *http.Request, name string, grant *nodegate.Grant) {
+	w.Header().Set("X-Request-Id", g.ids.New())
+	g.serve(w, req, name, grant)
+}
+
+// serve runs one command: who, parse, check, do, answer. Without a grant the request
+// has to bring a key.
+func (g *Gateway) serve(w http.ResponseWriter, req *http.Request, name string, grant *nodegate.Grant) {
 	start := time.Now()
 	if req.ContentLength != 0 { // a body that does not come must not be waited for, whoever reads it
 		_ = http.NewResponseController(w).SetReadDeadline(start.Add(bodyTime))
 	}
 	c := g.newCall(w, req)
+	c.grant = grant
 	err := c.guarded(func() error { return c.run(name) })
 	if err != nil && !c.answer.begun {
 		c.refuse(err)
@@ -180,8 +189,10 @@ func (c *call) begin() objects.Batch {
 func (c *call) run(name string) error {
 	g := c.gateway
 	var err error
-	if c.grant, err = g.admit(c.w, c.req); err != nil {
-		return err
+	if c.grant == nil {
+		if c.grant, err = g.admit(c.w, c.req); err != nil {
+			return err
+		}
 	}
 	query := c.req.URL.Query()
 	if c.command, c.args = g.find(name, query["arg"]); c.command == nil {

@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
+	"strings"
 )
 
 // An API key is 28 random hex digits and 4 of checksum; a secret is 40 random ones.
@@ -27,6 +28,12 @@ func NewSecret() string { return randomHex(secretBytes) }
 
 // NewToken makes a session's token, of 256 bits.
 func NewToken() string { return randomHex(tokenBytes) }
+
+// NewPassword makes a password that people can type: 80 random bits in four groups.
+func NewPassword() string {
+	text := strings.ToLower(rand.Text())
+	return text[:4] + "-" + text[4:8] + "-" + text[8:12] + "-" + text[12:16]
+}
 
 // NewID makes the id of an account ("a") or a key ("k").
 func NewID(kind string) string { return kind + "-" + randomHex(idBytes) }

@@ -33,3 +33,9 @@ func ClientAddr(req *http.Request, trusted []netip.Prefix) netip.Addr {
 func within(list []netip.Prefix, addr netip.Addr) bool {
 	return slices.ContainsFunc(list, func(p netip.Prefix) bool { return p.Contains(addr) })
 }
+
+// FromTrusted tells whether a trusted proxy speaks for the client.
+func FromTrusted(req *http.Request, trusted []netip.Prefix) bool {
+	peer, err := netip.ParseAddrPort(req.RemoteAddr)
+	return err == nil && within(trusted, peer.Addr().Unmap())
+}

@@ -53,6 +53,7 @@ var mayImport = map[string][]string{
 	"internal/objects":        {""},
 	"internal/kubo":           {"", "internal/blocks"},
 	"internal/blocktest":      {"", "internal/objects"},
+	"internal/dashboard":      {"", "internal/account", "internal/obs", "internal/web"},
 	"internal/storage":        {"", "internal/obs", "internal/web", "internal/permit", "internal/usage", "internal/objects"},
 	"internal/edge":           {"", "internal/obs", "internal/web", "internal/jsonrpc", "internal/plainhttp", "internal/permit", "internal/meter", "internal/usage"},
 	"cmd/nodegate":            {"", "internal/config", "internal/server", "internal/obs", "internal/doctor"},

@@ -1,0 +1,91 @@
+package dashboard
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"net/netip"
+
+	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/account"
+	"github.com/nodegate/nodegate/internal/obs"
+)
+
+// Config is what the dashboard shows and works on.
+type Config struct {
+	Accounts       *account.Service
+	Plans          map[string]nodegate.Plan
+	SignUp         bool           // strangers may make an account
+	TrustedProxies []netip.Prefix // whose word on the client's address and on HTTPS is believed
+
+	URL        string           // of JSON-RPC as users reach it; "" is the address of the request
+	StorageURL string           // of the storage gateway; "" is none
+	Networks   func() []Network // as they are served now
+
+	// Grant lets the owner of a key use it without its text.
+	Grant func(ctx context.Context, accountID, keyID string) (*nodegate.Grant, error)
+	// RPC answers a JSON-RPC body for a grant.
+	RPC func(w http.ResponseWriter, req *http.Request, network string, grant *nodegate.Grant)
+	// Storage runs a command of the storage gateway for a grant; nil without one.
+	Storage func(w http.ResponseWriter, req *http.Request, command string, grant *nodegate.Grant)
+
+	Log *slog.Logger
+}
+
+// Network is a network as the dashboard shows it.
+type Network struct {
+	Name     string
+	Embedded bool
+	Rollup   bool   // has layer2_estimateGas
+	Alias    string // a second prefix of the layer2_ methods, or ""
+}
+
+// Dashboard serves the pages. It is an http.Handler.
+type Dashboard struct {
+	cfg    Config
+	mux    *http.ServeMux
+	pages  *pages
+	files  *files
+	ids    *obs.RequestIDs
+	routes []route
+}
+
+// New builds the front end.
+func New(cfg Config) (*Dashboard, error) {
+	d := &Dashboard{cfg: cfg, mux: http.NewServeMux(), ids: obs.NewRequestIDs(), routes: routes()}
+	var err error
+	if d.files, err = newFiles(); err != nil {
+		return nil, err
+	}
+	if d.pages, err = newPages(d.files); err != nil {
+		return nil, err
+	}
+	for _, r := range d.routes {
+		d.mux.Handle(r.pattern, d.handler(r))
+	}
+	d.mux.Handle("GET /static/", d.files)
+	d.mux.Handle("/", d.handler(route{pattern: "/", who: everybody, serve: (*visit).nothingHere}))
+	return d, nil
+}
+
+// maxForm bounds the body of a form. Uploads have bounds of their own.
+const maxForm = 64 << 10
+
+// ServeHTTP answers one request.
+func (d *Dashboard) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	secureHeaders(w.Header())
+	d.mux.ServeHTTP(w, req)
+}
+
+// secureHeaders go with everything: no page may be framed, nothing is loaded from
+// elsewhere, no inline script or style runs, and no address leaks to other sites.
+func secureHeaders(h http.Header) {
+	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; "+
+		"form-action 'self'; frame-ancestors 'none'; base-uri 'none'")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("X-Frame-Options", "DENY")
+	h.Set("Cross-Origin-Opener-Policy", "same-origin")
+	h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	h.Set("Cache-Control", "no-store")
+}

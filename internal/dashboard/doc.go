@@ -1,0 +1,13 @@
+// Package dashboard is the front end for people: sign up, make a key, paste a line, see
+// what happens. Pages are made on the server from the templates in pages/; the files in
+// static/ make them look well, and a few small scripts make them pleasant. Every page
+// works without them.
+//
+// To add a page, write a handler in the file of its subject, put it into the table in
+// routes.go and its template into pages/. A handler reads the form, calls one use case
+// and shows what came of it; rules live in the use cases. It returns an error instead of
+// writing one: errors.go shows them all.
+//
+// The table says who may open what: everybody, who is signed in, or an operator. A
+// change is a POST, and a POST from another site never reaches its handler.
+package dashboard

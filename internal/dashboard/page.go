@@ -1,0 +1,122 @@
+package dashboard
+
+import (
+	"bytes"
+	"embed"
+	"encoding/json"
+	"fmt"
+	"html/template"
+	"io/fs"
+	"net/http"
+	"path"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/web"
+)
+
+//go:embed pages/*.html
+var pageFiles embed.FS
+
+// pages are the parsed templates, each with the layout and the parts around it.
+type pages struct {
+	byName map[string]*template.Template
+}
+
+// newPages parses everything at the start: a template that is broken never reaches a
+// user. Files that begin with _ are parts of all the others.
+func newPages(f *files) (*pages, error) {
+	common, err := template.New("").Funcs(functions(f)).ParseFS(pageFiles, "pages/_*.html")
+	if err != nil {
+		return nil, err
+	}
+	p := &pages{byName: map[string]*template.Template{}}
+	names, err := fs.Glob(pageFiles, "pages/[a-z]*.html")
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		t, err := template.Must(common.Clone()).ParseFS(pageFiles, name)
+		if err != nil {
+			return nil, err
+		}
+		p.byName[strings.TrimSuffix(path.Base(name), ".html")] = t
+	}
+	return p, nil
+}
+
+// view is what the layout needs beside the page's own data.
+type view struct {
+	Account *nodegate.Account
+	Nav     []navItem
+	Path    string
+	Notice  string // what a change before this page did
+	SignUp  bool
+	Storage bool // there is a storage gateway
+	Data    any
+}
+
+// navItem is one entry of the menu.
+type navItem struct {
+	Path, Name string
+	Here       bool
+}
+
+// show answers with a page.
+func (v *visit) show(name string, data any) error { return v.showStatus(http.StatusOK, name, data) }
+
+func (v *visit) showStatus(status int, name string, data any) error {
+	t := v.pages.byName[name]
+	if t == nil {
+		return fmt.Errorf("no page %q", name)
+	}
+	var b bytes.Buffer
+	if err := t.ExecuteTemplate(&b, "layout", v.view(data)); err != nil {
+		return err
+	}
+	v.send(status, "text/html; charset=utf-8", b.Bytes())
+	return nil
+}
+
+// view builds the frame of a page.
+func (v *visit) view(data any) view {
+	return view{
+		Account: v.account, Nav: v.nav(), Path: v.req.URL.Path, Notice: notices[v.req.URL.Query().Get("done")],
+		SignUp: v.cfg.SignUp, Storage: v.cfg.Storage != nil, Data: data,
+	}
+}
+
+// send writes a finished body, compressed where the browser takes it.
+func (v *visit) send(status int, kind string, body []byte) {
+	h := v.w.Header()
+	h.Set("Content-Type", kind)
+	h.Set("Vary", "Accept-Encoding")
+	if len(body) >= web.CompressFrom && web.AcceptsGzip(v.req.Header) {
+		h.Set("Content-Encoding", "gzip")
+		body = web.Gzip(make([]byte, 0, len(body)/3), body)
+	}
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	v.w.WriteHeader(status)
+	_, _ = v.w.Write(body) // a client that left can't be told
+}
+
+// wantsJSON tells whether one of our scripts asks, which shows errors by itself.
+func (v *visit) wantsJSON() bool { return v.req.Header.Get("Accept") == "application/json" }
+
+func (v *visit) failJSON(status int, message string) {
+	body, _ := json.Marshal(map[string]string{"error": message})
+	v.send(status, "application/json", body)
+}
+
+// notices are the sentences after a change. An address carries only their names: what
+// stands in a link can't put words on a page.
+var notices = map[string]string{
+	"signed-out": "You are signed out.",
+	"password":   "The password is changed. All other sessions have ended.",
+}
+
+func retrySeconds(d time.Duration) string {
+	return strconv.FormatInt(max(1, int64((d+time.Second-1)/time.Second)), 10)
+}

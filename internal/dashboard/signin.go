@@ -1,0 +1,201 @@
+package dashboard
+
+import (
+	"errors"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+
+	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/account"
+	"github.com/nodegate/nodegate/internal/web"
+)
+
+// sessionCookie carries the token. The prefix has browsers refuse it from any other
+// host, from a path, and over a connection that is not safe.
+const sessionCookie = "__Host-session"
+
+func signInRoutes() []route {
+	return []route{
+		{pattern: "GET /login", who: everybody, serve: (*visit).signInPage},
+		{pattern: "POST /login", who: everybody, serve: (*visit).signIn},
+		{pattern: "GET /signup", who: everybody, serve: (*visit).signUpPage},
+		{pattern: "POST /signup", who: everybody, serve: (*visit).signUp},
+		{pattern: "POST /logout", who: everybody, serve: (*visit).signOut},
+		{pattern: "GET /account", who: members, serve: (*visit).accountPage},
+		{pattern: "POST /account/password", who: members, serve: (*visit).changePassword},
+	}
+}
+
+// credentialsPage is a form with an address and a password, and what was wrong with it.
+type credentialsPage struct {
+	Email   string
+	Next    string // where to go afterwards
+	Problem string
+}
+
+func (v *visit) signInPage() error {
+	if v.account != nil {
+		return v.seeOther("/")
+	}
+	if err := v.safeConnection(); err != nil {
+		return err
+	}
+	return v.show("login", credentialsPage{Next: localPath(v.req.FormValue("next"))})
+}
+
+func (v *visit) signIn() error {
+	if err := v.safeConnection(); err != nil {
+		return err
+	}
+	form := credentialsPage{Email: v.req.PostFormValue("email"), Next: localPath(v.req.PostFormValue("next"))}
+	return v.begin("login", form)
+}
+
+// begin signs in with the form's password and goes on, or shows the form again.
+func (v *visit) begin(page string, form credentialsPage) error {
+	token, _, err := v.cfg.Accounts.SignIn(v.req.Context(), form.Email, v.req.PostFormValue("password"), v.from())
+	if err != nil {
+		return v.formAgain(page, form, err)
+	}
+	v.setSession(token)
+	return v.seeOther(form.Next)
+}
+
+// formAgain shows a form with what is wrong about it. Anything that its reader can't
+// mend is an error page.
+func (v *visit) formAgain(page string, form credentialsPage, err error) error {
+	e := nodegate.AsError(err)
+	if e.Code == nodegate.Internal || e.Code == nodegate.Busy {
+		return err
+	}
+	if e.RetryAfter > 0 {
+		v.w.Header().Set("Retry-After", retrySeconds(e.RetryAfter))
+	}
+	form.Problem = sentence(e.Msg)
+	return v.showStatus(statusOf(e.Code), page, form)
+}
+
+func (v *visit) signUpPage() error {
+	if v.account != nil {
+		return v.seeOther("/")
+	}
+	if err := errors.Join(v.signUpOpen(), v.safeConnection()); err != nil {
+		return err
+	}
+	return v.show("signup", credentialsPage{})
+}
+
+func (v *visit) signUp() error {
+	if err := errors.Join(v.signUpOpen(), v.safeConnection()); err != nil {
+		return err
+	}
+	form := credentialsPage{Email: v.req.PostFormValue("email"), Next: "/keys"}
+	password := v.req.PostFormValue("password")
+	if password == "" { // such an account could never sign in
+		return v.formAgain("signup", form, &nodegate.Error{Op: "dashboard.signup", Code: nodegate.InvalidInput, Msg: "choose a password"})
+	}
+	actor := nodegate.Actor{Name: strings.ToLower(form.Email), From: v.from()}
+	if _, err := v.cfg.Accounts.Create(v.req.Context(), actor, account.NewAccount{Email: form.Email, Password: password}); err != nil {
+		return v.formAgain("signup", form, err)
+	}
+	return v.begin("signup", form)
+}
+
+// signUpOpen refuses strangers where the operator makes the accounts.
+func (v *visit) signUpOpen() error {
+	if v.cfg.SignUp {
+		return nil
+	}
+	return &nodegate.Error{Op: "dashboard.signup", Code: nodegate.Forbidden, Msg: "sign-up is closed here: ask the operator of this service for an account"}
+}
+
+func (v *visit) signOut() error {
+	if cookie, err := v.req.Cookie(sessionCookie); err == nil {
+		if err := v.cfg.Accounts.SignOut(v.req.Context(), cookie.Value); err != nil {
+			return err
+		}
+	}
+	v.endSession()
+	return v.seeOther("/login?done=signed-out")
+}
+
+// accountData is the page of the account itself.
+type accountData struct {
+	Problem string
+}
+
+func (v *visit) accountPage() error { return v.show("account", accountData{}) }
+
+func (v *visit) changePassword() error {
+	fresh, err := v.cfg.Accounts.ChangePassword(v.req.Context(), v.actor(), v.token, v.req.PostFormValue("old"), v.req.PostFormValue("new"))
+	switch e := nodegate.AsError(err); {
+	case err == nil:
+		v.setSession(fresh)
+		return v.seeOther("/account?done=password")
+	case e.Code == nodegate.SignInFailed:
+		return v.showStatus(http.StatusUnprocessableEntity, "account", accountData{Problem: "The old password is another one."})
+	case e.Code == nodegate.InvalidInput || e.Code == nodegate.RateLimited:
+		return v.showStatus(statusOf(e.Code), "account", accountData{Problem: sentence(e.Msg)})
+	}
+	return err
+}
+
+// askToSignIn sends a stranger to the form, and afterwards back to where they were.
+func (v *visit) askToSignIn() error {
+	if v.wantsJSON() {
+		return &nodegate.Error{Op: "dashboard", Code: nodegate.SignInFailed, Msg: "you are signed out: sign in again"}
+	}
+	next := ""
+	if v.req.Method == http.MethodGet && v.req.URL.Path != "/" {
+		next = "?next=" + url.QueryEscape(v.req.URL.RequestURI())
+	}
+	return v.seeOther("/login" + next)
+}
+
+func (v *visit) setSession(token string) {
+	http.SetCookie(v.w, &http.Cookie{Name: sessionCookie, Value: token, Path: "/", HttpOnly: true, Secure: true, SameSite: http.SameSiteLaxMode, MaxAge: sessionSeconds})
+}
+
+func (v *visit) endSession() {
+	http.SetCookie(v.w, &http.Cookie{Name: sessionCookie, Path: "/", HttpOnly: true, Secure: true, SameSite: http.SameSiteLaxMode, MaxAge: -1})
+}
+
+// sessionSeconds is how long browsers keep the cookie; the store ends the session by itself.
+const sessionSeconds = 7 * 24 * 60 * 60
+
+// safeConnection refuses passwords over plain HTTP from another machine: everybody on
+// the way could read them, and the cookie after them.
+func (v *visit) safeConnection() error {
+	if v.req.TLS != nil || v.proxySaysHTTPS() || loopback(v.req.RemoteAddr) && !v.throughProxy() {
+		return nil
+	}
+	return &nodegate.Error{Op: "dashboard.signin", Code: nodegate.Forbidden,
+		Msg: "signing in needs HTTPS: set tls.cert and tls.key, put a proxy with TLS before the service and name it in trusted_proxies, or open the dashboard on the machine itself"}
+}
+
+// throughProxy tells whether somebody else's connection ends at the peer.
+func (v *visit) throughProxy() bool {
+	return v.req.Header.Get("X-Forwarded-For") != "" || v.req.Header.Get("Forwarded") != ""
+}
+
+// proxySaysHTTPS believes a trusted proxy only.
+func (v *visit) proxySaysHTTPS() bool {
+	return web.FromTrusted(v.req, v.cfg.TrustedProxies) && v.req.Header.Get("X-Forwarded-Proto") == "https"
+}
+
+func loopback(remote string) bool {
+	peer, err := netip.ParseAddrPort(remote)
+	return err == nil && peer.Addr().Unmap().IsLoopback()
+}
+
+// localPath is a path of this site, or the first page: a link must not lead elsewhere
+// after the sign-in.
+func localPath(s string) string {
+	u, err := url.Parse(s)
+	if err != nil || u.IsAbs() || u.Host != "" || !strings.HasPrefix(s, "/") || strings.HasPrefix(s, "//") || strings.ContainsAny(s, "\\\r\n\t") {
+		return "/"
+	}
+	return s
+}

@@ -1,0 +1,27 @@
+package edge
+
+import (
+	"net/http"
+
+	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/web"
+)
+
+// ServeGranted answers the POST of somebody who was let in elsewhere, by a session: the
+// same limits, lists of methods and addresses, and usage as for the key itself. The
+// lists of origins and clients are about others than the key's owner.
+func (e *Edge) ServeGranted(w http.ResponseWriter, req *http.Request, network string, grant *nodegate.Grant) {
+	id := e.ids.New()
+	w.Header()["X-Request-Id"] = []string{id}
+	r := route{network: network}
+	n, err := e.find(r, "")
+	if err == nil {
+		if err = e.post(w, req, n, grant); err != nil {
+			e.fine(n, grant, err)
+		}
+	}
+	if err != nil {
+		e.refuse(w, err)
+		e.logRefusal(r, id, web.Status(nodegate.AsError(err).Code), err)
+	}
+}

@@ -8,6 +8,8 @@ var menu = []struct {
 	who        access
 }{
 	{"/", "Overview", members},
+	{"/try", "Try it", members},
+	{"/files", "Files", members},
 	{"/account", "Account", members},
 }
 

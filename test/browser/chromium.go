@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/chromedp/chromedp"
+
+	"github.com/nodegate/nodegate/test/harness"
 )
 
 // programs are the names under which Chromium is installed.
@@ -90,4 +92,19 @@ func Ask[T any](t testing.TB, ctx context.Context, action chromedp.Action[T]) T 
 		t.Fatalf("%v\n%s", err, shown(ctx))
 	}
 	return value
+}
+
+// localhost is an address of this machine by its name, as people type it.
+func localhost(address string) string {
+	scheme, host, _ := strings.Cut(address, "://")
+	return scheme + "://localhost:" + host[strings.LastIndexByte(host, ':')+1:]
+}
+
+// SignIn signs in as the account of the first start.
+func SignIn(t testing.TB, ctx context.Context, s *harness.Service) {
+	t.Helper()
+	first := s.Server.First()
+	Do(t, ctx, chromedp.Navigate(localhost(s.RPC)+"/login"),
+		chromedp.SendKeys(`input[name="email"]`, first.Email), chromedp.SendKeys(`input[name="password"]`, first.Password),
+		chromedp.Submit(`form[action="/login"]`), chromedp.WaitVisible(`nav.menu`))
 }

@@ -1,7 +1,6 @@
 package browser
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -13,7 +12,7 @@ import (
 func TestStory(t *testing.T) {
 	s := harness.Start(t, nil)
 	ctx := Open(t)
-	base := "http://localhost:" + s.Host()[strings.LastIndexByte(s.Host(), ':')+1:]
+	base := localhost(s.RPC)
 
 	Do(t, ctx, chromedp.Navigate(base+"/"), chromedp.WaitVisible(`input[name="password"]`))
 	shoot(t, ctx, "login")

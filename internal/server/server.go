@@ -110,6 +110,7 @@ func (s *Server) open() error {
 		Auth:                 s.accounts.door,
 		Meter:                s.accounts.meter,
 		Usage:                s.accounts.usage,
+		Journal:              s.accounts.journal,
 		Costs:                *s.costs.Load(),
 		TrustedProxies:       s.trustedProxies(),
 		Methods:              eth.Methods(),

@@ -1,0 +1,112 @@
+package sqlstore
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nodegate/nodegate"
+)
+
+// millionNow is the last moment of the month that fillMillion fills.
+var millionNow = time.Date(2026, 11, 15, 13, 37, 20, 0, time.UTC)
+
+// fillMillion fills a month of one account with a hundred keys, each with fourteen
+// rows in every hour and day: a million in the table of hours. In a minute each key
+// has about six. They are there for the last eight hours, which is more than a page shows.
+func fillMillion(t testing.TB, s *Store) {
+	t.Helper()
+	texts, err := s.dialect.migrations()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var statements []string
+	if s.dialect.name == "postgres" {
+		statements = append(statements, "SET statement_timeout = 0")
+	}
+	columns := usageKey + ", " + strings.Join(counters(), ", ")
+	for _, fill := range []struct {
+		by    nodegate.Resolution
+		spans int
+	}{{nodegate.ByMinute, 8 * 60}, {nodegate.ByHour, 30 * 24}, {nodegate.ByDay, 31}} {
+		statements = append(statements, fmt.Sprintf("INSERT INTO %s (%s) %s", usageTable(fill.by), columns, fillQuery(fill.by, fill.spans)))
+	}
+	for _, statement := range strings.Split(texts[4], ";") { // the migration knows how to make the sums
+		if strings.HasPrefix(strings.TrimSpace(statement), "INSERT INTO") {
+			statements = append(statements, statement)
+		}
+	}
+	if s.dialect.name == "postgres" {
+		statements = append(statements, "VACUUM ANALYZE", "RESET statement_timeout")
+	}
+	conn, err := s.writer.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	for _, statement := range statements {
+		if _, err := conn.ExecContext(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// fillQuery makes the rows in the database: a loop here would take minutes.
+func fillQuery(by nodegate.Resolution, spans int) string {
+	last := by.Start(millionNow).UnixMicro()
+	numbers := func(name string, n int) string {
+		return fmt.Sprintf("%s(%s) AS (SELECT 0 UNION ALL SELECT %s + 1 FROM %s WHERE %s < %d)", name, name[:1], name[:1], name, name[:1], n-1)
+	}
+	which := "true"
+	if by == nodegate.ByMinute {
+		which = "c < 5 OR (s + c) % 9 = 0"
+	}
+	histogram := make([]string, nodegate.HistogramSize)
+	for i := range histogram {
+		histogram[i] = "0"
+		if i >= 3 && i < 8 {
+			histogram[i] = fmt.Sprintf("(k + c + %d) %% 9", i)
+		}
+	}
+	return fmt.Sprintf(`WITH RECURSIVE %s, %s, %s
+		SELECT 'YR3AYN7QPGXNBP5ZKPDGTCGZAC', %d - CAST(s AS BIGINT) * %d, 'KEY' || (1000000000 + k) || 'BP5ZKPDGTCGZA',
+			CASE WHEN c %% 7 = 6 THEN 'rollup' ELSE 'mainnet' END, 'eth_getTransaction' || (c %% 10), CASE WHEN c < 10 THEN 'ok' ELSE 'reverted' END,
+			k + c + 1, 80 * (k + c + 1), 300, 9000, %s
+		FROM spans, keys, combinations WHERE %s`,
+		numbers("spans", spans), numbers("keys", 100), numbers("combinations", 14), last, by.Length().Microseconds(), strings.Join(histogram, ", "), which)
+}
+
+const millionAccount = "YR3AYN7QPGXNBP5ZKPDGTCGZAC"
+
+func BenchmarkSumUsage(b *testing.B) {
+	for name, open := range databases() {
+		b.Run(name, func(b *testing.B) {
+			s := open(b)
+			start := time.Now()
+			fillMillion(b, s)
+			b.Logf("filled in %v", time.Since(start))
+			for _, c := range []struct {
+				name string
+				by   nodegate.Resolution
+				back int
+				step time.Duration
+			}{{"15m", nodegate.ByMinute, 16, time.Minute}, {"1h", nodegate.ByMinute, 61, time.Minute}, {"6h", nodegate.ByMinute, 420, 10 * time.Minute}, {"6h", nodegate.ByHour, 7, 0}, {"24h", nodegate.ByHour, 25, time.Hour},
+				{"7d", nodegate.ByHour, 192, 3 * time.Hour}, {"7d", nodegate.ByDay, 8, 0}, {"30d", nodegate.ByDay, 31, 24 * time.Hour}} {
+				for _, q := range []nodegate.UsageSums{{Step: c.step}, {By: nodegate.ByMethod}, {By: nodegate.ByKey},
+					{By: nodegate.ByKey, Method: "eth_getTransaction4"}, {By: nodegate.ByKey, Outcome: "ok"}, {By: nodegate.ByKey, Network: "mainnet"}, {By: nodegate.ByKey, Outcome: "reverted"}, {KeyID: "KEY1000000050BP5ZKPDGTCGZA", Step: c.step}} {
+					q.AccountID, q.Resolution = millionAccount, c.by
+					q.To = c.by.Start(millionNow).Add(c.by.Length())
+					q.From = q.To.Add(-time.Duration(c.back) * c.by.Length())
+					b.Run(fmt.Sprintf("%s/r%d/by=%s,method=%s,outcome=%s,key=%s,step=%v", c.name, c.by, q.By, q.Method, q.Outcome, q.KeyID, q.Step), func(b *testing.B) {
+						for b.Loop() {
+							if rows, err := s.SumUsage(b.Context(), q); err != nil || len(rows) == 0 {
+								b.Fatal(len(rows), err)
+							}
+						}
+					})
+				}
+			}
+		})
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/report"
 )
 
 // millionNow is the last moment of the month that fillMillion fills.
@@ -70,38 +71,37 @@ func fillQuery(by nodegate.Resolution, spans int) string {
 		}
 	}
 	return fmt.Sprintf(`WITH RECURSIVE %s, %s, %s
-		SELECT 'YR3AYN7QPGXNBP5ZKPDGTCGZAC', %d - CAST(s AS BIGINT) * %d, 'KEY' || (1000000000 + k) || 'BP5ZKPDGTCGZA',
+		SELECT '%s', %d - CAST(s AS BIGINT) * %d, 'KEY' || (1000000000 + k) || 'BP5ZKPDGTCGZA',
 			CASE WHEN c %% 7 = 6 THEN 'rollup' ELSE 'mainnet' END, 'eth_getTransaction' || (c %% 10), CASE WHEN c < 10 THEN 'ok' ELSE 'reverted' END,
 			k + c + 1, 80 * (k + c + 1), 300, 9000, %s
 		FROM spans, keys, combinations WHERE %s`,
-		numbers("spans", spans), numbers("keys", 100), numbers("combinations", 14), last, by.Length().Microseconds(), strings.Join(histogram, ", "), which)
+		numbers("spans", spans), numbers("keys", 100), numbers("combinations", 14), millionAccount, last, by.Length().Microseconds(), strings.Join(histogram, ", "), which)
 }
 
-const millionAccount = "YR3AYN7QPGXNBP5ZKPDGTCGZAC"
+const (
+	millionAccount = "YR3AYN7QPGXNBP5ZKPDGTCGZAC"
+	millionKey     = "KEY1000000050BP5ZKPDGTCGZA" // one of a hundred
+)
 
-func BenchmarkSumUsage(b *testing.B) {
+// BenchmarkReport makes the reports of usage pages over a million rows of one account:
+// every range, grouped by each dimension, with and without filters.
+func BenchmarkReport(b *testing.B) {
 	for name, open := range databases() {
 		b.Run(name, func(b *testing.B) {
 			s := open(b)
-			start := time.Now()
 			fillMillion(b, s)
-			b.Logf("filled in %v", time.Since(start))
-			for _, c := range []struct {
-				name string
-				by   nodegate.Resolution
-				back int
-				step time.Duration
-			}{{"15m", nodegate.ByMinute, 16, time.Minute}, {"1h", nodegate.ByMinute, 61, time.Minute}, {"6h", nodegate.ByMinute, 420, 10 * time.Minute}, {"6h", nodegate.ByHour, 7, 0}, {"24h", nodegate.ByHour, 25, time.Hour},
-				{"7d", nodegate.ByHour, 192, 3 * time.Hour}, {"7d", nodegate.ByDay, 8, 0}, {"30d", nodegate.ByDay, 31, 24 * time.Hour}} {
-				for _, q := range []nodegate.UsageSums{{Step: c.step}, {By: nodegate.ByMethod}, {By: nodegate.ByKey},
-					{By: nodegate.ByKey, Method: "eth_getTransaction4"}, {By: nodegate.ByKey, Outcome: "ok"}, {By: nodegate.ByKey, Network: "mainnet"}, {By: nodegate.ByKey, Outcome: "reverted"}, {KeyID: "KEY1000000050BP5ZKPDGTCGZA", Step: c.step}} {
-					q.AccountID, q.Resolution = millionAccount, c.by
-					q.To = c.by.Start(millionNow).Add(c.by.Length())
-					q.From = q.To.Add(-time.Duration(c.back) * c.by.Length())
-					b.Run(fmt.Sprintf("%s/r%d/by=%s,method=%s,outcome=%s,key=%s,step=%v", c.name, c.by, q.By, q.Method, q.Outcome, q.KeyID, q.Step), func(b *testing.B) {
+			reports := report.New(report.Config{Store: s})
+			for _, within := range report.Ranges() {
+				for _, q := range []report.Query{
+					{}, {By: nodegate.ByNetwork}, {By: nodegate.ByMethod}, {By: nodegate.ByOutcome}, {By: nodegate.ByKey},
+					{By: nodegate.ByKey, Network: "mainnet"}, {By: nodegate.ByKey, Method: "eth_getTransaction4"}, {By: nodegate.ByKey, Outcome: "ok"}, {By: nodegate.ByKey, Outcome: "reverted"},
+					{By: nodegate.ByMethod, KeyID: millionKey}, {By: nodegate.ByOutcome, KeyID: millionKey, Network: "mainnet"},
+				} {
+					q.AccountID, q.Range = millionAccount, within
+					b.Run(fmt.Sprintf("%s/by=%s,key=%.3s,network=%s,method=%s,outcome=%s", q.Range, q.By, q.KeyID, q.Network, q.Method, q.Outcome), func(b *testing.B) {
 						for b.Loop() {
-							if rows, err := s.SumUsage(b.Context(), q); err != nil || len(rows) == 0 {
-								b.Fatal(len(rows), err)
+							if r, err := reports.Make(b.Context(), q, nodegate.Plan{}, millionNow); err != nil || r.Total.Requests == 0 {
+								b.Fatal(r, err)
 							}
 						}
 					})

@@ -106,7 +106,7 @@ func Sparkline(title string, unit Unit, values []float64) template.HTML {
 	if n := p.points(); n > 0 {
 		last = unit.Text(values[n-1])
 	}
-	c.add(`<svg class="chart-spark" viewBox="0 0 `, coordinate(sparkWidth), ` `, coordinate(sparkHigh), `" role="img">`)
+	c.add(`<svg class="chart-spark" viewBox="0 0 `, coordinate(sparkWidth), ` `, coordinate(sparkHigh), `" width="`, coordinate(sparkWidth), `" height="`, coordinate(sparkHigh), `" role="img">`)
 	c.element("title", title+": at most "+unit.Text(most)+", the latest is "+last, "title")
 	if n := p.points(); n > 0 {
 		c.add(`<polyline class="chart-line chart-s0" fill="none" points="`)

@@ -19,6 +19,7 @@ import (
 	"github.com/nodegate/nodegate/internal/config"
 	"github.com/nodegate/nodegate/internal/edge"
 	"github.com/nodegate/nodegate/internal/eth"
+	"github.com/nodegate/nodegate/internal/journal"
 	"github.com/nodegate/nodegate/internal/obs"
 	"github.com/nodegate/nodegate/internal/plainhttp"
 	"github.com/nodegate/nodegate/internal/web"
@@ -209,6 +210,9 @@ func (s *Server) FirstKey() *account.IssuedKey { return s.firstKey }
 
 // Control is the account side of this server.
 func (s *Server) Control() *Control { return s.control }
+
+// Journal holds the latest requests of keys.
+func (s *Server) Journal() *journal.Journal { return s.accounts.journal }
 
 // ready is what balancers ask: is traffic welcome?
 func (s *Server) ready() error {

@@ -2,10 +2,12 @@ package sqlstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/nodegate/nodegate"
@@ -75,6 +77,60 @@ func partOf(q *nodegate.UsageSums) string {
 
 // SumUsage adds usage up, by step and by one dimension.
 func (s *Store) SumUsage(ctx context.Context, q nodegate.UsageSums) ([]nodegate.UsageSum, error) {
+	parts := s.split(q)
+	if len(parts) == 1 {
+		return s.sumPart(ctx, q)
+	}
+	lists, errs := make([][]nodegate.UsageSum, len(parts)), make([]error, len(parts))
+	var all sync.WaitGroup
+	for i := range parts {
+		all.Go(func() { lists[i], errs[i] = s.sumPart(ctx, parts[i]) })
+	}
+	all.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	return merged(q.From, slices.Concat(lists...)), nil
+}
+
+// maxParts is how many parts of one query run at once.
+const maxParts = 4
+
+// split divides the time of a query by key, the one that reads much, where the database
+// runs in this process: each part then has a core.
+func (s *Store) split(q nodegate.UsageSums) []nodegate.UsageSums {
+	first := q.Resolution.Start(q.From)
+	spans := q.To.Sub(first) / q.Resolution.Length()
+	if !s.dialect.sorts || q.By != nodegate.ByKey || q.Step != 0 || q.KeyID != "" || spans < maxParts {
+		return []nodegate.UsageSums{q}
+	}
+	var parts []nodegate.UsageSums
+	part := q
+	for i := range time.Duration(maxParts - 1) {
+		part.To = first.Add((i + 1) * spans / maxParts * q.Resolution.Length())
+		parts = append(parts, part)
+		part.From = part.To
+	}
+	part.To = q.To
+	return append(parts, part)
+}
+
+// merged adds the sums of each group up, in the order of groups.
+func merged(at time.Time, list []nodegate.UsageSum) []nodegate.UsageSum {
+	slices.SortStableFunc(list, func(a, b nodegate.UsageSum) int { return strings.Compare(a.Group, b.Group) })
+	var sums []nodegate.UsageSum
+	for i := range list {
+		if last := len(sums) - 1; last >= 0 && sums[last].Group == list[i].Group {
+			sums[last].Add(&list[i])
+			continue
+		}
+		list[i].At = at.UTC()
+		sums = append(sums, list[i])
+	}
+	return sums
+}
+
+func (s *Store) sumPart(ctx context.Context, q nodegate.UsageSums) ([]nodegate.UsageSum, error) {
 	query, args, err := s.sumQuery(&q)
 	if err != nil {
 		return nil, err
@@ -103,8 +159,8 @@ func (s *Store) SumUsage(ctx context.Context, q nodegate.UsageSums) ([]nodegate.
 	return list, nil
 }
 
-// sumQuery adds the rows of a key up in the order in which they lie before it sorts
-// them by key: SQLite sorts whole rows, which takes longer than adding them.
+// sumQuery adds the rows of a key and a span up first, in the order in which they lie,
+// where the groups are made by sorting: sorting a row takes longer than adding it.
 func (s *Store) sumQuery(q *nodegate.UsageSums) (query string, args []any, err error) {
 	group, err := columnOf(q.By)
 	if err != nil {
@@ -125,7 +181,7 @@ func (s *Store) sumQuery(q *nodegate.UsageSums) (query string, args []any, err e
 	}
 	from := fmt.Sprintf("(SELECT account, at, key_id, network, method, outcome, %s, CASE outcome WHEN 'ok' THEN 0 ELSE requests END AS errors FROM %s%s WHERE %s) AS chosen",
 		strings.Join(counters(), ", "), usageTable(q.Resolution), partOf(q), where)
-	if q.By == nodegate.ByKey && q.Step == 0 {
+	if s.dialect.sorts && q.By == nodegate.ByKey && q.Step == 0 {
 		from = fmt.Sprintf("(SELECT key_id%s FROM %s GROUP BY account, at, key_id) AS summed", sumsOf(), from)
 	}
 	return fmt.Sprintf("SELECT %s, %s%s FROM %s GROUP BY 1, 2 ORDER BY 1, 2 LIMIT %d", step, group, sumsOf(), from, s.maxRows+1), args, nil

@@ -151,9 +151,12 @@ func TestHour(t *testing.T) {
 		}
 		time.Sleep(Kept + sweepEvery)
 		for i := range j.shards {
-			if s := &j.shards[i]; s.bytes != 0 || len(s.keys) != 0 || s.newest != nil || s.oldest != nil {
+			s := &j.shards[i]
+			s.mu.Lock()
+			if s.bytes != 0 || len(s.keys) != 0 || s.newest != nil || s.oldest != nil {
 				t.Errorf("%d bytes and %d keys are left", s.bytes, len(s.keys))
 			}
+			s.mu.Unlock()
 		}
 	})
 }

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"fmt"
+	"reflect"
 	"strings"
 	"syscall"
 	"testing"
@@ -19,10 +20,6 @@ var millionNow = time.Date(2026, 11, 15, 13, 37, 20, 0, time.UTC)
 // has about six. They are there for the last eight hours, which is more than a page shows.
 func fillMillion(t testing.TB, s *Store) {
 	t.Helper()
-	texts, err := s.dialect.migrations()
-	if err != nil {
-		t.Fatal(err)
-	}
 	var statements []string
 	if s.dialect.name == "postgres" {
 		statements = append(statements, "SET statement_timeout = 0")
@@ -34,11 +31,7 @@ func fillMillion(t testing.TB, s *Store) {
 	}{{nodegate.ByMinute, 8 * 60}, {nodegate.ByHour, 30 * 24}, {nodegate.ByDay, 31}} {
 		statements = append(statements, fmt.Sprintf("INSERT INTO %s (%s) %s", usageTable(fill.by), columns, fillQuery(fill.by, fill.spans)))
 	}
-	for _, statement := range strings.Split(texts[4], ";") { // the migration knows how to make the sums
-		if strings.HasPrefix(strings.TrimSpace(statement), "INSERT INTO") {
-			statements = append(statements, statement)
-		}
-	}
+	statements = append(statements, sumStatements(t, s)...)
 	if s.dialect.name == "postgres" {
 		statements = append(statements, "VACUUM ANALYZE", "RESET statement_timeout")
 	}
@@ -52,6 +45,68 @@ func fillMillion(t testing.TB, s *Store) {
 			t.Fatal(err)
 		}
 	}
+}
+
+// sumStatements are those of the migration that make the sums of the rows.
+func sumStatements(t testing.TB, s *Store) (list []string) {
+	t.Helper()
+	texts, err := s.dialect.migrations()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, statement := range strings.Split(texts[4], ";") {
+		if strings.HasPrefix(strings.TrimSpace(statement), "INSERT INTO") {
+			list = append(list, statement)
+		}
+	}
+	return list
+}
+
+// TestSumsOfOldUsage: what was recorded before there were sums has the same ones as
+// what is recorded now.
+func TestSumsOfOldUsage(t *testing.T) {
+	for name, open := range databases() {
+		t.Run(name, func(t *testing.T) {
+			s := open(t)
+			var rows []nodegate.Usage
+			for i := range 200 {
+				u := someRows("a", epoch, 1)[0]
+				u.KeyID, u.Method, u.Outcome = fmt.Sprint("k", i%3), fmt.Sprint("m", i%5), []string{"ok", "timeout", "reverted"}[i%7%3]
+				u.At, u.Requests = epoch.Add(time.Duration(i%90)*time.Minute), int64(i)
+				rows = append(rows, u)
+			}
+			if err := s.AddUsage(t.Context(), &nodegate.UsageBatch{Server: "test", Rows: rows}); err != nil {
+				t.Fatal(err)
+			}
+			before := allSums(t, s)
+			for _, statement := range sumStatements(t, s) {
+				table := strings.Fields(statement)[2]
+				for _, do := range []string{"DELETE FROM " + table, statement} {
+					if _, err := s.writer.Exec(do); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			if after := allSums(t, s); !reflect.DeepEqual(before, after) || len(before) < 20 {
+				t.Errorf("got %+v, want %+v", after, before)
+			}
+		})
+	}
+}
+
+// allSums are those of every table.
+func allSums(t *testing.T, s *Store) (all []nodegate.UsageSum) {
+	t.Helper()
+	for _, r := range []nodegate.Resolution{nodegate.ByMinute, nodegate.ByHour, nodegate.ByDay} {
+		for _, by := range []nodegate.Dimension{nodegate.ByKey, nodegate.ByNetwork, nodegate.ByMethod, nodegate.ByOutcome} {
+			list, err := s.SumUsage(t.Context(), nodegate.UsageSums{AccountID: "a", From: epoch.AddDate(0, 0, -1), To: epoch.AddDate(0, 0, 1), Resolution: r, By: by})
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, list...)
+		}
+	}
+	return all
 }
 
 // fillQuery makes the rows in the database: a loop here would take minutes.

@@ -21,6 +21,7 @@ type dialect struct {
 	words *strings.Replacer // what the migrations' words are here
 	lock  []string          // keeps two servers from migrating at once
 	rows  []int             // how many rows of usage one statement takes, falling to 1
+	sorts bool              // groups are made by sorting whole rows
 
 	// locked tells whether another process writes at the moment.
 	locked func(error) bool
@@ -35,6 +36,7 @@ func sqliteDialect() *dialect {
 		name:   "sqlite",
 		words:  strings.NewReplacer(),
 		rows:   []int{1},
+		sorts:  true,
 		locked: sqliteLocked,
 		fault:  sqliteFault,
 	}

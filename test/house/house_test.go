@@ -38,6 +38,9 @@ var mayImport = map[string][]string{
 	"internal/index":          {},
 	"internal/meter":          {"", "internal/index"},
 	"internal/usage":          {"", "internal/index"},
+	"internal/report":         {""},
+	"internal/chart":          {},
+	"internal/journal":        {""},
 	"internal/sqlstore":       {""},
 	"internal/redisstore":     {"", "internal/meter"},
 	"test/dbtest":             {},
@@ -57,8 +60,8 @@ var mayImport = map[string][]string{
 	"internal/example":        {""},
 	"internal/faucet":         {""},
 	"internal/files":          {""},
-	"internal/storage":        {"", "internal/obs", "internal/web", "internal/permit", "internal/usage", "internal/objects"},
-	"internal/edge":           {"", "internal/obs", "internal/web", "internal/jsonrpc", "internal/plainhttp", "internal/permit", "internal/meter", "internal/usage"},
+	"internal/storage":        {"", "internal/obs", "internal/web", "internal/permit", "internal/usage", "internal/journal", "internal/objects"},
+	"internal/edge":           {"", "internal/obs", "internal/web", "internal/jsonrpc", "internal/plainhttp", "internal/permit", "internal/meter", "internal/usage", "internal/journal"},
 	"cmd/nodegate":            {"", "internal/config", "internal/server", "internal/obs", "internal/doctor"},
 }
 

@@ -11,7 +11,9 @@ import (
 	"github.com/nodegate/nodegate/internal/example"
 	"github.com/nodegate/nodegate/internal/faucet"
 	"github.com/nodegate/nodegate/internal/files"
+	"github.com/nodegate/nodegate/internal/journal"
 	"github.com/nodegate/nodegate/internal/obs"
+	"github.com/nodegate/nodegate/internal/report"
 )
 
 // Config is what the dashboard shows and works on.
@@ -32,8 +34,10 @@ type Config struct {
 	// Storage runs a command of the storage gateway for a grant; nil without one.
 	Storage func(w http.ResponseWriter, req *http.Request, command string, grant *nodegate.Grant)
 
-	Files  *files.Files   // nil without a storage gateway
-	Faucet *faucet.Faucet // nil where no network has one
+	Reports *report.Reports
+	Journal *journal.Journal
+	Files   *files.Files   // nil without a storage gateway
+	Faucet  *faucet.Faucet // nil where no network has one
 
 	Log *slog.Logger
 }

@@ -9,6 +9,8 @@ var menu = []struct {
 }{
 	{"/", "Overview", members},
 	{"/try", "Try it", members},
+	{"/usage", "Usage", members},
+	{"/requests", "Requests", members},
 	{"/files", "Files", members},
 	{"/account", "Account", members},
 }

@@ -31,6 +31,8 @@ func routes() []route {
 		signInRoutes(),
 		overviewRoutes(),
 		tryRoutes(),
+		usageRoutes(),
+		requestsRoutes(),
 		filesRoutes(),
 	)
 }

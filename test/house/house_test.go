@@ -56,7 +56,7 @@ var mayImport = map[string][]string{
 	"internal/objects":        {""},
 	"internal/kubo":           {"", "internal/blocks"},
 	"internal/blocktest":      {"", "internal/objects"},
-	"internal/dashboard":      {"", "internal/account", "internal/example", "internal/faucet", "internal/files", "internal/obs", "internal/web"},
+	"internal/dashboard":      {"", "internal/account", "internal/chart", "internal/example", "internal/faucet", "internal/files", "internal/journal", "internal/obs", "internal/report", "internal/web"},
 	"internal/example":        {""},
 	"internal/faucet":         {""},
 	"internal/files":          {""},

@@ -101,7 +101,7 @@ const maxParts = 4
 func (s *Store) split(q nodegate.UsageSums) []nodegate.UsageSums {
 	first := q.Resolution.Start(q.From)
 	spans := q.To.Sub(first) / q.Resolution.Length()
-	if !s.dialect.sorts || q.By != nodegate.ByKey || q.Step != 0 || q.KeyID != "" || spans < maxParts {
+	if !s.dialect.inside || q.By != nodegate.ByKey || q.Step != 0 || q.KeyID != "" || spans < maxParts {
 		return []nodegate.UsageSums{q}
 	}
 	var parts []nodegate.UsageSums
@@ -159,8 +159,6 @@ func (s *Store) sumPart(ctx context.Context, q nodegate.UsageSums) ([]nodegate.U
 	return list, nil
 }
 
-// sumQuery adds the rows of a key and a span up first, in the order in which they lie,
-// where the groups are made by sorting: sorting a row takes longer than adding it.
 func (s *Store) sumQuery(q *nodegate.UsageSums) (query string, args []any, err error) {
 	group, err := columnOf(q.By)
 	if err != nil {
@@ -179,21 +177,12 @@ func (s *Store) sumQuery(q *nodegate.UsageSums) (query string, args []any, err e
 			where += fmt.Sprintf(" AND %s = $%d", filter.column, len(args))
 		}
 	}
-	from := fmt.Sprintf("(SELECT account, at, key_id, network, method, outcome, %s, CASE outcome WHEN 'ok' THEN 0 ELSE requests END AS errors FROM %s%s WHERE %s) AS chosen",
-		strings.Join(counters(), ", "), usageTable(q.Resolution), partOf(q), where)
-	if s.dialect.sorts && q.By == nodegate.ByKey && q.Step == 0 {
-		from = fmt.Sprintf("(SELECT key_id%s FROM %s GROUP BY account, at, key_id) AS summed", sumsOf(), from)
+	sums := []string{"CAST(SUM(CASE outcome WHEN 'ok' THEN 0 ELSE requests END) AS BIGINT)"}
+	for _, name := range counters() {
+		sums = append(sums, "CAST(SUM("+name+") AS BIGINT)")
 	}
-	return fmt.Sprintf("SELECT %s, %s%s FROM %s GROUP BY 1, 2 ORDER BY 1, 2 LIMIT %d", step, group, sumsOf(), from, s.maxRows+1), args, nil
-}
-
-// sumsOf are the columns that are added up, under their own names.
-func sumsOf() string {
-	var b strings.Builder
-	for _, name := range append([]string{"errors"}, counters()...) {
-		fmt.Fprintf(&b, ", CAST(SUM(%s) AS BIGINT) AS %s", name, name)
-	}
-	return b.String()
+	return fmt.Sprintf("SELECT %s, %s, %s FROM %s%s WHERE %s GROUP BY 1, 2 ORDER BY 1, 2 LIMIT %d",
+		step, group, strings.Join(sums, ", "), usageTable(q.Resolution), partOf(q), where, s.maxRows+1), args, nil
 }
 
 // maxSpans is how many spans a query names one by one.

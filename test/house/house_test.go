@@ -22,6 +22,7 @@ var mayImport = map[string][]string{
 	"internal/jsonrpc":        {},
 	"internal/config":         {},
 	"internal/plainhttp":      {},
+	"internal/ws":             {},
 	"internal/obs":            {""},
 	"internal/eth":            {"", "internal/obs", "internal/jsonrpc"},
 	"internal/rollup":         {""},
@@ -54,7 +55,7 @@ var mayImport = map[string][]string{
 	"internal/kubo":           {"", "internal/blocks"},
 	"internal/blocktest":      {"", "internal/objects"},
 	"internal/storage":        {"", "internal/obs", "internal/web", "internal/permit", "internal/usage", "internal/objects"},
-	"internal/edge":           {"", "internal/obs", "internal/web", "internal/jsonrpc", "internal/plainhttp", "internal/permit", "internal/meter", "internal/usage"},
+	"internal/edge":           {"", "internal/obs", "internal/web", "internal/jsonrpc", "internal/plainhttp", "internal/ws", "internal/permit", "internal/meter", "internal/usage"},
 	"cmd/nodegate":            {"", "internal/config", "internal/server", "internal/obs", "internal/doctor"},
 }
 

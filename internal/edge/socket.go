@@ -24,7 +24,7 @@ const (
 	saysDraining = "server is shutting down"
 	saysGone     = "the network was reconfigured: connect again"
 	saysRevoked  = "API key revoked"
-	saysSlow     = "reading too slowly for this subscription"
+	saysSlow     = "reading too slowly"
 	saysLost     = "events of this subscription were lost: connect again"
 )
 

@@ -43,11 +43,14 @@ type Head struct {
 // assertion. A layer that wraps a Node and wants to keep the ability passes it on.
 type Feed interface {
 	// Subscribe starts a subscription with the parameters of eth_subscribe. Each
-	// event is one JSON value. The channel is closed when ctx ends or when the
-	// reader falls so far behind that events would be lost.
+	// event is one JSON value and is given to take, in order; it is shared with other
+	// readers and never written to. take returns at once: it must not wait for
+	// anything, nor call the node. A nil event is the last one: the subscription has
+	// ended by itself, and events may be lost. After ctx has ended nothing is promised
+	// to come, though an event may.
 	//
 	// Returns InvalidParams for parameters the node does not know.
-	Subscribe(ctx context.Context, params []byte) (<-chan []byte, error)
+	Subscribe(ctx context.Context, params []byte, take func(event []byte)) error
 }
 
 // Network is one chain that the service exposes under a name.

@@ -248,18 +248,20 @@ func TestSetBack(t *testing.T) {
 // feed is a node that pushes events.
 type feed struct{ script }
 
-func (f *feed) Subscribe(_ context.Context, params []byte) (<-chan []byte, error) {
+func (f *feed) Subscribe(_ context.Context, params []byte, take func(event []byte)) error {
 	f.asked = append(f.asked, string(params))
-	return nil, nil
+	take(params)
+	return nil
 }
 
 func TestSubscribe(t *testing.T) {
-	if _, err := New(&script{}).Subscribe(t.Context(), nil); !errors.Is(err, nodegate.MethodNotFound) {
+	if err := New(&script{}).Subscribe(t.Context(), nil, nil); !errors.Is(err, nodegate.MethodNotFound) {
 		t.Errorf("a node without events: %v", err)
 	}
 	node := &feed{}
-	if _, err := New(node).Subscribe(t.Context(), []byte(`["newHeads"]`)); err != nil || len(node.asked) != 1 {
-		t.Errorf("%v, asked %q", err, node.asked)
+	taken := 0
+	if err := New(node).Subscribe(t.Context(), []byte(`["newHeads"]`), func([]byte) { taken++ }); err != nil || len(node.asked) != 1 || taken != 1 {
+		t.Errorf("%v, asked %q, %d events", err, node.asked, taken)
 	}
 }
 

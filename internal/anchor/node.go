@@ -55,13 +55,13 @@ func (n *Node) Head(ctx context.Context) (nodegate.Head, error) {
 }
 
 // Subscribe passes a subscription on where the node below can push events.
-func (n *Node) Subscribe(ctx context.Context, params []byte) (<-chan []byte, error) {
+func (n *Node) Subscribe(ctx context.Context, params []byte, take func(event []byte)) error {
 	feed, ok := n.next.(nodegate.Feed)
 	if !ok {
-		return nil, &nodegate.Error{
+		return &nodegate.Error{
 			Op: "anchor.subscribe", Code: nodegate.MethodNotFound,
 			Msg: "the method eth_subscribe does not exist/is not available",
 		}
 	}
-	return feed.Subscribe(ctx, params)
+	return feed.Subscribe(ctx, params, take)
 }

@@ -99,15 +99,15 @@ func (c *Cache) Stats() Stats {
 func (c *Cache) Head(ctx context.Context) (nodegate.Head, error) { return c.next.Head(ctx) }
 
 // Subscribe passes a subscription on where the node below can push events.
-func (c *Cache) Subscribe(ctx context.Context, params []byte) (<-chan []byte, error) {
+func (c *Cache) Subscribe(ctx context.Context, params []byte, take func(event []byte)) error {
 	feed, ok := c.next.(nodegate.Feed)
 	if !ok {
-		return nil, &nodegate.Error{
+		return &nodegate.Error{
 			Op: "cache.subscribe", Code: nodegate.MethodNotFound,
 			Msg: "the method eth_subscribe does not exist/is not available",
 		}
 	}
-	return feed.Subscribe(ctx, params)
+	return feed.Subscribe(ctx, params, take)
 }
 
 // Call answers from memory, from an identical call that is under way, or from the node.

@@ -278,7 +278,7 @@ func TestPassesOn(t *testing.T) {
 	if head, err := c.Head(t.Context()); err != nil || head != node.head {
 		t.Errorf("head %+v, %v", head, err)
 	}
-	if _, err := c.Subscribe(t.Context(), nil); !errors.Is(err, nodegate.MethodNotFound) {
+	if err := c.Subscribe(t.Context(), nil, nil); !errors.Is(err, nodegate.MethodNotFound) {
 		t.Errorf("subscribe: %v", err)
 	}
 }

@@ -36,8 +36,8 @@ func (f *Front) Call(ctx context.Context, name string, params []byte) ([]byte, e
 func (f *Front) Head(ctx context.Context) (nodegate.Head, error) { return f.next.Head(ctx) }
 
 // Subscribe is the node's, where it can push events.
-func (f *Front) Subscribe(ctx context.Context, params []byte) (<-chan []byte, error) {
-	return f.cache.Subscribe(ctx, params)
+func (f *Front) Subscribe(ctx context.Context, params []byte, take func(event []byte)) error {
+	return f.cache.Subscribe(ctx, params, take)
 }
 
 // Stats counts what is kept now.

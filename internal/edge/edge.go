@@ -48,11 +48,14 @@ type Edge struct {
 	site    atomic.Pointer[site]
 	ids     *obs.RequestIDs
 	bodies  sync.Pool // *exchange
+	frames  sync.Pool // *[]byte, for events
 	in, out prometheus.Counter
 	ready   http.Handler
 	date    httpDate
 
 	sockets  sync.WaitGroup
+	parties  parties
+	workers  workers
 	draining chan struct{} // closed when the server shuts down
 	drained  atomic.Bool
 	base     context.Context // of every WebSocket
@@ -69,6 +72,9 @@ func New(cfg Config) *Edge {
 	e.ready = obs.Ready(cfg.Ready)
 	e.base, e.cut = context.WithCancel(context.Background())
 	e.bodies.New = func() any { return new(exchange) }
+	e.frames.New = func() any { return new([]byte) }
+	e.parties = parties{edge: e, open: map[partyKey]*party{}}
+	e.workers = workers{jobs: make(chan *exchange), done: e.base.Done()}
 	e.Serve(cfg.Networks, cfg.DefaultNetwork, cfg.Costs)
 	return e
 }
@@ -95,4 +101,5 @@ func (e *Edge) Close(ctx context.Context) {
 	}
 	e.cut()
 	<-ended
+	e.workers.all.Wait()
 }

@@ -1,49 +1,153 @@
 package edge
 
-import "sync"
+import (
+	"sync"
 
-// eventQueue holds the events of one socket until they are written, up to a
-// number of bytes.
+	"github.com/nodegate/nodegate/internal/jsonrpc"
+	"github.com/nodegate/nodegate/internal/ws"
+)
+
+// sendBytes are sent with one write, or one event if it is larger.
+const sendBytes = 16 << 10
+
+// eventQueue holds the events of one socket until they are written, up to a number of
+// bytes. An event is shared by all who get it; the queue only refers to it.
 type eventQueue struct {
 	limit    int
-	ready    chan struct{} // has a token while there are events
-	overflow chan struct{} // closed when the limit was passed
+	start    func() // has somebody take until nothing is left
+	overflow func() // is told of the one event too many
 
-	mu    sync.Mutex
-	list  [][]byte
-	bytes int
-	full  bool
+	mu      sync.Mutex
+	list    []queued
+	bytes   int  // as they will be sent
+	sending bool // somebody takes
+	ended   bool // nothing is added any more
 }
 
-func newEventQueue(limit int) *eventQueue {
-	return &eventQueue{limit: limit, ready: make(chan struct{}, 1), overflow: make(chan struct{})}
+type queued struct {
+	sub   *subscription
+	event []byte
 }
 
-// put queues an event, or reports false when the queue has overflowed.
-func (q *eventQueue) put(m []byte) bool {
+// put queues an event of a subscription. One too many ends the queue: an event is
+// missing from then on.
+func (q *eventQueue) put(sub *subscription, event []byte) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.full {
-		return false
+	if q.ended || sub.closed {
+		return
 	}
-	if q.bytes += len(m); q.bytes > q.limit {
-		q.full = true
-		close(q.overflow)
-		return false
+	if q.bytes += sub.size(event); q.bytes > q.limit {
+		q.end()
+		q.overflow()
+		return
 	}
-	q.list = append(q.list, m)
-	select {
-	case q.ready <- struct{}{}:
-	default:
+	if !sub.begun {
+		sub.held = append(sub.held, event)
+		return
 	}
-	return true
+	q.list = append(q.list, queued{sub, event})
+	q.send()
 }
 
-// take empties the queue.
-func (q *eventQueue) take() [][]byte {
+// send has what waits taken. The queue is locked.
+func (q *eventQueue) send() {
+	if !q.ended && !q.sending && len(q.list) > 0 {
+		q.sending = true
+		q.start()
+	}
+}
+
+// begin lets a subscription's events go, those first that came before its id was told.
+func (q *eventQueue) begin(sub *subscription) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	list := q.list
-	q.list, q.bytes = nil, 0
-	return list
+	for _, event := range sub.held {
+		q.list = append(q.list, queued{sub, event})
+	}
+	sub.begun, sub.held = true, nil
+	q.send()
+}
+
+// lose ends the queue because a feed has lost events.
+func (q *eventQueue) lose(sub *subscription, tell func()) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if !q.ended && !sub.closed {
+		q.end()
+		tell()
+	}
+}
+
+// drop ends a subscription: what waits of it is not sent.
+func (q *eventQueue) drop(sub *subscription) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	sub.closed = true
+	for _, event := range sub.held {
+		q.bytes -= sub.size(event)
+	}
+	sub.held = nil
+}
+
+// take appends frames of events to b, and tells how many bytes the events are. Nothing
+// means that there is none left, and that somebody else will be asked to take the next.
+func (q *eventQueue) take(b []byte) (frames []byte, size int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	n := 0
+	for ; n < len(q.list) && len(b) < sendBytes; n++ {
+		next := q.list[n]
+		q.bytes -= next.sub.size(next.event)
+		if !next.sub.closed {
+			b = next.sub.appendEvent(b, next.event)
+			size += next.sub.size(next.event)
+		}
+		q.list[n] = queued{}
+	}
+	if q.list = q.list[n:]; len(q.list) == 0 {
+		q.list = nil
+	}
+	q.sending = len(b) > 0
+	return b, size
+}
+
+// shut ends the queue.
+func (q *eventQueue) shut() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.end()
+}
+
+// end lets go of what waits. The queue is locked.
+func (q *eventQueue) end() { q.ended, q.list = true, nil }
+
+// size is what an event takes on its way to the peer.
+func (sub *subscription) size(event []byte) int { return sub.overhead + len(event) }
+
+// appendEvent appends the frame of an event.
+func (sub *subscription) appendEvent(b, event []byte) []byte {
+	from := len(b)
+	var room [ws.HeadRoom]byte
+	return ws.Seal(jsonrpc.AppendNotification(append(b, room[:]...), "eth_subscription", sub.id, event), from)
+}
+
+// sendEvents writes what waits, and ends when nothing does.
+func (s *socket) sendEvents() {
+	buf := s.edge.frames.Get().(*[]byte)
+	defer s.edge.frames.Put(buf)
+	for {
+		var size int
+		if *buf, size = s.events.take((*buf)[:0]); size == 0 {
+			return
+		}
+		if !s.written(s.conn.Write(*buf)) {
+			s.events.shut()
+			return
+		}
+		s.edge.out.Add(float64(size))
+		if cap(*buf) > keepBuffer {
+			*buf = nil
+		}
+	}
 }

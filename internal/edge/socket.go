@@ -2,58 +2,67 @@ package edge
 
 import (
 	"context"
-	"encoding/base64"
+	"errors"
 	"net/http"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/coder/websocket"
-
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/ws"
 )
 
 // Bounds of one WebSocket.
 const (
 	socketWorkers = 8 // messages of one socket executed at the same time
-	workerIdle    = 10 * time.Second
-	socketWrite   = 15 * time.Second // longest time one message may take to leave
 	pingEvery     = 30 * time.Second
 	queueBytes    = 1 << 20 // events waiting for a slow reader
 )
 
-const policyViolation = websocket.StatusPolicyViolation
+// Why sockets are closed by us.
+const (
+	saysDraining = "server is shutting down"
+	saysGone     = "the network was reconfigured: connect again"
+	saysRevoked  = "API key revoked"
+	saysSlow     = "reading too slowly"
+	saysLost     = "events of this subscription were lost: connect again"
+)
 
-// socket is one WebSocket connection: a reader, a few workers that execute its
-// messages, and its subscriptions.
+// socket is one WebSocket connection. While it is idle it is this and the goroutine
+// that reads: its messages are executed by the edge's workers, its events are sent by
+// a goroutine that ends when there are none, and its party looks after it.
 type socket struct {
 	edge    *Edge
 	network *network
 	grant   *nodegate.Grant
 	visitor *visitor
-	conn    *websocket.Conn
-	ctx     context.Context // ends with the connection
+	conn    *ws.Conn
+	ctx     context.Context // of its calls and subscriptions
 	cancel  context.CancelFunc
 
-	jobs    chan *exchange
-	running atomic.Int32 // messages taken and not yet answered
-	workers int32
+	party  *party
+	turn   int         // when it is pinged
+	pinged atomic.Bool // and owes an answer
+
+	slots   chan struct{} // taken by messages that are executed
+	running atomic.Int32  // messages taken and not yet answered
 	active  sync.WaitGroup
 
-	events *eventQueue
+	slow   atomic.Bool // it was noted that the peer doesn't read
+	events eventQueue
 	subs   subscriptions
 }
 
-// serveSocket admits the key before the handshake, so that a refusal is an
-// ordinary HTTP answer, and serves the socket until it ends.
+// serveSocket admits the key before the handshake, so that a refusal is an ordinary
+// HTTP answer. The socket has a goroutine of its own from then on: what net/http keeps
+// for a request is several times what a socket needs.
 func (e *Edge) serveSocket(w http.ResponseWriter, req *http.Request, r route) error {
 	n, grant, err := e.admit(w, req, r)
 	if err != nil {
 		e.fine(n, grant, err)
 		return err
 	}
-	if !wantsSocket(req) {
+	if !ws.Wants(req) {
 		w.Header().Set("Allow", "GET")
 		w.Header().Set("Sec-WebSocket-Version", "13")
 		return &nodegate.Error{Op: "edge.socket", Code: nodegate.HTTPMethod, Msg: "this address is for WebSockets (version 13): connect with ws:// or use /v3 for HTTP"}
@@ -61,110 +70,139 @@ func (e *Edge) serveSocket(w http.ResponseWriter, req *http.Request, r route) er
 	if e.drained.Load() {
 		return &nodegate.Error{Op: "edge.socket", Code: nodegate.Busy, Msg: "server busy: shutting down", RetryAfter: time.Second}
 	}
-	// The key admits, not a cookie, so a foreign page gains nothing: any origin may
-	// connect. Compression stays off; it is how small messages become large ones.
-	conn, err := websocket.Accept(w, req, &websocket.AcceptOptions{InsecureSkipVerify: true, CompressionMode: websocket.CompressionDisabled})
+	visitor := e.visitorOf(req, r, grant)
+	// The key admits, not a cookie, so a foreign page gains nothing: any origin may connect.
+	conn, err := ws.Accept(w, req, e.cfg.BodyBytes)
 	if err != nil {
-		return nil // Accept has answered
+		return nil // the client has gone
 	}
-	e.sockets.Add(1)
-	defer e.sockets.Done()
-	e.cfg.Metrics.SocketOpened()
-	defer e.cfg.Metrics.SocketClosed()
 	s := e.newSocket(n, grant, conn)
-	s.visitor = e.visitorOf(req, r, grant)
-	s.serve()
+	s.visitor = visitor
+	e.sockets.Go(s.serve)
 	return nil
 }
 
-// wantsSocket checks the handshake, so that a bad one gets an envelope like every
-// other answer here.
-func wantsSocket(req *http.Request) bool {
-	key, err := base64.StdEncoding.DecodeString(req.Header.Get("Sec-WebSocket-Key"))
-	return req.Method == http.MethodGet && req.ProtoAtLeast(1, 1) && err == nil && len(key) == 16 &&
-		strings.EqualFold(req.Header.Get("Upgrade"), "websocket") &&
-		strings.Contains(strings.ToLower(req.Header.Get("Connection")), "upgrade") &&
-		req.Header.Get("Sec-WebSocket-Version") == "13"
-}
-
-func (e *Edge) newSocket(n *network, grant *nodegate.Grant, conn *websocket.Conn) *socket {
-	conn.SetReadLimit(e.cfg.BodyBytes)
+func (e *Edge) newSocket(n *network, grant *nodegate.Grant, conn *ws.Conn) *socket {
 	ctx, cancel := context.WithCancel(nodegate.WithGrant(e.base, grant))
-	s := &socket{edge: e, network: n, grant: grant, conn: conn, ctx: ctx, cancel: cancel, jobs: make(chan *exchange)}
-	s.events = newEventQueue(queueBytes)
+	s := &socket{edge: e, network: n, grant: grant, conn: conn, ctx: ctx, cancel: cancel, slots: make(chan struct{}, socketWorkers)}
+	s.events.limit = queueBytes
+	s.events.start = func() { s.active.Go(s.sendEvents) }
+	s.events.overflow = func() { s.active.Go(s.tooSlow) }
 	s.subs.limit = e.cfg.SubscriptionsPerConn
 	return s
 }
 
-// serve runs the socket to its end. What is under way is finished first.
+// serve runs the socket to its end.
 func (s *socket) serve() {
-	var helpers sync.WaitGroup
-	helpers.Go(s.keepAlive)
-	helpers.Go(s.sendEvents)
+	s.edge.cfg.Metrics.SocketOpened()
+	defer s.edge.cfg.Metrics.SocketClosed()
+	s.edge.parties.join(s)
 	s.read()
-	close(s.jobs)
-	s.cancel()
+	s.edge.parties.leave(s)
+	s.cut()
 	s.active.Wait()
-	s.subs.wait()
-	helpers.Wait()
-	_ = s.conn.CloseNow()
 }
 
-// read takes messages until the peer leaves, breaks the rules or the server
-// shuts down. A message over the limit closes with 1009 by itself.
+// read takes messages until the peer leaves, breaks the rules or is closed. A message
+// over the limit closes with 1009 by itself. An idle socket holds no buffer.
 func (s *socket) read() {
-	for {
+	for s.conn.Wait() == nil {
 		x := s.edge.newExchange(s.network, s.grant, s)
-		if err := s.receive(x); err != nil {
-			x.release()
-			return
-		}
-		x.network = s.edge.current(s.network)
-		s.edge.in.Add(float64(len(x.body)))
-		s.running.Add(1)
-		if !s.dispatch(x) {
+		var err error
+		if x.body, err = s.conn.Read(x.body); err != nil || !s.dispatch(x) {
 			x.release()
 			return
 		}
 	}
 }
 
-// receive reads one message into the exchange's buffer.
-func (s *socket) receive(x *exchange) error {
-	_, r, err := s.conn.Reader(s.ctx)
-	if err != nil {
-		return err
-	}
-	for {
-		if len(x.body) == cap(x.body) {
-			x.body = append(x.body, 0)[:len(x.body)]
-		}
-		n, err := r.Read(x.body[len(x.body):cap(x.body)])
-		x.body = x.body[:len(x.body)+n]
-		if isEOF(err) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-	}
-}
-
-// dispatch gives a message to an idle worker, starts one while there are few, or
-// waits: a socket that sends faster than it is answered is not read further.
+// dispatch has a message executed. A socket that sends faster than it is answered is
+// not read further.
 func (s *socket) dispatch(x *exchange) bool {
 	select {
-	case s.jobs <- x:
-		return true
-	default:
-	}
-	if s.startWorker(x) {
-		return true
-	}
-	select {
-	case s.jobs <- x:
-		return true
+	case s.slots <- struct{}{}:
 	case <-s.ctx.Done():
 		return false
+	}
+	x.network = s.edge.current(s.network)
+	s.edge.in.Add(float64(len(x.body)))
+	s.running.Add(1)
+	s.active.Add(1)
+	s.edge.workers.give(x)
+	return true
+}
+
+// execute answers one message.
+func (s *socket) execute(x *exchange) {
+	defer func() {
+		x.release()
+		s.running.Add(-1)
+		<-s.slots
+		s.active.Done()
+	}()
+	ctx, cancel := context.WithTimeout(s.ctx, requestTime)
+	defer cancel()
+	var room [ws.HeadRoom]byte
+	x.answer = append(x.answer, room[:]...)
+	err := x.respond(ctx) // a WebSocket has no status: the error stands in the answer
+	x.logAnswer("", 0, err)
+	if size := len(x.answer) - len(room); size > 0 && s.written(s.conn.WriteMessage(x.answer)) {
+		s.edge.out.Add(float64(size))
+	}
+	for _, begin := range x.after {
+		begin()
+	}
+}
+
+// written looks at what came of a write.
+func (s *socket) written(err error) bool {
+	switch {
+	case err == nil:
+		return true
+	case errors.Is(err, ws.ErrSlow):
+		s.tooSlow()
+	case !errors.Is(err, ws.ErrClosed): // which is on its way out already
+		s.cut()
+	}
+	return false
+}
+
+// tooSlow closes a socket whose peer doesn't read: it never slows others down.
+func (s *socket) tooSlow() {
+	if s.slow.Swap(true) {
+		return
+	}
+	s.edge.cfg.Metrics.SocketSlow()
+	s.edge.cfg.Log.Info("a WebSocket is closed: slow reader", "network", s.network.Name, "key", s.grant.KeyID)
+	s.close(ws.PolicyViolation, saysSlow)
+}
+
+// close says goodbye and ends what the socket began.
+func (s *socket) close(status ws.Status, reason string) {
+	s.events.shut()
+	if err := s.conn.Close(status, reason); err != nil {
+		s.conn.Cut()
+	}
+	s.cancel()
+}
+
+// cut ends the socket without a word.
+func (s *socket) cut() {
+	s.events.shut()
+	s.conn.Cut()
+	s.cancel()
+}
+
+// finish waits until the messages under way are answered. The server's own deadline
+// ends the wait.
+func (s *socket) finish() {
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for s.running.Load() > 0 {
+		select {
+		case <-s.ctx.Done():
+			return
+		case <-tick.C:
+		}
 	}
 }

@@ -9,15 +9,26 @@ import (
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/jsonrpc"
+	"github.com/nodegate/nodegate/internal/ws"
 )
 
 // subscriptions are those of one socket.
 type subscriptions struct {
 	limit int
 
-	mu      sync.Mutex
-	byID    map[string]context.CancelFunc
-	running sync.WaitGroup
+	mu   sync.Mutex
+	byID map[string]*subscription
+}
+
+// subscription is one of them. The socket's queue guards what changes.
+type subscription struct {
+	id       string
+	overhead int // bytes of a notification beside the event
+	cancel   context.CancelFunc
+
+	begun  bool     // the client knows the id
+	closed bool     // nobody wants its events any more
+	held   [][]byte // events that came before it had begun
 }
 
 // subscribe starts a subscription and answers its id. Its events flow only after
@@ -31,17 +42,18 @@ func (x *exchange) subscribe(params []byte) ([]byte, error) {
 	if !ok {
 		return nil, &nodegate.Error{Op: "edge.subscribe", Code: nodegate.MethodNotFound, Msg: "the method eth_subscribe does not exist/is not available"}
 	}
-	id, ctx, err := s.subs.open(s.ctx)
+	ctx, cancel := context.WithCancel(s.ctx)
+	sub, err := s.subs.open(cancel)
 	if err != nil {
+		cancel()
 		return nil, err
 	}
-	events, err := feed.Subscribe(ctx, params)
-	if err != nil {
-		s.subs.close(id)
+	if err := feed.Subscribe(ctx, params, func(event []byte) { s.take(sub, event) }); err != nil {
+		s.unsubscribe(sub.id)
 		return nil, err
 	}
-	x.after = append(x.after, func() { s.follow(ctx, id, events) })
-	return []byte(`"` + id + `"`), nil
+	x.after = append(x.after, func() { s.events.begin(sub) })
+	return []byte(`"` + sub.id + `"`), nil
 }
 
 // unsubscribe ends a subscription of this socket.
@@ -60,61 +72,56 @@ func (x *exchange) unsubscribe(params []byte) ([]byte, error) {
 	if !ok {
 		return nil, &nodegate.Error{Op: "edge.unsubscribe", Code: nodegate.InvalidParams, Msg: "invalid argument 0: want a subscription id"}
 	}
-	if !x.socket.subs.close(string(id)) {
+	if !x.socket.unsubscribe(string(id)) {
 		return nil, &nodegate.Error{Op: "edge.unsubscribe", Code: nodegate.ExecutionFailed, Msg: "subscription not found"}
 	}
 	return []byte("true"), nil
 }
 
-// follow queues the events of one subscription. A feed that ends by itself has
-// lost events, so the socket is closed rather than left with a gap.
-func (s *socket) follow(ctx context.Context, id string, events <-chan []byte) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case ev, open := <-events:
-			if !open {
-				if ctx.Err() == nil {
-					s.close(policyViolation, "reading too slowly for this subscription")
-				}
-				return
-			}
-			if !s.events.put(jsonrpc.AppendNotification(nil, "eth_subscription", id, ev)) {
-				return
-			}
-		}
+// take queues an event. A feed that ends by itself has lost events, so the socket is
+// closed rather than left with a gap.
+func (s *socket) take(sub *subscription, event []byte) {
+	if event != nil {
+		s.events.put(sub, event)
+		return
 	}
+	s.events.lose(sub, func() { s.active.Go(func() { s.close(ws.PolicyViolation, saysLost) }) })
+}
+
+// unsubscribe ends a subscription and reports whether there was one.
+func (s *socket) unsubscribe(id string) bool {
+	sub := s.subs.remove(id)
+	if sub == nil {
+		return false
+	}
+	s.events.drop(sub) // first, or the feed's end looks like a loss
+	sub.cancel()
+	return true
 }
 
 // open reserves an id.
-func (l *subscriptions) open(parent context.Context) (string, context.Context, error) {
+func (l *subscriptions) open(cancel context.CancelFunc) (*subscription, error) {
 	var b [16]byte
 	_, _ = rand.Read(b[:]) // never fails
-	id := "0x" + hex.EncodeToString(b[:])
+	sub := &subscription{id: "0x" + hex.EncodeToString(b[:]), cancel: cancel}
+	sub.overhead = len(jsonrpc.AppendNotification(nil, "eth_subscription", sub.id, []byte("0"))) - 1
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.byID) >= l.limit {
-		return "", nil, &nodegate.Error{Op: "edge.subscribe", Code: nodegate.ExecutionFailed, Msg: "too many subscriptions on this connection: at most " + strconv.Itoa(l.limit)}
+		return nil, &nodegate.Error{Op: "edge.subscribe", Code: nodegate.ExecutionFailed, Msg: "too many subscriptions on this connection: at most " + strconv.Itoa(l.limit)}
 	}
 	if l.byID == nil {
-		l.byID = map[string]context.CancelFunc{}
+		l.byID = map[string]*subscription{}
 	}
-	ctx, cancel := context.WithCancel(parent)
-	l.byID[id] = cancel
-	return id, ctx, nil
+	l.byID[sub.id] = sub
+	return sub, nil
 }
 
-// close ends a subscription and reports whether there was one.
-func (l *subscriptions) close(id string) bool {
+// remove takes a subscription out; nil when there is none.
+func (l *subscriptions) remove(id string) *subscription {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	cancel, ok := l.byID[id]
-	if ok {
-		cancel()
-		delete(l.byID, id)
-	}
-	return ok
+	sub := l.byID[id]
+	delete(l.byID, id)
+	return sub
 }
-
-func (l *subscriptions) wait() { l.running.Wait() }

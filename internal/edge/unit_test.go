@@ -1,7 +1,6 @@
 package edge
 
 import (
-	"bytes"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -177,49 +176,6 @@ func TestJSONContent(t *testing.T) {
 		if got := jsonContent(value); got != want {
 			t.Errorf("%q: %t, want %t", value, got, want)
 		}
-	}
-}
-
-func TestEventQueue(t *testing.T) {
-	q := newEventQueue(10)
-	for _, m := range []string{"aaaa", "bbbb"} {
-		if !q.put([]byte(m)) {
-			t.Fatalf("no room for %s", m)
-		}
-	}
-	<-q.ready
-	if got := q.take(); len(got) != 2 || !bytes.Equal(bytes.Join(got, nil), []byte("aaaabbbb")) {
-		t.Errorf("took %q", got)
-	}
-	if got := q.take(); len(got) != 0 {
-		t.Errorf("took %q again", got)
-	}
-	if !q.put([]byte("0123456789")) {
-		t.Error("taking makes room up to the limit")
-	}
-	select {
-	case <-q.overflow:
-		t.Error("the queue is full, not too full")
-	default:
-	}
-}
-
-// TestEventQueueOverflow stays overflown: an event is missing from then on.
-func TestEventQueueOverflow(t *testing.T) {
-	q := newEventQueue(10)
-	q.put([]byte("0123456789"))
-	for range 3 {
-		if q.put([]byte("x")) {
-			t.Error("there was room past the limit")
-		}
-	}
-	<-q.overflow
-	q.take()
-	if q.put([]byte("x")) {
-		t.Error("after a gap there is nothing to add to")
-	}
-	if one := newEventQueue(10); one.put(make([]byte, 11)) {
-		t.Error("one event larger than the limit was taken")
 	}
 }
 

@@ -75,23 +75,23 @@ func (n *Node) Call(ctx context.Context, name string, params []byte) ([]byte, er
 func (n *Node) Head(ctx context.Context) (nodegate.Head, error) { return n.next.Head(ctx) }
 
 // Subscribe passes a subscription on where the node below can push events.
-func (n *Node) Subscribe(ctx context.Context, params []byte) (<-chan []byte, error) {
+func (n *Node) Subscribe(ctx context.Context, params []byte, take func(event []byte)) error {
 	feed, ok := n.next.(nodegate.Feed)
 	if !ok {
-		return nil, notFound("eth_subscribe")
+		return notFound("eth_subscribe")
 	}
 	var a args
 	if err := a.split(params, len(a.store)); err != nil {
-		return nil, err
+		return err
 	}
 	if a.at(0) == nil {
-		return nil, missing(0)
+		return missing(0)
 	}
 	canonical, err := compact(params)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return feed.Subscribe(ctx, canonical)
+	return feed.Subscribe(ctx, canonical, take)
 }
 
 // passOn forwards a method without rules of its own.

@@ -48,17 +48,17 @@ func (r remote) ask(ctx context.Context, name string, params []byte) ([]byte, er
 func (r remote) Head(ctx context.Context) (nodegate.Head, error) { return r.next.Head(ctx) }
 
 // Subscribe passes a subscription on; a node's refusal is worded like any other.
-func (r remote) Subscribe(ctx context.Context, params []byte) (<-chan []byte, error) {
+func (r remote) Subscribe(ctx context.Context, params []byte, take func(event []byte)) error {
 	const name = "eth_subscribe"
 	feed, ok := r.next.(nodegate.Feed)
 	if !ok {
-		return nil, notFound(name)
+		return notFound(name)
 	}
-	events, err := feed.Subscribe(ctx, params)
+	err := feed.Subscribe(ctx, params, take)
 	if e := nodegate.AsError(err); err != nil && e.Code == nodegate.NodeFault {
-		return nil, explain(name, nil, e)
+		return explain(name, nil, e)
 	}
-	return events, err
+	return err
 }
 
 // lookups are the methods that answer null where there is nothing.

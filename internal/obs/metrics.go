@@ -20,6 +20,7 @@ type Metrics struct {
 	latency  *prometheus.HistogramVec
 	refused  *prometheus.CounterVec
 	sockets  prometheus.Gauge
+	slow     prometheus.Counter
 	bytes    *prometheus.CounterVec
 	cache    *prometheus.CounterVec
 }
@@ -44,6 +45,9 @@ func NewMetrics() *Metrics {
 		sockets: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "nodegate_websockets", Help: "Open WebSocket connections.",
 		}),
+		slow: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "nodegate_websockets_slow_total", Help: "WebSockets that were closed because their peer did not read.",
+		}),
 		bytes: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "nodegate_rpc_bytes_total", Help: "Bytes of requests and answers.",
 		}, []string{"direction"}),
@@ -51,7 +55,7 @@ func NewMetrics() *Metrics {
 			Name: "nodegate_cache_total", Help: "Calls by what the network's cache did with them.",
 		}, []string{"network", "method", "outcome"}),
 	}
-	m.registry.MustRegister(m.requests, m.latency, m.refused, m.sockets, m.bytes, m.cache,
+	m.registry.MustRegister(m.requests, m.latency, m.refused, m.sockets, m.slow, m.bytes, m.cache,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -81,6 +85,9 @@ func (m *Metrics) SocketOpened() { m.sockets.Inc() }
 
 // SocketClosed is SocketOpened's counterpart.
 func (m *Metrics) SocketClosed() { m.sockets.Dec() }
+
+// SocketSlow counts a socket that is closed because its peer doesn't read.
+func (m *Metrics) SocketSlow() { m.slow.Inc() }
 
 // Traffic returns the counters of bytes read and written.
 func (m *Metrics) Traffic() (in, out prometheus.Counter) {

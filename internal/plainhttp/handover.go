@@ -72,3 +72,6 @@ func (l *handedListener) Close() error {
 }
 
 func (l *handedListener) Addr() net.Addr { return l.addr }
+
+// NetConn is the connection below, for those who need the system's own.
+func (c *prefixedConn) NetConn() net.Conn { return c.Conn }

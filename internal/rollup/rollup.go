@@ -132,15 +132,15 @@ func (n *Node) Head(ctx context.Context) (nodegate.Head, error) { return n.next.
 // Subscribe keeps the ability of the node below to push events.
 //
 // Returns MethodNotFound when that node has none.
-func (n *Node) Subscribe(ctx context.Context, params []byte) (<-chan []byte, error) {
+func (n *Node) Subscribe(ctx context.Context, params []byte, take func(event []byte)) error {
 	feed, ok := n.next.(nodegate.Feed)
 	if !ok {
-		return nil, &nodegate.Error{
+		return &nodegate.Error{
 			Op: "rollup.subscribe", Code: nodegate.MethodNotFound,
 			Msg: "the method eth_subscribe does not exist/is not available",
 		}
 	}
-	return feed.Subscribe(ctx, params)
+	return feed.Subscribe(ctx, params, take)
 }
 
 func (c Config) withDefaults() Config {

@@ -47,11 +47,9 @@ func (s *script) Head(context.Context) (nodegate.Head, error) {
 // feed is a script that can push.
 type feed struct{ *script }
 
-func (feed) Subscribe(_ context.Context, params []byte) (<-chan []byte, error) {
-	c := make(chan []byte, 1)
-	c <- params
-	close(c)
-	return c, nil
+func (feed) Subscribe(_ context.Context, params []byte, take func(event []byte)) error {
+	take(params)
+	return nil
 }
 
 const (
@@ -113,15 +111,13 @@ func TestPassesOn(t *testing.T) {
 }
 
 func TestSubscribe(t *testing.T) {
-	_, err := newNode(t, &script{}, Config{}).Subscribe(t.Context(), nil)
+	err := newNode(t, &script{}, Config{}).Subscribe(t.Context(), nil, nil)
 	wantError(t, err, nodegate.MethodNotFound, "the method eth_subscribe does not exist/is not available")
 
-	events, err := newNode(t, feed{&script{}}, Config{}).Subscribe(t.Context(), []byte(`["newHeads"]`))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := string(<-events); got != `["newHeads"]` {
-		t.Errorf("event %s", got)
+	var got []byte
+	err = newNode(t, feed{&script{}}, Config{}).Subscribe(t.Context(), []byte(`["newHeads"]`), func(event []byte) { got = event })
+	if err != nil || string(got) != `["newHeads"]` {
+		t.Errorf("event %s, %v", got, err)
 	}
 }
 

@@ -10,9 +10,8 @@ import (
 
 // The bounds of subscriptions.
 const (
-	readerBuffer = 512      // events that wait for one reader
-	maxStreams   = 1024     // different subscriptions
-	maxFilter    = 64 << 10 // bytes of a log filter
+	maxStreams = 1024     // different subscriptions
+	maxFilter  = 64 << 10 // bytes of a log filter
 )
 
 // feeds are the network's subscriptions. Each kind, and each different log filter, is
@@ -44,8 +43,8 @@ type stream struct {
 
 // reader is one subscription of a client.
 type reader struct {
-	out  chan []byte
-	from uint64 // the step after which it began
+	take func(event []byte) // nil is the last
+	from uint64             // the step after which it began
 }
 
 func (f *feeds) open(p *Pool) {
@@ -111,23 +110,24 @@ func newStream(params []byte) (*stream, error) {
 
 // Subscribe starts a subscription; see nodegate.Feed. The kinds are newHeads, logs
 // and newPendingTransactions.
-func (p *Pool) Subscribe(ctx context.Context, params []byte) (<-chan []byte, error) {
+func (p *Pool) Subscribe(ctx context.Context, params []byte, take func(event []byte)) error {
 	s, err := newStream(params)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if s.kind == kindPending && !p.anyLink() {
-		return nil, &nodegate.Error{
+		return &nodegate.Error{
 			Op: "upstream.subscribe", Code: nodegate.MethodNotFound,
 			Msg: "newPendingTransactions is not available: no node of this network has a WebSocket address",
 		}
 	}
-	r := &reader{out: make(chan []byte, readerBuffer)}
+	r := &reader{take: take}
 	if err := p.feeds.join(s, r); err != nil {
-		return nil, err
+		return err
 	}
-	context.AfterFunc(ctx, func() { p.feeds.leave(s.key, r) })
-	return r.out, nil
+	key := s.key // the stream itself may be one that was there before
+	context.AfterFunc(ctx, func() { p.feeds.leave(key, r) })
+	return nil
 }
 
 func (p *Pool) anyLink() bool {
@@ -180,7 +180,7 @@ func (f *feeds) drop(s *stream, r *reader) {
 		return
 	}
 	delete(s.readers, r)
-	close(r.out)
+	r.take(nil)
 	if len(s.readers) > 0 {
 		return
 	}
@@ -204,17 +204,12 @@ func (f *feeds) wants(kind string) bool {
 	return false
 }
 
-// push gives an event to every reader of a stream that began before a step. Who has
-// no room left is closed: better than a gap. The feeds are locked.
+// push gives an event to every reader of a stream that began before a step. The feeds
+// are locked.
 func (f *feeds) push(s *stream, step uint64, event []byte) {
 	for r := range s.readers {
-		if r.from >= step {
-			continue
-		}
-		select {
-		case r.out <- event:
-		default:
-			f.drop(s, r)
+		if r.from < step {
+			r.take(event)
 		}
 	}
 }

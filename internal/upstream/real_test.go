@@ -200,8 +200,8 @@ func TestRealFeeds(t *testing.T) {
 			p, _ := openPool(t, gates[0].node("a", s, ws), gates[1].node("b", s, ws))
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			heads, err := p.Subscribe(ctx, []byte(`["newHeads"]`))
-			if err != nil {
+			heads := make(chan []byte, 64)
+			if err := p.Subscribe(ctx, []byte(`["newHeads"]`), func(event []byte) { heads <- event }); err != nil {
 				t.Fatal(err)
 			}
 			first, err := p.Head(ctx)

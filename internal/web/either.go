@@ -101,3 +101,6 @@ func (c *peekedConn) Read(b []byte) (int, error) {
 	}
 	return c.Conn.Read(b)
 }
+
+// NetConn is the connection below, for those who need the system's own.
+func (c *peekedConn) NetConn() net.Conn { return c.Conn }

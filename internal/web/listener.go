@@ -134,3 +134,6 @@ func (c *guardedConn) Close() error {
 	c.once.Do(c.leave)
 	return c.Conn.Close()
 }
+
+// NetConn is the connection below, for those who need the system's own.
+func (c *guardedConn) NetConn() net.Conn { return c.Conn }

@@ -22,6 +22,7 @@ var mayImport = map[string][]string{
 	"internal/jsonrpc":        {},
 	"internal/config":         {},
 	"internal/plainhttp":      {},
+	"internal/ws":             {},
 	"internal/obs":            {""},
 	"internal/eth":            {"", "internal/obs", "internal/jsonrpc"},
 	"internal/rollup":         {""},
@@ -61,7 +62,7 @@ var mayImport = map[string][]string{
 	"internal/faucet":         {""},
 	"internal/files":          {""},
 	"internal/storage":        {"", "internal/obs", "internal/web", "internal/permit", "internal/usage", "internal/journal", "internal/objects"},
-	"internal/edge":           {"", "internal/obs", "internal/web", "internal/jsonrpc", "internal/plainhttp", "internal/permit", "internal/meter", "internal/usage", "internal/journal"},
+	"internal/edge":           {"", "internal/obs", "internal/web", "internal/jsonrpc", "internal/plainhttp", "internal/ws", "internal/permit", "internal/meter", "internal/usage", "internal/journal"},
 	"cmd/nodegate":            {"", "internal/config", "internal/server", "internal/obs", "internal/doctor"},
 }
 

@@ -122,6 +122,9 @@ func (p *Pool) weigh() {
 	if h.ready {
 		p.tell(nodes, forked)
 	}
+	for _, n := range nodes {
+		n.astray.Store(h.astray(&n.claim))
+	}
 	h.wakeLocked()
 	p.feeds.poke()
 }

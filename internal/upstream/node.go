@@ -32,6 +32,7 @@ type node struct {
 	doubted atomic.Bool   // its head is not believed
 	silent  atomic.Int32  // looks at it that failed, in a row
 	head    atomic.Uint64 // its newest block, as far as it is believed
+	astray  atomic.Uint64 // its first block of an orphaned branch; 0: it has none
 
 	claim claim // of the pool's heads, under their lock
 

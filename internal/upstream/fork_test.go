@@ -197,7 +197,7 @@ func TestForkSetBack(t *testing.T) {
 			}
 		}
 		settle()
-		if head, err := p.Head(t.Context()); err != nil || head.Number != 80 || head.Fork <= before.Fork {
+		if head, err := p.Head(t.Context()); err != nil || head.Number != 80 || head.Fork <= before.Fork || head.Finalized != 70 || head.Lost != before.Lost+1 {
 			t.Errorf("after it was set back: %+v, %v", head, err)
 		}
 	})

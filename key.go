@@ -181,7 +181,16 @@ func (s *KeySettings) AllowsOrigin(origin string) bool {
 			return origin == allowed
 		}
 		rest, same := strings.CutPrefix(origin, scheme+"://")
-		return same && strings.HasSuffix(rest, "."+domain) && len(rest) > len(domain)+1
+		below, ends := strings.CutSuffix(rest, "."+domain)
+		return same && ends && isHostName(below)
+	})
+}
+
+// isHostName keeps what is no origin from passing for one that a wildcard stands for:
+// a path, a user, two origins at once.
+func isHostName(s string) bool {
+	return s != "" && !strings.ContainsFunc(s, func(c rune) bool {
+		return (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' && c != '.' && c != '_'
 	})
 }
 

@@ -37,6 +37,11 @@ type Head struct {
 	// below it) or can't be compared with it. A head may be lower than the one before
 	// only with a new fork: the chain itself was set back. 0 where nobody watches.
 	Fork uint64
+
+	// Lost counts how often blocks that had been final were taken back, together with
+	// the fork that did it: the chain was begun anew. What was kept as final under
+	// another count is not true any more.
+	Lost uint64
 }
 
 // Feed is the optional ability of a Node to push events; find it by a type

@@ -56,11 +56,11 @@ func furthest(seen, head nodegate.Head) nodegate.Head {
 	switch {
 	case head.Fork < seen.Fork:
 		return seen
-	case head.Fork > seen.Fork && head.Number < seen.Number:
+	case head.Fork > seen.Fork && (head.Number < seen.Number || head.Lost > seen.Lost):
 		return head
 	}
 	joined := nodegate.Head{
-		Number: max(seen.Number, head.Number), GasLimit: seen.GasLimit, Fork: head.Fork,
+		Number: max(seen.Number, head.Number), GasLimit: seen.GasLimit, Fork: head.Fork, Lost: head.Lost,
 		Safe: max(seen.Safe, head.Safe), Finalized: max(seen.Finalized, head.Finalized),
 	}
 	if head.Number >= seen.Number {

@@ -45,7 +45,7 @@ type Cache struct {
 	largest atomic.Int64 // the heaviest answer that is kept
 	second  *second      // nil without one
 	sent    atomic.Uint64
-	seen    atomic.Pointer[nodegate.Head] // the last one with a new fork or more that is final
+	lost    atomic.Uint64 // the most that a head had: see nodegate.Head
 
 	mu      sync.Mutex
 	flights map[uint64]*flight
@@ -70,7 +70,6 @@ func New(next nodegate.Node, cfg Config) *Cache {
 		}),
 	}
 	c.largest.Store(cfg.Bytes / share)
-	c.seen.Store(new(nodegate.Head))
 	if cfg.Shared != nil {
 		c.second = &second{store: cfg.Shared}
 	}
@@ -119,17 +118,15 @@ func (c *Cache) Call(ctx context.Context, name string, params []byte) ([]byte, e
 	trace := nodegate.TraceFrom(ctx)
 	key := c.key(name, params)
 	found, ok := c.answers.GetIfPresent(key)
-	if ok = ok && found.isFor(name, params); ok && found.life >= byHash {
+	if ok = ok && found.isFor(name, params); ok && found.life == byHash {
 		trace.Cache, trace.Reason = nodegate.CacheHit, ""
 		return found.result, nil
 	}
 	head, err := c.next.Head(ctx)
+	lost := c.lostBy(head, err)
 	why := notThere
-	if err == nil && c.setBack(head) {
-		ok = false
-	}
-	if ok && err == nil {
-		if why = found.spoiled(head); why == "" {
+	if ok && (err == nil || found.life == always) {
+		if why = found.spoiled(head, lost); why == "" {
 			trace.Cache, trace.Reason = nodegate.CacheHit, ""
 			return found.result, nil
 		}
@@ -141,24 +138,14 @@ func (c *Cache) Call(ctx context.Context, name string, params []byte) ([]byte, e
 	return c.ask(ctx, trace, call{key: key, name: name, params: params, plan: p, why: why})
 }
 
-// setBack notices a chain that was begun anew: then nothing was final, and all that is
-// kept goes.
-func (c *Cache) setBack(head nodegate.Head) bool {
-	for {
-		seen := c.seen.Load()
-		if head.Fork < seen.Fork || head.Fork == seen.Fork && head.Finalized <= seen.Finalized {
-			return false // the same, or read before
-		}
-		next := head // so that only a change allocates
-		if !c.seen.CompareAndSwap(seen, &next) {
-			continue
-		}
-		if head.Finalized >= seen.Finalized {
-			return false
-		}
-		c.answers.InvalidateAll()
-		return true
+// lostBy is how often final blocks were taken back, as far as is known now. A network
+// that nobody knows the head of has not changed since it was last known.
+func (c *Cache) lostBy(head nodegate.Head, err error) uint64 {
+	known := c.lost.Load()
+	for err == nil && head.Lost > known && !c.lost.CompareAndSwap(known, head.Lost) {
+		known = c.lost.Load()
 	}
+	return c.lost.Load()
 }
 
 // bypass passes on what is never kept nor shared.
@@ -185,6 +172,7 @@ type answer struct {
 	life           life
 	block          uint64 // that it speaks of, with untilFork
 	head, fork     uint64 // before the node was asked
+	lost           uint64 // likewise
 }
 
 func (a *answer) isFor(name string, params []byte) bool {
@@ -195,9 +183,13 @@ func (a *answer) weight() int64 { return int64(len(a.params)) + int64(len(a.resu
 
 // spoiled says why an answer is no longer true, or no longer known to be; "" when it
 // is good.
-func (a *answer) spoiled(head nodegate.Head) string {
+func (a *answer) spoiled(head nodegate.Head, lost uint64) string {
 	switch {
-	case a.life >= byHash:
+	case a.life == byHash:
+		return ""
+	case a.lost != lost:
+		return reorganised
+	case a.life == always:
 		return ""
 	case a.fork != head.Fork:
 		return reorganised
@@ -217,7 +209,7 @@ func (c *Cache) keep(f *flight, result []byte) (reason string) {
 	}
 	a := &answer{
 		name: f.name, params: f.params, result: result, life: p.life, block: p.block,
-		head: p.head.Number, fork: p.head.Fork,
+		head: p.head.Number, fork: p.head.Fork, lost: p.head.Lost,
 	}
 	if a.weight() > c.largest.Load() {
 		return tooLarge

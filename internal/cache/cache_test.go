@@ -147,17 +147,43 @@ func TestSetBack(t *testing.T) {
 	}
 	ask(t, c, "eth_gasPrice", `[]`) // sees the head
 	node.answer = func(context.Context, string, string) (string, error) {
-		node.setHead(nodegate.Head{Number: 95, Finalized: 80, Fork: 3})
+		node.setHead(nodegate.Head{Number: 95, Finalized: 80, Fork: 3, Lost: 1})
 		return `"old"`, nil
 	}
 	if _, trace := ask(t, c, "eth_call", `[{},"0x5b"]`); outcome(trace) != "miss reorganised" {
 		t.Errorf("under way: %q", outcome(trace))
 	}
 	node.setAnswer(`"new"`, nil)
-	ask(t, c, "eth_gasPrice", `[]`)
 	for _, params := range []string{`[{},"0x5a"]`, `[{},"0x5b"]`, `[{},"0x1"]`} {
 		if got, trace := ask(t, c, "eth_call", params); got != `"new"` || trace.Cache != nodegate.CacheMiss {
 			t.Errorf("%s of the new chain: %s, %q", params, got, outcome(trace))
+		}
+	}
+}
+
+// TestSetBackUnseen: a chain was begun anew and has come as far as the old one before
+// anybody asked again. What was final on the old one is not given out, also not while
+// nobody can tell the head any more.
+func TestSetBackUnseen(t *testing.T) {
+	const final, hash = `[{},"0x5a"]`, `["0x1111111111111111111111111111111111111111111111111111111111111111",false]`
+	for _, gone := range []bool{false, true} {
+		node := answering(`"old"`)
+		c := New(node, Config{Bytes: 1 << 20})
+		ask(t, c, "eth_call", final)
+		ask(t, c, "eth_getBlockByHash", hash)
+		node.setAnswer(`"new"`, nil)
+		node.setHead(nodegate.Head{Number: 120, Finalized: 110, Fork: 2, Lost: 1})
+		if gone {
+			ask(t, c, "eth_gasPrice", `[]`) // somebody sees it
+			node.noHead = true
+		}
+		for range 2 {
+			if got, trace := ask(t, c, "eth_call", final); got != `"new"` {
+				t.Errorf("no head %v: %s, %q", gone, got, outcome(trace))
+			}
+		}
+		if got, trace := ask(t, c, "eth_getBlockByHash", hash); got != `"old"` || outcome(trace) != "hit" {
+			t.Errorf("by its hash: %s, %q", got, outcome(trace))
 		}
 	}
 }

@@ -40,6 +40,9 @@ func (f *Front) Subscribe(ctx context.Context, params []byte, take func(event []
 	return f.cache.Subscribe(ctx, params, take)
 }
 
+// Resize changes the budget in memory.
+func (f *Front) Resize(bytes int64) { f.cache.Resize(bytes) }
+
 // Stats counts what is kept now.
 func (f *Front) Stats() Stats { return f.cache.Stats() }
 

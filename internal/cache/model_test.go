@@ -105,6 +105,8 @@ type world struct {
 	told     int // the version that the head tells
 	fork     uint64
 	replaced bool // since the head was told
+	lost     uint64
+	anew     bool // final blocks went, since the head was told
 	nextID   uint64
 
 	hold   bool
@@ -137,7 +139,7 @@ func (w *world) Head(context.Context) (nodegate.Head, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	v := w.versions[w.told]
-	return nodegate.Head{Number: uint64(v.head()), Finalized: uint64(v.finalized), Fork: w.fork}, nil
+	return nodegate.Head{Number: uint64(v.head()), Finalized: uint64(v.finalized), Fork: w.fork, Lost: w.lost}, nil
 }
 
 // move makes the next version: the last `drop` blocks go, `add` come.
@@ -146,6 +148,9 @@ func (w *world) move(drop, add int) {
 	defer w.mu.Unlock()
 	old := w.now()
 	v := version{blocks: slices.Clone(old.blocks[:len(old.blocks)-drop]), finalized: old.finalized}
+	if v.head() < v.finalized {
+		v.finalized, w.anew = v.head(), true
+	}
 	for range add {
 		w.nextID++
 		v.blocks = append(v.blocks, w.nextID)
@@ -165,7 +170,10 @@ func (w *world) tell(finalized int) {
 	if w.replaced {
 		w.fork++
 	}
-	w.replaced = false
+	if w.anew {
+		w.lost++
+	}
+	w.replaced, w.anew = false, false
 }
 
 // question draws a call about blocks around the head.
@@ -293,6 +301,11 @@ func runModel(t *rapid.T, hits, all *int) {
 		"reorganise": func(t *rapid.T) {
 			drop := rapid.IntRange(0, min(3, w.now().head()-w.now().finalized)).Draw(t, "drop")
 			w.move(drop, drop+rapid.IntRange(0, 1).Draw(t, "more"))
+		},
+		"begin anew": func(t *rapid.T) {
+			if rapid.IntRange(0, 3).Draw(t, "really") == 0 {
+				w.move(rapid.IntRange(0, w.now().head()).Draw(t, "drop"), rapid.IntRange(0, 4).Draw(t, "blocks"))
+			}
 		},
 		"tell": func(t *rapid.T) {
 			v := w.now()

@@ -36,14 +36,17 @@ func (s *second) get(ctx context.Context, c *Cache, f *flight) (result []byte, o
 
 // put keeps what is final.
 func (s *second) put(c *Cache, f *flight) {
-	if s == nil || f.plan.settle(f.result).life != always || s.genesis.Load() == nil {
+	if s == nil || !f.plan.mayBeFinal() || f.plan.settle(f.result).life != always || s.genesis.Load() == nil {
 		return
 	}
 	s.store.Put(s.key(context.Background(), c, f), f.result)
 }
 
-// mayBeFinal tells whether it is worth to look.
-func (p *plan) mayBeFinal() bool { return p.reason == "" && (p.byAnswer || p.life == always) }
+// mayBeFinal tells whether it is worth to look. What is there of a chain that was begun
+// anew since may be of the old one.
+func (p *plan) mayBeFinal() bool {
+	return p.reason == "" && (p.byAnswer || p.life == always) && p.head.Lost == 0
+}
 
 // key names a call among all networks; nil while the chain is not known.
 func (s *second) key(ctx context.Context, c *Cache, f *flight) []byte {

@@ -21,13 +21,14 @@ func (p *producer) tell() {
 	bc := p.eth.BlockChain()
 	head, was := bc.CurrentBlock(), p.told.Load()
 	now := &told{hash: head.Hash(), lost: was.lost}
-	now.Number, now.GasLimit, now.Fork = head.Number.Uint64(), head.GasLimit, was.Fork
+	now.Number, now.GasLimit, now.Fork, now.Lost = head.Number.Uint64(), head.GasLimit, was.Fork, was.Lost
 	if now.hash != was.hash && head.ParentHash != was.hash {
 		now.Fork++ // set back, or another branch; the first one is 1
 	}
 	now.Safe, now.Finalized = numberOf(bc.CurrentSafeBlock()), numberOf(bc.CurrentFinalBlock())
 	if now.Finalized < was.Finalized {
 		now.lost = true
+		now.Lost++
 	}
 	if now.lost {
 		now.Finalized = 0

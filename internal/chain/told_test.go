@@ -59,7 +59,7 @@ func TestHeadAfterFinalIsLost(t *testing.T) {
 	mineThrough(t, n, tagsOf(t, n), 22)
 	call(t, n, "evm_revert", "["+snapshot+"]")
 	mineThrough(t, n, tagsOf(t, n), 22)
-	if h := headOf(t, n); h.Finalized != 0 || h.Number != 32 || h.Fork != 2 {
+	if h := headOf(t, n); h.Finalized != 0 || h.Number != 32 || h.Fork != 2 || h.Lost != 1 {
 		t.Errorf("%+v", h)
 	}
 }

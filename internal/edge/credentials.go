@@ -26,7 +26,7 @@ func (e *Edge) admit(w http.ResponseWriter, req *http.Request, r route) (*networ
 		return n, nil, err
 	}
 	settings := &grant.Policy().Settings
-	origin := req.Header.Get("Origin")
+	origin := web.Origin(req.Header)
 	if len(settings.Origins) > 0 {
 		web.CORSOnly(w.Header(), origin, settings.AllowsOrigin(origin))
 	}

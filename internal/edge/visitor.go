@@ -20,7 +20,7 @@ type visitor struct {
 
 // visitorOf keeps what was checked at the handshake.
 func (e *Edge) visitorOf(req *http.Request, r route, g *nodegate.Grant) *visitor {
-	v := &visitor{origin: req.Header.Get("Origin"), agent: req.UserAgent()}
+	v := &visitor{origin: web.Origin(req.Header), agent: req.UserAgent()}
 	v.credentials, _ = credentials(r.key, req.Header) // they were good a moment ago
 	v.credentials.From = web.ClientAddr(req, e.cfg.TrustedProxies)
 	v.checked.Store(g.Policy())

@@ -150,7 +150,7 @@ func (c recorded) play(t *testing.T) {
 	}
 	p := &player{reply: c.reply}
 	cfg := limits(c.dialect)
-	cfg.Remote = true
+	cfg.Remote, cfg.Layer2 = true, true
 	got := seen(New(p, cfg).Call(t.Context(), ask.Method, ask.Params))
 	if got != c.want {
 		t.Errorf("line %d: %s\n<== %s\n<-- %s, want\n<-- %s", c.line, c.ask, c.reply, got, c.want)

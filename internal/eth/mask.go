@@ -20,6 +20,8 @@ var (
 	credential = regexp.MustCompile(`(?i)\b((?:project|app|account|api|user|access)[ _-]?(?:id|key|token|secret)|key|token|secret)(\s*[:=#]\s*|\s+['"])\S+`)
 	// word matches what is long enough to be a key.
 	word = regexp.MustCompile(`[A-Za-z0-9_-]{20,}`)
+	// constant matches a name as clients have them for limits: BLS_MAP_FP_TO_G1_CALLS.
+	constant = regexp.MustCompile(`^[A-Z]{1,12}[0-9]{0,2}(_[A-Z]{1,12}[0-9]{0,2})+$`)
 )
 
 // clean makes a node's words fit to be shown: short, on one line, and without
@@ -55,9 +57,9 @@ func tidy(msg string, secret func(string) bool) string {
 }
 
 // looksLikeKey tells a random word from a name, a number, a hash or an address: it
-// mixes letters and digits and doesn't begin with 0x.
+// mixes letters and digits, doesn't begin with 0x and is no constant.
 func looksLikeKey(s string) bool {
-	return !strings.HasPrefix(s, "0x") && strings.ContainsFunc(s, unicode.IsLetter) && strings.ContainsFunc(s, unicode.IsDigit)
+	return !strings.HasPrefix(s, "0x") && !constant.MatchString(s) && strings.ContainsFunc(s, unicode.IsLetter) && strings.ContainsFunc(s, unicode.IsDigit)
 }
 
 // cut shortens a text without breaking a character.

@@ -9,8 +9,8 @@ import (
 
 // remote makes the nodes of other clients look like one. It stands between the
 // rules and a network of remote nodes: errors are worded as the contract words
-// them, and the nine methods' answers have the form that Geth gives them. What has
-// the right form already passes as it is.
+// them, and the nine methods' answers, blocks and logs have the form that Geth gives
+// them. What has the right form already passes as it is.
 type remote struct{ next nodegate.Node }
 
 var _ nodegate.Feed = remote{}
@@ -67,7 +67,7 @@ var lookups = map[string]bool{
 	"eth_getBlockReceipts": true, "eth_getBlockByNumber": true, "eth_getBlockByHash": true,
 }
 
-// settle puts one of the nine methods' answers into the right form.
+// settle puts an answer of the nine methods, or with blocks and logs, into the right form.
 func settle(name string, result []byte) ([]byte, error) {
 	var ok bool
 	switch name {
@@ -83,6 +83,10 @@ func settle(name string, result []byte) ([]byte, error) {
 		result, ok = orNull(result, fixReceipt)
 	case "eth_getBlockReceipts":
 		result, ok = orNull(result, fixReceipts)
+	case "eth_getBlockByNumber", "eth_getBlockByHash":
+		result, ok = orNull(result, orAsIs(fixBlock))
+	case "eth_getLogs", "eth_getFilterLogs":
+		result, ok = orNull(result, orAsIs(listOf(fixLog)))
 	default:
 		return result, nil
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/big"
 
+	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
 
 	"github.com/nodegate/nodegate"
@@ -109,6 +110,32 @@ func (n *Node) likely(ctx context.Context, req *request, q *quote) (draft, error
 		return draft{}, nodeNonsense("eth_chainId", errors.New("null"))
 	}
 	return d, nil
+}
+
+// calldataFee prices bytes by the gas that they take as calldata of the base layer: OP
+// before Ecotone and Scroll before Curie, which differ in what the scalar is counted in.
+type calldataFee struct {
+	baseFee, overhead, scalar *big.Int
+	unit                      int64
+}
+
+func (f calldataFee) of(gas int) *big.Int {
+	fee := new(big.Int).Add(big.NewInt(int64(gas)), f.overhead)
+	fee.Mul(fee, f.baseFee).Mul(fee, f.scalar)
+	return fee.Div(fee, big.NewInt(f.unit))
+}
+
+// flag asks an oracle whether an upgrade is on; one that doesn't know the upgrade
+// says no.
+func (n *Node) flag(ctx context.Context, oracle common.Address, s selector, at json.RawMessage) (bool, error) {
+	on, err := n.view(ctx, oracle, s[:], at, 1)
+	if err != nil {
+		if failedInside(err) {
+			err = nil
+		}
+		return false, err
+	}
+	return on[0].Sign() != 0, nil
 }
 
 // failedInside tells whether the node executed a contract and it failed, rather

@@ -111,8 +111,19 @@ func FuzzCompressedSize(f *testing.F) {
 	})
 }
 
-// Hostile inputs make the real compressor work for a minute. Here each takes a
-// part of a second; the limit leaves room for a busy machine.
+// quickest is the least time of three: what else the machine does only adds to one.
+func quickest(f func()) time.Duration {
+	least := time.Duration(1<<63 - 1)
+	for range 3 {
+		start := time.Now()
+		f()
+		least = min(least, time.Since(start))
+	}
+	return least
+}
+
+// Hostile inputs make the real compressor work a hundred times as long as noise of the
+// same length. Here they take no longer than noise does; the limit leaves much room.
 func TestCompressedSizeTimeIsBounded(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds under the race detector")
@@ -124,21 +135,17 @@ func TestCompressedSizeTimeIsBounded(t *testing.T) {
 		}
 		return b[:n]
 	}
-	inputs := map[string][]byte{
+	dict := newDictionary(noise(1<<16, 4))
+	plain := noise(maxEncoded, 2)
+	usual := quickest(func() { compressedSize(dict, plain) })
+	for name, data := range map[string][]byte{
 		"alternating": bytes.Repeat([]byte{0, 1}, maxEncoded/2),
 		"markers":     bytes.Repeat([]byte{0xfe, 0xff}, maxEncoded/2),
 		"descending":  descending(maxEncoded),
-		"noise":       noise(maxEncoded, 2),
 		"zeros":       make([]byte, maxEncoded),
-	}
-	dict := newDictionary(noise(1<<16, 4))
-	for name, data := range inputs {
-		start := time.Now()
-		size := compressedSize(dict, data)
-		if took := time.Since(start); took > 20*time.Second {
-			t.Errorf("%s: %v for %d bytes", name, took, len(data))
-		} else {
-			t.Logf("%s: %d bytes in %v", name, size, took)
+	} {
+		if took := quickest(func() { compressedSize(dict, data) }); took > 20*usual {
+			t.Errorf("%s: %v for %d bytes, noise takes %v", name, took, len(data), usual)
 		}
 	}
 }

@@ -10,32 +10,6 @@ import (
 	"github.com/nodegate/nodegate"
 )
 
-// Scroll's fees as its contract computes them, for the oracle of these tests.
-type scrollPrices struct{ l1BaseFee, blobBaseFee, commitScalar, blobScalar, precision int64 }
-
-func (p scrollPrices) curie(length int) int64 {
-	return (p.commitScalar*p.l1BaseFee + int64(length)*p.blobBaseFee*p.blobScalar) / p.precision
-}
-
-func (p scrollPrices) feynman(length int, penalty int64) *big.Int {
-	fee := big.NewInt((p.commitScalar*p.l1BaseFee + p.blobScalar*p.blobBaseFee) * int64(length))
-	fee.Mul(fee, big.NewInt(penalty))
-	return fee.Div(fee, big.NewInt(p.precision)).Div(fee, big.NewInt(p.precision))
-}
-
-func TestScrollVectors(t *testing.T) {
-	curie := scrollPrices{1.5e9, 1.5e8, 10, 10, 1e9}
-	if got := curie.curie(4); got != 21 {
-		t.Errorf("curie: %d, want 21", got)
-	}
-	feynman := scrollPrices{1e9, 1e9, 10, 20, 1e9}
-	for penalty, want := range map[int64]int64{1e9: 3000, 2e9: 6000} {
-		if got := feynman.feynman(100, penalty); got.Int64() != want {
-			t.Errorf("feynman: %v, want %d", got, want)
-		}
-	}
-}
-
 // TestScrollEstimate asks the oracle about a whole transaction, signature included.
 func TestScrollEstimate(t *testing.T) {
 	prices, length := scrollPrices{1.5e9, 1.5e8, 1e9, 1e7, 1e9}, 0
@@ -55,6 +29,14 @@ func TestScrollEstimate(t *testing.T) {
 	if string(got) != want || length < 100 {
 		t.Errorf("%s of %d bytes, want %s", got, length, want)
 	}
+	network.call = func(_ string, input []byte) (string, error) {
+		if selector(input[:4]) == isCurie {
+			return word(1), nil
+		}
+		return "", revert
+	}
+	_, err = newNode(t, network, Config{Stack: Scroll, Remote: true}).Call(t.Context(), Method, []byte(`[{}]`))
+	wantError(t, err, nodegate.NodeFault, "execution reverted")
 	network.call = func(string, []byte) (string, error) { return "", revert }
 	_, err = newNode(t, network, Config{Stack: Scroll, Remote: true}).Call(t.Context(), Method, []byte(`[{}]`))
 	wantError(t, err, nodegate.NodeFault, "execution reverted")

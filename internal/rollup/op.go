@@ -18,6 +18,7 @@ var (
 // The functions of the oracle.
 var (
 	getOperatorFee = selector{0x27, 0x5a, 0xed, 0xd2} // getOperatorFee(uint256)
+	isEcotone      = selector{0x4e, 0xf6, 0xe2, 0x24} // isEcotone()
 	isFjord        = selector{0x96, 0x0e, 0x3a, 0x23} // isFjord()
 	isJovian       = selector{0x10, 0x5d, 0x0b, 0x81} // isJovian()
 )
@@ -55,18 +56,39 @@ func (n *Node) opPublishFee(ctx context.Context, tx []byte, at json.RawMessage) 
 	if !failedInside(err) {
 		return nil, err
 	}
-	prices, err := n.opPrices(ctx, at)
+	return n.opComputedFee(ctx, tx, at)
+}
+
+// opComputedFee follows the newest upgrade that the oracle says is on. Before Regolith
+// nodes charged the signature's bytes twice, which no oracle tells.
+func (n *Node) opComputedFee(ctx context.Context, tx []byte, at json.RawMessage) (*big.Int, error) {
+	fjord, err := n.flag(ctx, opOracle, isFjord, at)
 	if err != nil {
 		return nil, err
 	}
-	fjord, err := n.flag(ctx, isFjord, at)
+	ecotone := fjord
+	if !fjord {
+		if ecotone, err = n.flag(ctx, opOracle, isEcotone, at); err != nil {
+			return nil, err
+		}
+	}
+	gas := calldataGas(tx) + signatureBytes*nonZeroGas
+	if !ecotone {
+		terms, err := n.slots(ctx, at, slotBaseFee, slotOverhead, slotScalar)
+		if err != nil {
+			return nil, err
+		}
+		return calldataFee{terms[0].Big(), terms[1].Big(), terms[2].Big(), opDecimals}.of(gas), nil
+	}
+	words, err := n.slots(ctx, at, slotBaseFee, slotScalars, slotBlobBaseFee)
 	if err != nil {
 		return nil, err
 	}
+	prices := readPrices(words[0], words[1], words[2])
 	if fjord {
 		return prices.fjord(flzLen(tx) + signatureBytes), nil
 	}
-	return prices.ecotone(calldataGas(tx) + signatureBytes*nonZeroGas), nil
+	return prices.ecotone(gas), nil
 }
 
 // opOperatorFee asks the oracle too. One from before Isthmus doesn't know the function,
@@ -83,24 +105,11 @@ func (n *Node) opOperatorFee(ctx context.Context, gas uint64, at json.RawMessage
 	if err != nil || terms == (common.Hash{}) {
 		return new(big.Int), err
 	}
-	jovian, err := n.flag(ctx, isJovian, at)
+	jovian, err := n.flag(ctx, opOracle, isJovian, at)
 	if err != nil {
 		return nil, err
 	}
 	return operatorTerms(terms).fee(gas, jovian), nil
-}
-
-// flag asks the oracle whether an upgrade is on; one that doesn't know the upgrade
-// says no.
-func (n *Node) flag(ctx context.Context, s selector, at json.RawMessage) (bool, error) {
-	on, err := n.view(ctx, opOracle, s[:], at, 1)
-	if err != nil {
-		if failedInside(err) {
-			err = nil
-		}
-		return false, err
-	}
-	return on[0].Sign() != 0, nil
 }
 
 // slot reads a word of the contract that holds the base layer's prices.
@@ -109,12 +118,12 @@ func (n *Node) slot(ctx context.Context, slot uint64, at json.RawMessage) (commo
 	return ask[common.Hash](ctx, n.next, "eth_getStorageAt", quoted(hexutil.Encode(opL1Block[:])), key, at)
 }
 
-func (n *Node) opPrices(ctx context.Context, at json.RawMessage) (p opPrices, err error) {
-	var words [3]common.Hash
-	for i, slot := range []uint64{slotBaseFee, slotScalars, slotBlobBaseFee} {
+func (n *Node) slots(ctx context.Context, at json.RawMessage, list ...uint64) (words []common.Hash, err error) {
+	words = make([]common.Hash, len(list))
+	for i, slot := range list {
 		if words[i], err = n.slot(ctx, slot, at); err != nil {
-			return p, err
+			return nil, err
 		}
 	}
-	return readPrices(words[0], words[1], words[2]), nil
+	return words, nil
 }

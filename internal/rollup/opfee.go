@@ -11,6 +11,8 @@ import (
 const (
 	slotBaseFee     = 1
 	slotScalars     = 3
+	slotOverhead    = 5 // before Ecotone, and so is the next
+	slotScalar      = 6
 	slotBlobBaseFee = 7
 	slotOperator    = 8
 )

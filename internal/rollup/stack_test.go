@@ -19,7 +19,8 @@ import (
 
 func TestSelectors(t *testing.T) {
 	for signature, got := range map[string]selector{
-		"getL1Fee(bytes)": getL1Fee, "getOperatorFee(uint256)": getOperatorFee, "isFjord()": isFjord, "isJovian()": isJovian,
+		"getL1Fee(bytes)": getL1Fee, "getOperatorFee(uint256)": getOperatorFee, "isEcotone()": isEcotone, "isFjord()": isFjord, "isJovian()": isJovian,
+		"isCurie()": isCurie, "l1BaseFee()": getL1BaseFee, "overhead()": getOverhead, "scalar()": getScalar,
 		"gasEstimateComponents(address,bool,bytes)": gasEstimateComponents,
 	} {
 		if want := crypto.Keccak256([]byte(signature))[:4]; string(got[:]) != string(want) {
@@ -169,6 +170,9 @@ func TestOpFees(t *testing.T) {
 	if gas := calldataGas(tx); gas != 480 {
 		t.Errorf("calldata gas %d, want 480", gas)
 	}
+	before := calldataFee{big.NewInt(1e9), big.NewInt(50), big.NewInt(7e6), opDecimals}
+	check("bedrock, the signature twice", before.of(calldataGas(tx)+signatureBytes*nonZeroGas), 11326000000000)
+	check("regolith", before.of(calldataGas(tx)), 3710000000000)
 	check("ecotone", opVector.ecotone(calldataGas(tx)), 960900)
 	check("fjord", opVector.fjord(flzLen(tx)), 3203000)
 	for _, flz := range []int{100, 150, 170} {
@@ -285,6 +289,7 @@ func slotsOf(operator string) map[string]any {
 	}
 	return map[string]any{
 		slot(1): `"` + word(1e9) + `"`, slot(7): `"` + word(1e7) + `"`, slot(8): `"` + operator + `"`,
+		slot(5): `"` + word(50) + `"`, slot(6): `"` + word(7e6) + `"`,
 		slot(3): `"0x` + strings.Repeat("0", 32) + "00000002" + "00000003" + strings.Repeat("0", 16) + `"`,
 	}
 }
@@ -298,14 +303,18 @@ func TestOpEstimate(t *testing.T) {
 		name      string
 		functions map[selector]func([]byte) string
 		changes   map[string]any
-		want      string
+		want      string // "": byHand
+		byHand    func(tx []byte) *big.Int
 	}{
-		{"the oracle knows both", map[selector]func([]byte) string{getL1Fee: fee(1000), getOperatorFee: fee(34)}, nil, "0x40a"},
-		{"before isthmus", map[selector]func([]byte) string{getL1Fee: fee(1000)}, slotsOf(word(0)), "0x3e8"},
-		{"isthmus, oracle can't", map[selector]func([]byte) string{getL1Fee: fee(1000), isJovian: no}, slotsOf(operator), "0x44a"}, // 1000 + 21000·1000/10^6 + 77
-		{"jovian, oracle can't", map[selector]func([]byte) string{getL1Fee: fee(1000), isJovian: yes}, slotsOf(operator), fmt.Sprintf("%#x", 1000+21000*1000*100+77)},
-		{"too long for the oracle, fjord", map[selector]func([]byte) string{getOperatorFee: fee(0), isFjord: yes}, slotsOf(word(0)), "0x30dfb8"}, // 3203000
-		{"too long for the oracle, ecotone", map[selector]func([]byte) string{getOperatorFee: fee(0), isFjord: no}, slotsOf(word(0)), ""},
+		{"the oracle knows both", map[selector]func([]byte) string{getL1Fee: fee(1000), getOperatorFee: fee(34)}, nil, "0x40a", nil},
+		{"before isthmus", map[selector]func([]byte) string{getL1Fee: fee(1000)}, slotsOf(word(0)), "0x3e8", nil},
+		{"isthmus, oracle can't", map[selector]func([]byte) string{getL1Fee: fee(1000), isJovian: no}, slotsOf(operator), "0x44a", nil}, // 1000 + 21000·1000/10^6 + 77
+		{"jovian, oracle can't", map[selector]func([]byte) string{getL1Fee: fee(1000), isJovian: yes}, slotsOf(operator), fmt.Sprintf("%#x", 1000+21000*1000*100+77), nil},
+		{"too long for the oracle, fjord", map[selector]func([]byte) string{getOperatorFee: fee(0), isFjord: yes}, slotsOf(word(0)), "0x30dfb8", nil}, // 3203000
+		{"too long for the oracle, ecotone", map[selector]func([]byte) string{getOperatorFee: fee(0), isFjord: no, isEcotone: yes}, slotsOf(word(0)), "",
+			func(tx []byte) *big.Int { return opVector.ecotone(calldataGas(tx) + 68*16) }},
+		{"too long for the oracle, before ecotone", map[selector]func([]byte) string{getOperatorFee: fee(0), isEcotone: no}, slotsOf(word(0)), "",
+			func(tx []byte) *big.Int { return big.NewInt(int64(calldataGas(tx)+68*16+50) * 7e9) }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			network := opNetwork(c.changes, c.functions)
@@ -315,8 +324,7 @@ func TestOpEstimate(t *testing.T) {
 			}
 			want := c.want
 			if want == "" { // by the formula over what was asked
-				tx := askedBytes(t, network.asked)
-				want = fmt.Sprintf("%#x", opVector.ecotone(calldataGas(tx)+68*16))
+				want = fmt.Sprintf("%#x", c.byHand(askedBytes(t, network.asked)))
 			}
 			if string(got) != `{"gasLimit":"0x5208","baseFeePerGas":"0x7","priorityFeePerGas":"0x5","l1DataFee":"`+want+`"}` {
 				t.Errorf("%s, want the fee %s", got, want)

@@ -12,7 +12,8 @@ import (
 )
 
 // Reload takes over what of a configuration can change while the service runs: the
-// remote networks with all of theirs, the prices, and the default network. What can't
+// remote networks with all of theirs, the sizes of caches before embedded ones, the
+// prices, and the default network. What can't
 // is named in the log and waits for a restart. Either everything that can change
 // does, or an error says why nothing did.
 //
@@ -87,8 +88,16 @@ func (s *Server) isEmbedded(name string) bool {
 }
 
 // becomesEmbedded tells whether the network is to be one that only a start can open.
-func becomesEmbedded(cfg *config.Config, name string) bool {
-	return slices.ContainsFunc(cfg.Networks, func(n config.Network) bool { return n.Name == name && n.Embedded != nil })
+func becomesEmbedded(cfg *config.Config, name string) bool { return embeddedIn(cfg, name) != nil }
+
+// embeddedIn finds an embedded network; nil where there is none of the name.
+func embeddedIn(cfg *config.Config, name string) *config.Network {
+	for i := range cfg.Networks {
+		if n := &cfg.Networks[i]; n.Name == name && n.Embedded != nil {
+			return n
+		}
+	}
+	return nil
 }
 
 // inPlace tells whether a network can get its new settings while it runs: other
@@ -141,6 +150,9 @@ func (s *Server) apply(p *plan, cfg *config.Config) {
 	}
 	s.live = s.effective(cfg)
 	s.showNetworks(s.live)
+	for name, front := range s.fronts {
+		front.Resize(int64(embeddedIn(s.live, name).Cache))
+	}
 	costs := costsOf(s.live)
 	s.costs.Store(&costs)
 	s.edge.Serve(s.networks(), s.live.DefaultNetwork, costs)
@@ -152,6 +164,12 @@ func (s *Server) effective(cfg *config.Config) *config.Config {
 	live := *s.live
 	live.Costs = maps.Clone(cfg.Costs)
 	live.Networks = slices.DeleteFunc(slices.Clone(s.live.Networks), func(n config.Network) bool { return len(n.Nodes) > 0 })
+	for i := range live.Networks {
+		n := &live.Networks[i]
+		if wanted := embeddedIn(cfg, n.Name); n.Cache > 0 && wanted != nil && wanted.Cache > 0 {
+			n.Cache = wanted.Cache
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(s.remotes)) {
 		live.Networks = append(live.Networks, s.remotes[name].cfg)
 	}

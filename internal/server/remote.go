@@ -11,6 +11,7 @@ import (
 	"github.com/nodegate/nodegate/internal/anchor"
 	"github.com/nodegate/nodegate/internal/cache"
 	"github.com/nodegate/nodegate/internal/config"
+	"github.com/nodegate/nodegate/internal/eth"
 	"github.com/nodegate/nodegate/internal/upstream"
 )
 
@@ -32,6 +33,7 @@ func (s *Server) openRemote(n *config.Network) (*remote, error) {
 	r.pool = upstream.Open(upstream.Config{
 		Network: n.Name, Nodes: nodesOf(n), ChainID: n.ChainID, MaxLag: n.MaxLag, Timeout: s.cfg.Limits.NodeTimeout,
 		MaxAnswer: int64(s.cfg.Limits.ResponseBytes), Cost: s.costOf, Shared: s.sharedHeads(), Metrics: s.metrics,
+		FixHead: eth.HeadEvent, FixLog: eth.LogEvent,
 		Log: s.log,
 	})
 	var node nodegate.Node = r.pool

@@ -28,7 +28,7 @@ func (g *Gateway) admit(w http.ResponseWriter, req *http.Request) (*nodegate.Gra
 	if err != nil {
 		return nil, err
 	}
-	settings, origin := &grant.Policy().Settings, req.Header.Get("Origin")
+	settings, origin := &grant.Policy().Settings, web.Origin(req.Header)
 	if len(settings.Origins) > 0 {
 		web.CORSOnly(w.Header(), origin, settings.AllowsOrigin(origin))
 	}

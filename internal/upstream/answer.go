@@ -52,7 +52,7 @@ func (p *Pool) ask(ctx context.Context, n *node, q *query) outcome {
 	if err != nil && errors.Is(ctx.Err(), context.Canceled) {
 		o.verdict = cancelled
 	}
-	p.note(q, &o, took)
+	p.note(q, &o, start, took)
 	return o
 }
 
@@ -65,7 +65,7 @@ func (n *node) call(ctx context.Context, q *query) ([]byte, error) {
 }
 
 // note draws the conclusions about the node.
-func (p *Pool) note(q *query, o *outcome, took time.Duration) {
+func (p *Pool) note(q *query, o *outcome, start time.Time, took time.Duration) {
 	n, label := o.node, "ok"
 	switch o.verdict {
 	case cancelled:
@@ -75,9 +75,12 @@ func (p *Pool) note(q *query, o *outcome, took time.Duration) {
 		}
 	case broken:
 		label = "fault"
-		if errors.Is(o.err, context.DeadlineExceeded) && took < shortRest {
+		switch late := errors.Is(o.err, context.DeadlineExceeded); {
+		case late && took < shortRest:
 			n.slow.add(float64(took), slowWeight) // it was given little time
-		} else {
+		case late && n.answeredSince(start):
+			n.noteFailure(o.err) // it is there: this one call was lost
+		default:
 			p.failed(n, o.err)
 		}
 	case limited:
@@ -90,7 +93,7 @@ func (p *Pool) note(q *query, o *outcome, took time.Duration) {
 		if o.err != nil {
 			label = "error"
 		}
-		n.noteSuccess(took)
+		n.noteSuccess(start, took)
 		p.speeds[q.class].add(took)
 	}
 	n.figures.Done(p.label(q), label, took)

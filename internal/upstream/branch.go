@@ -106,3 +106,20 @@ func (h *heads) show(c *claim) (forked bool) {
 	h.shown = now
 	return was.hash != "" && was != now && was.hash != c.parent && !(h.branch.has(was) && h.branch.has(now))
 }
+
+// astray is the first block that a node has otherwise than the chain that clients were
+// told of; 0: none that is known of. A node that stays behind on an orphaned branch has
+// blocks of the right numbers, and they are the wrong ones. Where its branch begins is
+// only known if that is with its newest block, or else it is after the last final one.
+func (h *heads) astray(c *claim) uint64 {
+	if !h.branch.has(h.shown) {
+		return 0 // two differ at the top: either may turn out to be right
+	}
+	switch here := h.branch.hash(c.number); {
+	case here == "" || here == c.hash:
+		return 0
+	case c.number > 0 && h.branch.hash(c.number-1) == c.parent:
+		return c.number
+	}
+	return h.final() + 1
+}

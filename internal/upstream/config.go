@@ -50,6 +50,8 @@ type Config struct {
 	Poll      time.Duration             // between two looks at a node; 0: 1 s
 	Cost      func(method string) int64 // credits of a call; nil: 1 each
 	Shared    Heads                     // nil on one server
+	FixHead   func(raw []byte) []byte   // brings a header to the form that subscribers get; nil: as it is
+	FixLog    func(raw []byte) []byte   // the same for a log
 	Metrics   *obs.Metrics              // nil: nothing is counted
 	Log       *slog.Logger              // nil: nothing is logged
 }
@@ -66,6 +68,13 @@ func (c Config) withDefaults() Config {
 	}
 	if c.Poll <= 0 {
 		c.Poll = time.Second
+	}
+	asIs := func(raw []byte) []byte { return raw }
+	if c.FixHead == nil {
+		c.FixHead = asIs
+	}
+	if c.FixLog == nil {
+		c.FixLog = asIs
 	}
 	if c.Cost == nil {
 		c.Cost = func(string) int64 { return 1 }

@@ -3,6 +3,8 @@ package upstream
 import (
 	"context"
 	"errors"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -54,6 +56,49 @@ func TestEjection(t *testing.T) {
 			t.Errorf("not back: %+v", p.Status()[0])
 		}
 	})
+}
+
+// TestLostCalls: a node that loses some calls and answers others is not put aside when
+// the lost ones run out of time together, after the last answer. One that has stopped
+// answering is, by the same calls.
+func TestLostCalls(t *testing.T) {
+	for name, stops := range map[string]bool{"it answers others": false, "it answers nobody": true} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				a, b := newFake("a", 100), newFake("b", 100)
+				lost := func(ctx context.Context, method string, params []byte) ([]byte, error) {
+					if method == "eth_getBalance" && strings.Contains(string(params), "dead") {
+						<-ctx.Done()
+						return nil, &wire.Fault{Err: ctx.Err(), Sent: true}
+					}
+					return nil, nil
+				}
+				a.answer = lost
+				p, _ := openFakes(t, nil, a, b)
+				settle()
+				n := p.all()[0]
+				var wait sync.WaitGroup
+				call := func(params string) {
+					var q query
+					q.read("eth_getBalance", []byte(params), 100)
+					ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+					defer cancel()
+					p.ask(ctx, n, &q)
+				}
+				for range 2 * failuresInARow {
+					wait.Go(func() { call(strings.Replace(balance, "0x00", "0xdead", 1)) })
+				}
+				time.Sleep(time.Second)
+				if !stops {
+					call(balance)
+				}
+				wait.Wait()
+				if aside := p.Status()[0].Ejections > 0; aside != stops {
+					t.Errorf("put aside: %v", aside)
+				}
+			})
+		})
+	}
 }
 
 // TestAllDown: the last node is never put aside, and the first that comes back is

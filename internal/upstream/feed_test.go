@@ -111,6 +111,25 @@ func TestNewHeads(t *testing.T) {
 	}
 }
 
+// TestEventForms: what subscribers get is brought to one form, once for each event.
+func TestEventForms(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		a := newFake("ws-a", 100)
+		a.answer = answerLogs(a)
+		mark := func(raw []byte) []byte { return []byte(`{"fixed":` + string(raw) + `}`) }
+		p, _ := openFakes(t, func(c *Config) { c.FixHead, c.FixLog = mark, mark }, a)
+		settle()
+		heads, logs := subscribe(t, p, `["newHeads"]`), subscribe(t, p, `["logs",{}]`)
+		a.grow(genesisBranch, 101)
+		settle()
+		for _, got := range [][]string{collect(heads), collect(logs)} {
+			if len(got) == 0 || !strings.HasPrefix(got[0], `{"fixed":{`) {
+				t.Errorf("%q", got)
+			}
+		}
+	})
+}
+
 // logOf is a log as a fake answers it.
 func logOf(h header, address, topic string) string {
 	return fmt.Sprintf(`{"address":"0x%s","topics":["0x%s"],"blockHash":%s,"blockNumber":"0x%x","removed":false}`,

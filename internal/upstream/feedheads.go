@@ -133,7 +133,7 @@ func (w *follower) tell(dropped, added []header) {
 	for _, h := range added {
 		f.step++
 		if s := f.streams[kindHeads]; s != nil {
-			f.push(s, f.step, headEvent(h.raw))
+			f.push(s, f.step, f.pool.cfg.FixHead(headEvent(h.raw)))
 		}
 		w.logs.put(logStep{header: h, step: f.step, lead: w.lead})
 	}

@@ -120,7 +120,7 @@ func (k *logKeeper) send(logs []logEntry, s logStep) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, entry := range logs {
-		event := entry.raw
+		event := f.pool.cfg.FixLog(entry.raw)
 		if s.removed {
 			event = removedLog(event)
 		}

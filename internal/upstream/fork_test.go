@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/method"
 )
 
 // quietPool is a pool of nodes that report only what a test has them report.
@@ -84,6 +85,70 @@ func TestForkWhenAnotherIsFollowed(t *testing.T) {
 	}
 }
 
+// TestAstray: a node that stays behind on an orphaned branch is not asked for blocks that
+// it has otherwise than the others, until it follows.
+func TestAstray(t *testing.T) {
+	type step struct {
+		node   int
+		branch string
+		number uint64
+		parent string
+		want   uint64 // from where the second node, b, is astray
+	}
+	for name, steps := range map[string][]step{
+		"on the same branch":               {{1, "aa", 100, "aa", 0}, {0, "aa", 100, "aa", 0}, {0, "aa", 101, "aa", 0}},
+		"two at the top":                   {{0, "aa", 100, "aa", 0}, {1, "bb", 100, "aa", 0}},
+		"its newest is orphaned":           {{1, "aa", 100, "aa", 0}, {0, "bb", 100, "aa", 100}, {0, "bb", 101, "bb", 100}, {0, "bb", 102, "bb", 100}, {1, "bb", 102, "bb", 0}},
+		"it follows one by one":            {{1, "aa", 100, "aa", 0}, {0, "bb", 100, "aa", 100}, {0, "bb", 101, "bb", 100}, {1, "bb", 100, "aa", 0}, {1, "bb", 101, "bb", 0}},
+		"it goes on there":                 {{1, "aa", 100, "aa", 0}, {0, "bb", 100, "aa", 100}, {0, "bb", 101, "bb", 100}, {0, "bb", 102, "bb", 100}, {1, "aa", 101, "aa", 91}},
+		"it overtakes the others":          {{1, "aa", 100, "aa", 0}, {0, "bb", 100, "aa", 100}, {0, "bb", 101, "bb", 100}, {1, "aa", 102, "aa", 0}},
+		"nothing to compare it with":       {{1, "aa", 100, "aa", 0}, {0, "bb", 103, "bb", 0}, {0, "bb", 104, "bb", 0}},
+		"late, and of the right branch":    {{0, "aa", 100, "aa", 0}, {0, "aa", 101, "aa", 0}, {1, "aa", 100, "aa", 0}},
+		"late, and of the wrong branch":    {{0, "aa", 100, "aa", 0}, {0, "aa", 101, "aa", 0}, {0, "aa", 102, "aa", 0}, {1, "bb", 101, "bb", 91}},
+		"late, and only just of the wrong": {{0, "aa", 100, "aa", 0}, {0, "aa", 101, "aa", 0}, {0, "aa", 102, "aa", 0}, {1, "bb", 101, "aa", 101}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p, nodes := quietPool(2)
+			for _, n := range nodes {
+				p.reportFinal(n, 95, 90)
+			}
+			for i, s := range steps {
+				reportBlock(p, nodes[s.node], s.branch, s.number, s.parent)
+				if got := nodes[1].astray.Load(); got != s.want {
+					t.Fatalf("step %d: astray from %d, want %d", i+1, got, s.want)
+				}
+				if nodes[0].astray.Load() != 0 && name != "it overtakes the others" {
+					t.Fatalf("step %d: the other one is astray", i+1)
+				}
+			}
+			checkNotAsked(t, p, nodes[1])
+		})
+	}
+}
+
+// checkNotAsked asks often enough that a node which may be picked would be. A block by
+// its hash can be asked of any node.
+func checkNotAsked(t *testing.T, p *Pool, n *node) {
+	t.Helper()
+	from := n.astray.Load()
+	for block := uint64(85); block <= n.claim.number; block++ {
+		q := query{method: "eth_getBalance", info: method.Of("eth_getBalance"), block: block, numbered: true}
+		picked := 0
+		for range 50 {
+			if p.pick(&q, nil).node == n {
+				picked++
+			}
+		}
+		if wrong := from != 0 && block >= from; wrong != (picked == 0) {
+			t.Errorf("block %d was asked of it %d times, astray from %d", block, picked, from)
+		}
+	}
+	q := query{method: "eth_getBlockByHash", info: method.Of("eth_getBlockByHash"), hash: []byte(blockHash("aa", 100))}
+	if n.lacks(&q) {
+		t.Error("a hash is not asked of it")
+	}
+}
+
 // TestForkWithoutLead: a node that syncs is not followed, but it may be all there is,
 // and its answers change.
 func TestForkWithoutLead(t *testing.T) {
@@ -132,7 +197,7 @@ func TestForkSetBack(t *testing.T) {
 			}
 		}
 		settle()
-		if head, err := p.Head(t.Context()); err != nil || head.Number != 80 || head.Fork <= before.Fork {
+		if head, err := p.Head(t.Context()); err != nil || head.Number != 80 || head.Fork <= before.Fork || head.Finalized != 70 || head.Lost != before.Lost+1 {
 			t.Errorf("after it was set back: %+v, %v", head, err)
 		}
 	})

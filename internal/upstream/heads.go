@@ -122,6 +122,9 @@ func (p *Pool) weigh() {
 	if h.ready {
 		p.tell(nodes, forked)
 	}
+	for _, n := range nodes {
+		n.astray.Store(h.astray(&n.claim))
+	}
 	h.wakeLocked()
 	p.feeds.poke()
 }
@@ -187,7 +190,13 @@ func (p *Pool) raiseTo(next *nodegate.Head, top *node, nodes []*node) (forked bo
 		h.branch.restart(top.claim.header)
 		h.past = h.number()
 		h.shared.Store(0)
+		if next.Finalized > top.claim.finalized {
+			next.Lost++
+		}
 		next.Number, next.Safe, next.Finalized = 0, top.claim.safe, top.claim.finalized
+		for _, n := range nodes { // what one that is gone said of the old chain
+			n.claim.safe, n.claim.finalized = min(n.claim.safe, next.Safe), min(n.claim.finalized, next.Finalized)
+		}
 	}
 	if top.claim.number >= next.Number {
 		next.Number, next.GasLimit = top.claim.number, top.claim.gasLimit

@@ -25,12 +25,14 @@ type node struct {
 	breaker  breaker
 	credits  credits
 	history  history
+	answered atomic.Int64 // when the last call began that was answered, in Unix nanoseconds
 
 	checked atomic.Bool   // it is of the right chain
 	syncing atomic.Bool   // it says so
 	doubted atomic.Bool   // its head is not believed
 	silent  atomic.Int32  // looks at it that failed, in a row
 	head    atomic.Uint64 // its newest block, as far as it is believed
+	astray  atomic.Uint64 // its first block of an orphaned branch; 0: it has none
 
 	claim claim // of the pool's heads, under their lock
 
@@ -77,14 +79,20 @@ const (
 	failingWeight = 0.05
 )
 
-func (n *node) noteSuccess(took time.Duration) {
+func (n *node) noteSuccess(start time.Time, took time.Duration) {
 	n.breaker.good()
+	if at := start.UnixNano(); at > n.answered.Load() {
+		n.answered.Store(at)
+	}
 	n.slow.add(float64(took), slowWeight)
 	n.speeds.add(took)
 	if n.failing.value() != 0 {
 		n.failing.blend(0, failingWeight)
 	}
 }
+
+// answeredSince tells whether a call that began later was answered.
+func (n *node) answeredSince(start time.Time) bool { return n.answered.Load() > start.UnixNano() }
 
 func (n *node) noteFailure(err error) {
 	n.failing.blend(1, failingWeight)

@@ -85,11 +85,14 @@ func (n *node) lacks(q *query) bool {
 	if !n.history.offers(q.method) {
 		return true
 	}
-	head := n.head.Load()
-	if q.numbered {
-		return head < q.block || n.history.cut(q.info.Needs, q.block, head)
+	if !q.numbered {
+		return false
 	}
-	return false
+	if from := n.astray.Load(); from != 0 && q.block >= from {
+		return true
+	}
+	head := n.head.Load()
+	return head < q.block || n.history.cut(q.info.Needs, q.block, head)
 }
 
 // clearly is how much smaller a score must be to count: nodes that are about as good

@@ -1,6 +1,9 @@
 package web
 
-import "net/http"
+import (
+	"net/http"
+	"strings"
+)
 
 // ExposedHeaders are those that a page may read of an answer.
 const ExposedHeaders = "Retry-After, X-Cache, Server-Timing, X-Request-Id"
@@ -13,6 +16,15 @@ var (
 	allowedMethods = []string{"POST, OPTIONS"}
 	preflightAge   = []string{"86400"}
 )
+
+// Origin is the page that a request says it comes from. One that says several things
+// comes from none that could be listed.
+func Origin(h http.Header) string {
+	if list := h["Origin"]; len(list) > 1 {
+		return strings.Join(list, ", ")
+	}
+	return h.Get("Origin")
+}
 
 // CORS lets every origin read an answer, errors too. Credentials are never
 // allowed, so no cookie travels.

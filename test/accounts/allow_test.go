@@ -180,6 +180,61 @@ func checkClient(t *testing.T, r reply, settings nodegate.KeySettings, origin st
 	}
 }
 
+// TestSocketOrigins is every kind of page that may try to open a socket with a key it
+// has got hold of. A key without a list of origins admits by itself, from anywhere;
+// one with a list admits its pages, and nobody who doesn't say which page they are.
+func TestSocketOrigins(t *testing.T) {
+	t.Parallel()
+	s := shared(t)
+	open := newTenant(t, s, "unlimited", nodegate.KeySettings{})
+	closed := newTenant(t, s, "unlimited", nodegate.KeySettings{Origins: []string{"https://app.example.com", "https://*.wild.example"}})
+	for _, c := range []struct {
+		name    string
+		origins []string
+		listed  bool
+	}{
+		{"none", nil, false},
+		{"the same", []string{"https://app.example.com"}, true},
+		{"the same in capitals", []string{"HTTPS://App.Example.com"}, true},
+		{"foreign", []string{"https://evil.example"}, false},
+		{"the service's own", []string{"http://" + s.Host()}, false},
+		{"null", []string{"null"}, false},
+		{"a subdomain", []string{"https://a.app.example.com"}, false},
+		{"a subdomain that is listed", []string{"https://a.wild.example"}, true},
+		{"another scheme", []string{"http://app.example.com"}, false},
+		{"another port", []string{"https://app.example.com:8443"}, false},
+		{"junk", []string{"https://evil.example/.wild.example"}, false},
+		{"a user before it", []string{"https://evil@a.wild.example"}, false},
+		{"several in one", []string{"https://evil.example, https://a.wild.example"}, false},
+		{"several, a listed one first", []string{"https://app.example.com", "https://evil.example"}, false},
+		{"several, a listed one last", []string{"https://evil.example", "https://app.example.com"}, false},
+		{"empty", []string{""}, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var header []string
+			for _, origin := range c.origins {
+				header = append(header, "Origin", origin)
+			}
+			if conn, r := handshake(t, open.ws(), header...); conn == nil || r.status != 101 {
+				t.Errorf("without a list: %d %s", r.status, r.body)
+			} else {
+				ask(t, conn, chainID).want(t, 0, 0, "", "1")
+			}
+			conn, r := handshake(t, closed.ws(), header...)
+			switch {
+			case c.listed && (conn == nil || r.status != 101):
+				t.Errorf("with a list: %d %s", r.status, r.body)
+			case c.listed:
+				ask(t, conn, chainID).want(t, 0, 0, "", "1")
+			case conn != nil:
+				t.Error("with a list: let in")
+			default:
+				r.want(t, 403, -32002, forbidden, "null")
+			}
+		})
+	}
+}
+
 // TestSettingsOfOpenSocket: a change of the settings holds for the next message of
 // a socket that is open already, whichever list it is in.
 func TestSettingsOfOpenSocket(t *testing.T) {

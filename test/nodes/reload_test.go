@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -120,6 +121,53 @@ func TestReloadNeedsRestart(t *testing.T) {
 	if got := f.Logs.String()[len(log):]; strings.Contains(got, "restart") || !strings.Contains(got, "costs.eth_chainId: 6 becomes 5") {
 		t.Errorf("back at the start it says:\n%s", got)
 	}
+}
+
+// TestReloadEmbeddedCache: the cache before an embedded chain gets another size at once;
+// whether there is one is settled at the start.
+func TestReloadEmbeddedCache(t *testing.T) {
+	yaml := func(cache string) string { return "networks:\n  - {name: dev, embedded: {}, cache: " + cache + "}\n" }
+	f := startFront(t, yaml("4MiB"))
+	kept := func() (answers string) {
+		_, page := get(t, f.Admin+"/metrics")
+		for line := range strings.Lines(page) {
+			if strings.HasPrefix(line, `nodegate_cache_bytes{`) && strings.Contains(line, `"dev"`) {
+				answers = strings.Fields(line)[1]
+			}
+		}
+		return answers
+	}
+	fill := func() string {
+		for i := range 200 {
+			f.call(t, "dev", "eth_getBalance", fmt.Sprintf(`["0x%040x","0x1"]`, i))
+		}
+		time.Sleep(100 * time.Millisecond) // what doesn't fit falls out beside the calls
+		return kept()
+	}
+	large := fill()
+	f.reload(t, yaml("4KiB"))
+	small := fill()
+	if a, b := number(t, large), number(t, small); a < 10_000 || b > 5_000 {
+		t.Errorf("%s bytes are kept in 4 MiB, %s in 4 KiB", large, small)
+	}
+	f.reload(t, yaml("0"))
+	for _, want := range []string{
+		`msg="configuration changed" change="networks.dev.cache: 4MiB becomes 4KiB"`,
+		`msg="this change of the configuration needs a restart" change="networks.dev.cache: 4KiB becomes 0`,
+	} {
+		if !strings.Contains(f.Logs.String(), want) {
+			t.Errorf("the log lacks %s", want)
+		}
+	}
+}
+
+func number(t *testing.T, text string) float64 {
+	t.Helper()
+	n, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
 }
 
 // TestReady: a network without a node is not ready, on both listeners, and calls

@@ -111,6 +111,13 @@ type UsageQuery struct {
 	By        Resolution
 }
 
+// DayUsage is what an account used on a day.
+type DayUsage struct {
+	Day      time.Time
+	Requests int64
+	Credits  int64
+}
+
 // Spent is what accounts and keys have used of a day's credits.
 type Spent struct {
 	Accounts map[string]int64

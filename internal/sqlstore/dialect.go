@@ -21,6 +21,7 @@ type dialect struct {
 	words *strings.Replacer // what the migrations' words are here
 	lock  []string          // keeps two servers from migrating at once
 	rows  []int             // how many rows of usage one statement takes, falling to 1
+	size  string            // the query of the database's bytes
 
 	// locked tells whether another process writes at the moment.
 	locked func(error) bool
@@ -35,6 +36,7 @@ func sqliteDialect() *dialect {
 		name:   "sqlite",
 		words:  strings.NewReplacer(),
 		rows:   []int{1},
+		size:   "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()",
 		locked: sqliteLocked,
 		fault:  sqliteFault,
 	}
@@ -49,6 +51,7 @@ func postgresDialect() *dialect {
 		// A round trip costs more than a row; few sizes, because each is a
 		// statement that the server keeps.
 		rows:   []int{100, 10, 1},
+		size:   "SELECT pg_database_size(current_database())",
 		locked: func(error) bool { return false }, // it waits in the statements
 		fault:  postgresFault,
 	}

@@ -11,10 +11,11 @@ import (
 const (
 	purgePart   = 2000           // rows of one transaction, so that no writer waits long
 	writersKept = 48 * time.Hour // how long a batch may be offered again
+	alertsKept  = 24 * time.Hour // servers whose clocks differ may still be in the day before
 )
 
-// PurgeUsage deletes usage that is kept no longer, and with it expired sessions and
-// the numbers of old batches. Each part is a transaction of its own: what is done
+// PurgeUsage deletes usage that is kept no longer, and with it expired sessions, the
+// numbers of old batches and the alerts of past days. Each part is a transaction of its own: what is done
 // stays done when the context ends.
 func (s *Store) PurgeUsage(ctx context.Context, now time.Time) (int64, error) {
 	var total int64
@@ -26,6 +27,7 @@ func (s *Store) PurgeUsage(ctx context.Context, now time.Time) (int64, error) {
 		{"usage_hour", usageKey, "at", nodegate.ByHour.Start(now.Add(-nodegate.ByHour.Kept()))},
 		{"usage_writers", "server, number", "at", now.Add(-writersKept)},
 		{"sessions", "digest", "expires", now},
+		{"alerts", "account, day, percent", "day", nodegate.ByDay.Start(now.Add(-alertsKept))},
 	} {
 		part := fmt.Sprintf("DELETE FROM %s WHERE (%s) IN (SELECT %s FROM %s WHERE %s < $1 LIMIT %d)", old.table, old.key, old.key, old.table, old.column, purgePart)
 		for {

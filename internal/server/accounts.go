@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/alert"
 	"github.com/nodegate/nodegate/internal/door"
+	"github.com/nodegate/nodegate/internal/mailer"
 	"github.com/nodegate/nodegate/internal/meter"
 	"github.com/nodegate/nodegate/internal/redisstore"
 	"github.com/nodegate/nodegate/internal/usage"
@@ -18,6 +20,7 @@ type accounts struct {
 	door   *door.Door
 	meter  *meter.Meter
 	usage  *usage.Recorder
+	alerts *alert.Watch
 	redis  *redisstore.Store // nil on one server
 	notice context.CancelFunc
 
@@ -53,6 +56,23 @@ func (s *Server) openAccounts(ctx context.Context) error {
 	}
 	s.metrics.Follow(s.accounts.door.LookUps, s.accounts.door.Keys)
 	s.followNotices()
+	return s.openAlerts()
+}
+
+// openAlerts tells accounts when their credits of the day run low.
+func (s *Server) openAlerts() error {
+	c := alert.Config{
+		Store: s.control.Store, Plans: s.control.Plans, DefaultPlan: s.cfg.DefaultPlan, Every: s.cfg.Mail.Check,
+		URL: s.cfg.Dashboard.URL, Log: s.log,
+	}
+	if s.cfg.Mail.SMTP != "" {
+		sender, err := mailer.NewSMTP(mailer.Config{URL: string(s.cfg.Mail.SMTP), From: s.cfg.Mail.From})
+		if err != nil {
+			return err
+		}
+		c.Send = sender.Send
+	}
+	s.accounts.alerts = alert.Start(c)
 	return nil
 }
 
@@ -114,6 +134,9 @@ func (a *accounts) close(ctx context.Context) error {
 	var errs []error
 	if a.notice != nil {
 		a.notice()
+	}
+	if a.alerts != nil {
+		a.alerts.Close()
 	}
 	if a.door != nil {
 		a.door.Close()

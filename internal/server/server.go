@@ -33,6 +33,7 @@ type Addresses struct{ RPC, Storage, Admin string }
 // Server is the whole service.
 type Server struct {
 	cfg     *config.Config // of the start
+	build   Build
 	log     *slog.Logger
 	metrics *obs.Metrics
 	edge    *edge.Edge
@@ -77,7 +78,7 @@ const (
 // New opens the data folder and starts the networks. Nothing listens yet.
 func New(cfg *config.Config, log *slog.Logger, build Build) (*Server, error) {
 	s := &Server{
-		cfg: cfg, live: cfg, log: log, metrics: obs.NewMetrics(), failed: make(chan error, 2),
+		cfg: cfg, live: cfg, build: build, log: log, metrics: obs.NewMetrics(), failed: make(chan error, 2),
 		fronts: map[string]*cache.Front{}, remotes: map[string]*remote{}, closing: make(chan struct{}),
 	}
 	costs := costsOf(cfg)

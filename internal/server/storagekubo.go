@@ -22,6 +22,7 @@ import (
 type engine interface {
 	objects.Engine
 	Collect(ctx context.Context, dryRun bool) (blocks.CollectReport, error)
+	Stored(accountID string) int64
 	Ready() error
 	Close() error
 }

@@ -29,6 +29,9 @@ type Config struct {
 	// Storage runs a command of the storage gateway for a grant; nil without one.
 	Storage func(w http.ResponseWriter, req *http.Request, command string, grant *nodegate.Grant)
 
+	Stripe   bool     // cards are verified by Stripe, not by the test processor
+	Operator Operator // what operators see
+
 	Log *slog.Logger
 }
 

@@ -18,6 +18,8 @@ func functions(f *files) template.FuncMap {
 		"when":   when,
 		"ago":    ago,
 		"millis": millis,
+		"gauge":  gauge,
+		"limit":  limitText,
 	}
 }
 

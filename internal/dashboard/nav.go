@@ -8,7 +8,9 @@ var menu = []struct {
 	who        access
 }{
 	{"/", "Overview", members},
+	{"/billing", "Billing", members},
 	{"/account", "Account", members},
+	{"/operator", "Operator", operators},
 }
 
 // nav is the menu for who is signed in; a stranger has none.

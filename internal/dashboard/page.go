@@ -115,6 +115,11 @@ func (v *visit) failJSON(status int, message string) {
 var notices = map[string]string{
 	"signed-out": "You are signed out.",
 	"password":   "The password is changed. All other sessions have ended.",
+
+	"card":         "The card is on.",
+	"card-removed": "The card is removed.",
+	"plan":         "The account has its new plan.",
+	"password-set": "The password is set. All sessions of the account have ended.",
 }
 
 func retrySeconds(d time.Duration) string {

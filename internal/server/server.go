@@ -46,7 +46,7 @@ type Server struct {
 	shown    atomic.Pointer[[]dashboard.Network]
 
 	reload    sync.Mutex     // held by a reload from begin to end
-	live      *config.Config // what is in force; guarded by reload
+	live      *config.Config // what is in force; changed with reload and mu held
 	mu        sync.Mutex
 	remotes   map[string]*remote // by name; changed only by a reload, with mu held
 	retired   sync.WaitGroup     // networks that are served no more and not closed yet

@@ -145,7 +145,7 @@ func (s *stripe) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	type object = map[string]any
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	answer := object{}
+	var answer object
 	switch req.Method + " " + req.URL.Path {
 	case "GET /v1/customers":
 		answer = object{"object": "list", "data": []any{}}

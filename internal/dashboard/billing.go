@@ -26,6 +26,7 @@ type billingData struct {
 	Card      *nodegate.Card
 	CardValid bool
 	Stripe    bool // the processor is Stripe, not the test processor
+	Mails     bool // tell of used-up credits
 	ThisYear  int
 	Problem   string
 }
@@ -39,7 +40,7 @@ func (v *visit) showBilling(status int, problem string) error {
 		return err
 	}
 	return v.showStatus(status, "billing", billingData{
-		Statement: s, Card: v.account.Card, CardValid: v.account.Card.Valid(now), Stripe: v.cfg.Stripe, ThisYear: now.UTC().Year(), Problem: problem,
+		Statement: s, Card: v.account.Card, CardValid: v.account.Card.Valid(now), Stripe: v.cfg.Stripe, Mails: v.cfg.Mails, ThisYear: now.UTC().Year(), Problem: problem,
 	})
 }
 

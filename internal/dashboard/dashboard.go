@@ -30,6 +30,7 @@ type Config struct {
 	Storage func(w http.ResponseWriter, req *http.Request, command string, grant *nodegate.Grant)
 
 	Stripe   bool     // cards are verified by Stripe, not by the test processor
+	Mails    bool     // accounts are told by mail when their credits run low
 	Operator Operator // what operators see
 
 	Log *slog.Logger

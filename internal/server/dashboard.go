@@ -18,7 +18,8 @@ func (s *Server) openDashboard() (http.Handler, error) {
 		Accounts: s.control.Accounts, Plans: s.control.Plans, SignUp: s.cfg.Dashboard.SignUp, TrustedProxies: s.trustedProxies(),
 		URL: s.cfg.Dashboard.URL, StorageURL: s.cfg.Dashboard.StorageURL, Networks: func() []dashboard.Network { return *s.shown.Load() },
 		Grant: s.accounts.door.Grant, RPC: s.rpcGranted, Log: s.log,
-		Stripe: s.cfg.Payment.Processor == "stripe", Operator: dashboard.Operator{Networks: s.networkStates, System: s.system},
+		Stripe: s.cfg.Payment.Processor == "stripe", Mails: s.cfg.Mail.SMTP != "",
+		Operator: dashboard.Operator{Networks: s.networkStates, System: s.system},
 	}
 	if s.storage.gateway != nil {
 		c.Storage = s.storage.gateway.ServeGranted

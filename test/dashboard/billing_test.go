@@ -1,16 +1,12 @@
 package dashboard_test
 
 import (
-	"encoding/json"
 	"io/fs"
-	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -131,74 +127,5 @@ func TestMonth(t *testing.T) {
 		"0 % of 5.0 GiB", "1,500,000 credits in 7 requests", now.Format("<td>2006-01-02</td>"), "ask them for another one")
 	if strings.Contains(p.Body, "987,654") {
 		t.Error("the page has somebody else's usage")
-	}
-}
-
-// stripe answers as Stripe does for one customer.
-type stripe struct {
-	mu      sync.Mutex
-	account string // of the latest set-up
-	removed []string
-}
-
-func (s *stripe) ServeHTTP(w http.ResponseWriter, req *http.Request) {
-	type object = map[string]any
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	var answer object
-	switch req.Method + " " + req.URL.Path {
-	case "GET /v1/customers":
-		answer = object{"object": "list", "data": []any{}}
-	case "POST /v1/customers":
-		answer = object{"id": "cus_1", "object": "customer"}
-	case "POST /v1/setup_intents":
-		s.account = req.FormValue("metadata[account_id]")
-		answer = object{"id": "seti_1", "object": "setup_intent", "client_secret": "seti_1_secret_x"}
-	case "GET /v1/setup_intents/seti_1", "GET /v1/setup_intents/seti_2":
-		owner := map[bool]string{true: s.account, false: "a-other"}[strings.HasSuffix(req.URL.Path, "_1")]
-		answer = object{"id": "seti_1", "object": "setup_intent", "status": "succeeded", "customer": "cus_1", "payment_method": "pm_1", "metadata": object{"account_id": owner}}
-	case "GET /v1/payment_methods/pm_1":
-		answer = object{"id": "pm_1", "object": "payment_method", "type": "card", "customer": "cus_1",
-			"card": object{"brand": "amex", "last4": "0005", "exp_month": 11, "exp_year": time.Now().Year() + 2}}
-	case "POST /v1/payment_methods/pm_1/detach":
-		s.removed = append(s.removed, "pm_1")
-		answer = object{"id": "pm_1", "object": "payment_method"}
-	default:
-		w.WriteHeader(http.StatusNotFound)
-		answer = object{"error": object{"type": "invalid_request_error", "code": "resource_missing"}}
-	}
-	_ = json.NewEncoder(w).Encode(answer)
-}
-
-// TestStripe goes through the pages around Stripe's own form.
-func TestStripe(t *testing.T) {
-	api := &stripe{}
-	remote := httptest.NewServer(api)
-	t.Cleanup(remote.Close)
-	s := harness.Start(t, func(c *config.Config) {
-		devnetOnly(c)
-		c.Payment = config.Payment{Processor: "stripe", StripeKey: "sk_test_hidden", StripePublicKey: "pk_test_shown", StripeURL: remote.URL}
-	})
-	v := dashboard.Visit(t, s.RPC)
-	v.SignUp("ann@example.com")
-	p := v.Get("/billing")
-	wants(t, "at first", p, 200, `action="/billing/card/begin"`, "No card yet")
-	if strings.Contains(p.Body, "js.stripe.com") || strings.Contains(p.Body, `name="number"`) || strings.Contains(p.Header.Get("Content-Security-Policy"), "stripe") {
-		t.Error("the page of the card is Stripe's already, or has a form of its own")
-	}
-	p = v.Post("/billing/card/begin", nil)
-	wants(t, "Stripe's form", p, 200, `data-key="pk_test_shown"`, `data-secret="seti_1_secret_x"`, `name="setup" value="seti_1"`, `src="https://js.stripe.com/v3/"`, "needs JavaScript")
-	if !strings.Contains(p.Header.Get("Content-Security-Policy"), "https://js.stripe.com") || strings.Contains(p.Body, "sk_test") {
-		t.Errorf("policy %q, or the secret key on the page", p.Header.Get("Content-Security-Policy"))
-	}
-	wants(t, "somebody else's set-up", v.Post("/billing/card", url.Values{"setup": {"seti_2"}}), 422, "not known")
-	wants(t, "a number", v.Post("/billing/card", cardForm("4242424242424242")), 422, "not known")
-	wants(t, "its own", v.Post("/billing/card", url.Values{"setup": {"seti_1"}}), 303)
-	wants(t, "with it", v.Get("/billing"), 200, "<strong>amex</strong> ending in 0005", "Replace the card")
-	wants(t, "removing", v.Post("/billing/card/remove", nil), 303)
-	api.mu.Lock()
-	defer api.mu.Unlock()
-	if len(api.removed) != 1 {
-		t.Errorf("Stripe was told %v", api.removed)
 	}
 }

@@ -58,6 +58,9 @@ func (v *Visitor) enter(path, email, password string) {
 	}
 }
 
+// Cookie is the visitor's session.
+func (v *Visitor) Cookie() string { return v.cookie }
+
 // ask keeps the cookie by hand: Go's jar sends none that is Secure over plain HTTP,
 // and browsers do on the machine itself.
 func (v *Visitor) ask(method, path string, form url.Values) Page {

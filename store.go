@@ -15,6 +15,9 @@ type Store interface {
 	AccountByEmail(ctx context.Context, email string) (*Account, error)
 	// Accounts lists in the order of ids, beginning after one.
 	Accounts(ctx context.Context, after string, limit int) ([]*Account, error)
+	// AccountsLike lists accounts whose e-mail address holds a text, in the order of
+	// addresses, beginning after one.
+	AccountsLike(ctx context.Context, part, after string, limit int) ([]*Account, error)
 
 	// Key finds a key of an account. The key of another account is NotFound.
 	Key(ctx context.Context, accountID, id string) (*Key, error)
@@ -42,6 +45,9 @@ type Store interface {
 
 	// Audit lists entries after a number.
 	Audit(ctx context.Context, after int64, limit int) ([]AuditEntry, error)
+	// AuditBefore lists the latest entries before a number, newest first; 0 begins
+	// with the last one. An account's id selects the entries about it, "" is all.
+	AuditBefore(ctx context.Context, accountID string, before int64, limit int) ([]AuditEntry, error)
 
 	SaveSession(ctx context.Context, s Session) error
 	// SessionByDigest returns NotFound for a session that has ended or expired.
@@ -56,7 +62,12 @@ type Store interface {
 	// ReplaceMeta writes a value under a name, whatever was there.
 	ReplaceMeta(ctx context.Context, name, value string) error
 
+	// UsageByDay sums an account's usage over all its keys, one element for each day
+	// with any that begins at or after from and before to.
+	UsageByDay(ctx context.Context, accountID string, from, to time.Time) ([]DayUsage, error)
+
 	UsageStore
+	AlertStore
 	PinStore
 	Close() error
 }
@@ -82,7 +93,7 @@ type UsageStore interface {
 	// Figures returns an account's storage figures; a month without any is zero.
 	Figures(ctx context.Context, accountID string, month time.Time) (Figures, error)
 	// PurgeUsage deletes what is kept no longer, in small transactions, and returns
-	// how many rows went. Expired sessions go too.
+	// how many rows went. Expired sessions and old alerts go too.
 	PurgeUsage(ctx context.Context, now time.Time) (int64, error)
 }
 

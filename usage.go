@@ -167,6 +167,13 @@ func (u *UsageSum) Add(other *UsageSum) {
 // OutcomeOK is the outcome of a request that was answered.
 const OutcomeOK = "ok"
 
+// DayUsage is what an account used on a day.
+type DayUsage struct {
+	Day      time.Time
+	Requests int64
+	Credits  int64
+}
+
 // Spent is what accounts and keys have used of a day's credits.
 type Spent struct {
 	Accounts map[string]int64

@@ -98,6 +98,21 @@ func (s *Service) List(ctx context.Context, after string, limit int) ([]*nodegat
 	return s.cfg.Store.Accounts(ctx, after, limit)
 }
 
+// Search returns accounts whose e-mail address holds a text, in the order of
+// addresses, beginning after one.
+func (s *Service) Search(ctx context.Context, part, after string, limit int) ([]*nodegate.Account, error) {
+	return s.cfg.Store.AccountsLike(ctx, strings.ToLower(strings.TrimSpace(part)), after, limit)
+}
+
+// planOf is what an account may use. One whose plan is not configured any more has the
+// default plan, as its requests do: see internal/door.
+func (s *Service) planOf(a *nodegate.Account) nodegate.Plan {
+	if plan, ok := s.cfg.Plans[a.Plan]; ok {
+		return plan
+	}
+	return s.cfg.Plans[s.cfg.DefaultPlan]
+}
+
 // SetPlan moves an account to a plan.
 //
 // Returns NotFound, or InvalidInput for a plan that is not configured.

@@ -23,6 +23,12 @@ func (s *Service) Audit(ctx context.Context, after int64, limit int) ([]nodegate
 	return s.cfg.Store.Audit(ctx, after, limit)
 }
 
+// AuditBefore lists the latest entries before a number, newest first; 0 begins with
+// the last one. An account's id selects the entries about it, "" is all.
+func (s *Service) AuditBefore(ctx context.Context, accountID string, before int64, limit int) ([]nodegate.AuditEntry, error) {
+	return s.cfg.Store.AuditBefore(ctx, accountID, before, limit)
+}
+
 // VerifyAudit recomputes the chain of the audit log from its begin.
 func (s *Service) VerifyAudit(ctx context.Context) (r AuditReport, err error) {
 	for {

@@ -17,7 +17,8 @@ type Config struct {
 	Plans       map[string]nodegate.Plan
 	DefaultPlan string
 	Cards       nodegate.CardProcessor
-	Changed     func() // called after each change and before its use case returns, so that it holds then; may be nil
+	Stored      func(accountID string) int64 // bytes in the storage gateway; nil without one
+	Changed     func()                       // called after each change and before its use case returns, so that it holds then; may be nil
 	Log         *slog.Logger
 }
 

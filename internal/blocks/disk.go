@@ -82,3 +82,7 @@ func (f osFile) Size() (int64, error) {
 	}
 	return info.Size(), nil
 }
+
+// FreeBytes is the disk space that is left where a folder is, for those who may not use
+// what is kept for the system.
+func FreeBytes(dir string) (int64, error) { return freeBytes(dir) }

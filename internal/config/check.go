@@ -13,6 +13,7 @@ func (l *loader) check() {
 	l.checkListeners()
 	l.checkTLS()
 	l.checkPayment()
+	l.checkMail()
 	l.checkKubo()
 	l.checkPlans()
 	l.checkNetworkNames()
@@ -85,6 +86,13 @@ func (l *loader) checkPayment() {
 		l.failAt("payment.processor", "stripe needs its public key for the form in the browser; set payment.stripe_public_key")
 	case liveKey(string(p.StripeKey)) != liveKey(p.StripePublicKey):
 		l.failAt("payment.stripe_public_key", "one of Stripe's keys is for tests and the other is live; use a pair")
+	}
+}
+
+// checkMail wants a sender beside the server.
+func (l *loader) checkMail() {
+	if l.cfg.Mail.SMTP != "" && l.cfg.Mail.From == "" {
+		l.failAt("mail.smtp", "mails need a sender; set mail.from too")
 	}
 }
 

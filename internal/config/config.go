@@ -30,6 +30,7 @@ type Config struct {
 	Store          Store
 	Redis          Redis
 	Payment        Payment
+	Mail           Mail
 	Usage          Usage
 	Accounts       Accounts
 	Dashboard      Dashboard
@@ -97,6 +98,14 @@ type Payment struct {
 	StripeKeyFile   string // where StripeKey was read from, or ""
 	StripePublicKey string
 	StripeURL       string // another address of Stripe's API, or ""
+}
+
+// Mail says how accounts are told that their credits run low.
+type Mail struct {
+	SMTP     Secret // a URL; "" writes to the log instead
+	SMTPFile string // where SMTP was read from, or ""
+	From     string
+	Check    Duration // how often the credits are looked at
 }
 
 // Storage is the storage gateway and its block store.

@@ -28,6 +28,7 @@ func TestDefault(t *testing.T) {
 		},
 		Memory:  Memory{Answers: 128 << 20, State: 64 << 20, Journal: 32 << 20},
 		Payment: Payment{Processor: "test"},
+		Mail:    Mail{Check: time.Minute},
 		Usage:   Usage{Flush: 5 * time.Second},
 		Storage: Storage{
 			Engine: "embedded", Undo: 24 * time.Hour, Collect: time.Hour, Reserve: 1 << 30, MaxParts: 10_000, Timeout: 30 * time.Second,
@@ -99,6 +100,7 @@ payment:
   stripe_key_file: secrets/stripe
   stripe_public_key: pk_test_shown
   stripe_url: http://127.0.0.1:12111
+mail: {smtp_file: secrets/smtp, from: Gate <gate@example.com>, check: 5m}
 storage:
   engine: kubo
   cert: cert.pem
@@ -195,6 +197,7 @@ func TestFullFile(t *testing.T) {
 				{URL: "https://h", HeadersFile: filepath.Join(dir, "secrets/headers"), Headers: map[string]Secret{"Authorization": "Bearer hidden", "X-Two": "2"}},
 			}},
 		},
+		Mail:      Mail{SMTP: "smtps://u:hidden@h", SMTPFile: filepath.Join(dir, "secrets/smtp"), From: "Gate <gate@example.com>", Check: 5 * time.Minute},
 		Usage:     Usage{Flush: time.Minute},
 		Accounts:  Accounts{Follow: time.Second},
 		Dashboard: Dashboard{URL: "https://rpc.example.com", StorageURL: "https://files.example.com:5001"},
@@ -385,7 +388,7 @@ func fullFolder(t *testing.T) string {
 	t.Helper()
 	dir := folder(t, "genesis.json", "sub/chain.rlp", "words", "cert.pem", "key.pem", "secrets/x")
 	for name, text := range map[string]string{
-		"postgres": "postgres://u:p@h/db\n", "redis": "  redis://h:6379/1", "stripe": "sk_test_hidden\r\n",
+		"postgres": "postgres://u:p@h/db\n", "redis": "  redis://h:6379/1", "stripe": "sk_test_hidden\r\n", "smtp": "smtps://u:hidden@h\n",
 		"node": "https://h/swordfish\n", "ws": "wss://h/swordfish\n",
 		"headers": "authorization: Bearer hidden\r\n\nX-Two:2",
 	} {

@@ -155,6 +155,7 @@ func (l *loader) settlePaths() {
 	l.settlePath("store.postgres_file", &l.cfg.Store.PostgresFile)
 	l.settlePath("redis.url_file", &l.cfg.Redis.URLFile)
 	l.settlePath("payment.stripe_key_file", &l.cfg.Payment.StripeKeyFile)
+	l.settlePath("mail.smtp_file", &l.cfg.Mail.SMTPFile)
 	for i := range l.cfg.Storage.Kubo.Endpoints {
 		l.settlePath(endpointPath(i)+"headers_file", &l.cfg.Storage.Kubo.Endpoints[i].HeadersFile)
 	}

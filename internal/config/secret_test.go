@@ -37,6 +37,14 @@ func TestSecretRules(t *testing.T) {
 		{"stripe key", stripeKey, []string{"", "sk_test_1234", "rk_live_1234", "sk_live_A_b1"},
 			[]string{"pk_test_1234", "sk_", "sk_test 1", "sk_test_\n1234", "SK_test_1234", "xsk_test_1234", "sk_" + strings.Repeat("1", 300)}},
 		{"stripe public key", stripePublicKey, []string{"", "pk_test_1234"}, []string{"sk_test_1234", "rk_live_1234", "pk_", "pk_test_1234\n"}},
+		{"smtp", smtpURL, []string{
+			"", "smtp://h", "smtp://h:25/", "smtps://u:p@h:465", "smtp://u%40example.com:p%2Fw@[::1]:587",
+		}, []string{
+			"h:25", "http://h", "smtp:h", "smtp://", "smtp://u:p@", "smtp://u@h", "smtp://u:@h", "smtp://:p@h", "smtp://h:x", "smtp://h:99999",
+			"smtp://h/path", "smtp://h?x=1", "smtp://h#x", "smtp://h \n", "smtp://u:p%zz@h",
+		}},
+		{"mail address", mailAddress, []string{"", "a@b.com", "The Gate <a@b.com>"},
+			[]string{"a-b-c", "a@b.com, c@d.com", "a@b.com\r\nBcc: c@d.com", "<a@b.com", "Gate <a>"}},
 		{"web URL", webURL, []string{"", "http://127.0.0.1:12111", "https://api.example.com/base"},
 			[]string{"stripe.test", "ftp://h", "http://", "http://u:p@h", "http://h?x=1", "http://h#x", "http://h:x"}},
 	} {
@@ -60,6 +68,7 @@ func TestSecretRules(t *testing.T) {
 func TestSecretIsNotPrinted(t *testing.T) {
 	c := Default()
 	c.Pepper, c.Store.Postgres, c.Redis.URL, c.Payment.StripeKey = "swordfish", "swordfish", "swordfish", "swordfish"
+	c.Mail.SMTP = "swordfish"
 	var log bytes.Buffer
 	slog.New(slog.NewTextHandler(&log, nil)).Info("x", "pepper", c.Pepper, "payment", c.Payment)
 	slog.New(slog.NewJSONHandler(&log, nil)).Info("x", "pepper", c.Pepper, "config", c)
@@ -136,6 +145,9 @@ func TestSecretsInTheEnvironment(t *testing.T) {
 			"NODEGATE_PAYMENT_PROCESSOR: stripe needs its secret key; set payment.stripe_key_file or NODEGATE_PAYMENT_STRIPE_KEY"},
 		{[]string{"NODEGATE_PAYMENT_STRIPE_KEY=sk_test_swordfish"},
 			"NODEGATE_PAYMENT_STRIPE_KEY: Stripe has a key and payment.processor is test; set it to stripe, or remove the key"},
+		{[]string{"NODEGATE_MAIL_SMTP=smtp://u:swordfish@h"}, "NODEGATE_MAIL_SMTP: mails need a sender; set mail.from too"},
+		{[]string{"NODEGATE_MAIL_SMTP=smtp://u:swordfish"},
+			"NODEGATE_MAIL_SMTP: can't be used; it must be " + smtpURL.says + ". What was given is secret and not shown"},
 		{[]string{"NODEGATE_STRIPE_KEY=sk_test_swordfish"},
 			"NODEGATE_STRIPE_KEY: unknown variable; did you mean NODEGATE_STORAGE_KEY?"},
 		{[]string{"NODEGATE_DEFAULT_PLAN=fre"}, `NODEGATE_DEFAULT_PLAN: there is no plan "fre"; did you mean free?`},

@@ -2,6 +2,7 @@ package config
 
 import (
 	"errors"
+	"net/mail"
 	"net/url"
 	"regexp"
 	"strconv"
@@ -17,6 +18,8 @@ var (
 	redisURL        = rule{says: "a URL like redis://:password@host:6379/0, rediss://host or unix:///path", check: checkRedis}
 	stripeKey       = rule{says: "a key that starts with sk_ or rk_", check: matches(stripeSecretPattern)}
 	stripePublicKey = rule{says: "a key that starts with pk_", check: checkStripePublic}
+	smtpURL         = rule{says: "a URL like smtp://user:password@host:587 or smtps://host, with special characters escaped", check: checkSMTP}
+	mailAddress     = rule{says: "an address like nodegate@example.com", check: checkMailAddress}
 	webURL          = rule{says: "an http or https URL", check: checkWebURL}
 )
 
@@ -108,6 +111,31 @@ func checkRedis(s string) error {
 		return nil
 	}
 	return errForm
+}
+
+// checkSMTP wants a server, and user and password both or neither.
+func checkSMTP(s string) error {
+	if s == "" {
+		return nil
+	}
+	u, err := url.Parse(s)
+	if err != nil || u.Scheme != "smtp" && u.Scheme != "smtps" || u.Hostname() == "" || !goodPort(u.Host) || strings.Trim(u.Path, "/") != "" || u.RawQuery != "" || u.Fragment != "" || spaced(s) {
+		return errForm
+	}
+	if password, has := u.User.Password(); u.User != nil && (u.User.Username() == "" || !has || password == "") {
+		return errForm
+	}
+	return nil
+}
+
+func checkMailAddress(s string) error {
+	if s == "" {
+		return nil
+	}
+	if a, err := mail.ParseAddress(s); err != nil || strings.ContainsFunc(a.Address, unicode.IsSpace) {
+		return errors.New("is not a mail address; write it like nodegate@example.com")
+	}
+	return nil
 }
 
 // checkStripePublic does not repeat the value: a secret key that was put here by

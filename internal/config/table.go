@@ -151,6 +151,22 @@ var settings = schema[Config]{
 			help: "another address of Stripe's API, for tests",
 			at:   func(c *Config) value { return text(&c.Payment.StripeURL, webURL) },
 		}, {
+			name: "mail.smtp", secret: true,
+			help: "mail server that takes the mails about used-up credits; they go to the log when left out",
+			at:   func(c *Config) value { return secret(&c.Mail.SMTP, smtpURL) },
+		}, {
+			name: "mail.smtp_file",
+			help: "file that holds mail.smtp",
+			at:   func(c *Config) value { return text(&c.Mail.SMTPFile, anyText) },
+		}, {
+			name: "mail.from",
+			help: "address that mails come from; needed with mail.smtp",
+			at:   func(c *Config) value { return text(&c.Mail.From, mailAddress) },
+		}, {
+			name: "mail.check", def: "1m",
+			help: "how often what accounts have used is compared with their plans",
+			at:   func(c *Config) value { return span(&c.Mail.Check, time.Second, time.Hour) },
+		}, {
 			name: "storage.engine", def: "embedded",
 			help: "where the storage gateway keeps content: embedded in the data folder, on the nodes of storage.kubo, or off for no gateway",
 			at:   func(c *Config) value { return text(&c.Storage.Engine, oneOf("embedded", "kubo", "off")) },

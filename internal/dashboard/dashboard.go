@@ -34,10 +34,13 @@ type Config struct {
 	// Storage runs a command of the storage gateway for a grant; nil without one.
 	Storage func(w http.ResponseWriter, req *http.Request, command string, grant *nodegate.Grant)
 
-	Reports *report.Reports
-	Journal *journal.Journal
-	Files   *files.Files   // nil without a storage gateway
-	Faucet  *faucet.Faucet // nil where no network has one
+	Reports  *report.Reports
+	Journal  *journal.Journal
+	Files    *files.Files   // nil without a storage gateway
+	Faucet   *faucet.Faucet // nil where no network has one
+	Stripe   bool           // cards are verified by Stripe, not by the test processor
+	Mails    bool           // accounts are told by mail when their credits run low
+	Operator Operator       // what operators see
 
 	Log *slog.Logger
 }

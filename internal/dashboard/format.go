@@ -21,6 +21,8 @@ func functions(f *static) template.FuncMap {
 		"stamp":   stamp,
 		"clock":   clock,
 		"percent": percent,
+		"gauge":   gauge,
+		"limit":   limitText,
 	}
 }
 

@@ -12,7 +12,9 @@ var menu = []struct {
 	{"/usage", "Usage", members},
 	{"/requests", "Requests", members},
 	{"/files", "Files", members},
+	{"/billing", "Billing", members},
 	{"/account", "Account", members},
+	{"/operator", "Operator", operators},
 }
 
 // nav is the menu for who is signed in; a stranger has none.

@@ -117,6 +117,11 @@ var notices = map[string]string{
 	"password":   "The password is changed. All other sessions have ended.",
 	"unpinned":   "The file is unpinned. Below you can take that back for a while.",
 	"undone":     "The file is pinned again.",
+
+	"card":         "The card is on.",
+	"card-removed": "The card is removed.",
+	"plan":         "The account has its new plan.",
+	"password-set": "The password is set. All sessions of the account have ended.",
 }
 
 func retrySeconds(d time.Duration) string {

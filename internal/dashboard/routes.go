@@ -34,6 +34,8 @@ func routes() []route {
 		usageRoutes(),
 		requestsRoutes(),
 		filesRoutes(),
+		billingRoutes(),
+		operatorRoutes(),
 	)
 }
 

@@ -43,11 +43,11 @@ func (v *visit) run() error {
 	if err := v.findSession(); err != nil {
 		return err
 	}
+	if v.route.who == operators && (v.account == nil || !v.account.Operator) {
+		return errNotHere // not even that there is such a page
+	}
 	if v.account == nil && v.route.who != everybody {
 		return v.askToSignIn()
-	}
-	if v.route.who == operators && !v.account.Operator {
-		return errNotHere // not even that there is such a page
 	}
 	return v.route.serve(v)
 }

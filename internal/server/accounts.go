@@ -7,8 +7,10 @@ import (
 	"time"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/alert"
 	"github.com/nodegate/nodegate/internal/door"
 	"github.com/nodegate/nodegate/internal/journal"
+	"github.com/nodegate/nodegate/internal/mailer"
 	"github.com/nodegate/nodegate/internal/meter"
 	"github.com/nodegate/nodegate/internal/redisstore"
 	"github.com/nodegate/nodegate/internal/usage"
@@ -22,6 +24,7 @@ type accounts struct {
 	journal *journal.Journal
 	redis   *redisstore.Store // nil on one server
 	notice  context.CancelFunc
+	alerts  *alert.Watch
 
 	answers *redisstore.Answers // of remote nodes, for all servers; nil on one
 }
@@ -56,6 +59,23 @@ func (s *Server) openAccounts(ctx context.Context) error {
 	}
 	s.metrics.Follow(s.accounts.door.LookUps, s.accounts.door.Keys)
 	s.followNotices()
+	return s.openAlerts()
+}
+
+// openAlerts tells accounts when their credits of the day run low.
+func (s *Server) openAlerts() error {
+	c := alert.Config{
+		Store: s.control.Store, Plans: s.control.Plans, DefaultPlan: s.cfg.DefaultPlan, Every: s.cfg.Mail.Check,
+		URL: s.cfg.Dashboard.URL, Log: s.log,
+	}
+	if s.cfg.Mail.SMTP != "" {
+		sender, err := mailer.NewSMTP(mailer.Config{URL: string(s.cfg.Mail.SMTP), From: s.cfg.Mail.From})
+		if err != nil {
+			return err
+		}
+		c.Send = sender.Send
+	}
+	s.accounts.alerts = alert.Start(c)
 	return nil
 }
 
@@ -117,6 +137,9 @@ func (a *accounts) close(ctx context.Context) error {
 	var errs []error
 	if a.notice != nil {
 		a.notice()
+	}
+	if a.alerts != nil {
+		a.alerts.Close()
 	}
 	if a.door != nil {
 		a.door.Close()

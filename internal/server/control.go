@@ -31,7 +31,8 @@ type Control struct {
 	Plans    map[string]nodegate.Plan
 
 	vault   *vault.Vault
-	changed func() // set by the server: somebody changed an account here
+	changed func()             // set by the server: somebody changed an account here
+	stored  func(string) int64 // set by the server: bytes of an account in its storage
 }
 
 // OpenControl opens the account store of a configuration, and makes it where there
@@ -61,6 +62,12 @@ func OpenControl(ctx context.Context, cfg *config.Config, log *slog.Logger) (*Co
 	}
 	c.Accounts = account.New(account.Config{
 		Store: c.Store, Vault: c.vault, Plans: c.Plans, DefaultPlan: cfg.DefaultPlan, Cards: processorOf(cfg), Log: log,
+		Stored: func(accountID string) int64 {
+			if c.stored == nil {
+				return 0
+			}
+			return c.stored(accountID)
+		},
 		Changed: func() {
 			if c.changed != nil {
 				c.changed()

@@ -24,7 +24,10 @@ func (s *Server) openDashboard() (http.Handler, error) {
 		Accounts: s.control.Accounts, Plans: s.control.Plans, SignUp: s.cfg.Dashboard.SignUp, TrustedProxies: s.trustedProxies(),
 		URL: s.cfg.Dashboard.URL, StorageURL: s.cfg.Dashboard.StorageURL, Networks: func() []dashboard.Network { return *s.shown.Load() },
 		Grant: s.accounts.door.Grant, RPC: s.rpcGranted, Faucet: s.faucets(),
-		Reports: report.New(report.Config{Store: s.control.Store, SpentToday: s.accounts.meter.SpentToday}), Journal: s.accounts.journal, Log: s.log,
+		Reports: report.New(report.Config{Store: s.control.Store, SpentToday: s.accounts.meter.SpentToday}), Journal: s.accounts.journal,
+		Log:    s.log,
+		Stripe: s.cfg.Payment.Processor == "stripe", Mails: s.cfg.Mail.SMTP != "",
+		Operator: dashboard.Operator{Networks: s.networkStates, System: s.system},
 	}
 	if s.storage.gateway != nil {
 		c.Storage, c.Files = s.storage.gateway.ServeGranted, files.New(shelf{s.storage.engine, s.storage.engine.Begin})

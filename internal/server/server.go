@@ -34,6 +34,7 @@ type Addresses struct{ RPC, Storage, Admin string }
 // Server is the whole service.
 type Server struct {
 	cfg     *config.Config // of the start
+	build   Build
 	log     *slog.Logger
 	metrics *obs.Metrics
 	edge    *edge.Edge
@@ -47,7 +48,7 @@ type Server struct {
 	shown    atomic.Pointer[[]dashboard.Network]
 
 	reload    sync.Mutex     // held by a reload from begin to end
-	live      *config.Config // what is in force; guarded by reload
+	live      *config.Config // what is in force; changed with reload and mu held
 	mu        sync.Mutex
 	remotes   map[string]*remote // by name; changed only by a reload, with mu held
 	retired   sync.WaitGroup     // networks that are served no more and not closed yet
@@ -79,7 +80,7 @@ const (
 // New opens the data folder and starts the networks. Nothing listens yet.
 func New(cfg *config.Config, log *slog.Logger, build Build) (*Server, error) {
 	s := &Server{
-		cfg: cfg, live: cfg, log: log, metrics: obs.NewMetrics(), failed: make(chan error, 2),
+		cfg: cfg, live: cfg, build: build, log: log, metrics: obs.NewMetrics(), failed: make(chan error, 2),
 		fronts: map[string]*cache.Front{}, chainOf: map[string]*chain.Node{}, remotes: map[string]*remote{}, closing: make(chan struct{}),
 	}
 	costs := costsOf(cfg)

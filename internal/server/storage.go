@@ -59,6 +59,7 @@ func (s *Server) openStorage(ctx context.Context) error {
 	if s.storage.engine, err = openEngine(ctx, s.cfg, s.control.Store, s.log); err != nil {
 		return err
 	}
+	s.control.stored = s.storage.engine.Stored
 	s.watchNodes()
 	s.storage.gateway = storage.New(s.withReading(storage.Config{
 		Auth: s.accounts.door, Usage: s.accounts.usage, Journal: s.accounts.journal, Engine: s.storage.engine,

@@ -23,6 +23,7 @@ type engine interface {
 	objects.Engine
 	keeper
 	Collect(ctx context.Context, dryRun bool) (blocks.CollectReport, error)
+	Stored(accountID string) int64
 	Ready() error
 	Close() error
 }

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"context"
 	"database/sql"
+	"strings"
 
 	"github.com/nodegate/nodegate"
 )
@@ -37,8 +38,21 @@ func (s *Store) account(ctx context.Context, column, value string) (*nodegate.Ac
 
 // Accounts lists in the order of ids, beginning after one.
 func (s *Store) Accounts(ctx context.Context, after string, limit int) ([]*nodegate.Account, error) {
+	return s.accounts(ctx, "id > $1 ORDER BY id LIMIT $2", cleaned(after), max(limit, 0))
+}
+
+// literally keeps a text's own signs from meaning anything in a LIKE.
+var literally = strings.NewReplacer("!", "!!", "%", "!%", "_", "!_")
+
+// AccountsLike lists accounts whose address holds a text, in the order of addresses.
+func (s *Store) AccountsLike(ctx context.Context, part, after string, limit int) ([]*nodegate.Account, error) {
+	return s.accounts(ctx, "email > $1 AND email LIKE $2 ESCAPE '!' ORDER BY email LIMIT $3",
+		cleaned(after), "%"+literally.Replace(cleaned(part))+"%", max(limit, 0))
+}
+
+func (s *Store) accounts(ctx context.Context, where string, args ...any) ([]*nodegate.Account, error) {
 	var list []*nodegate.Account
-	err := s.each(ctx, "accounts", "account", "SELECT "+accountColumns+" FROM accounts WHERE id > $1 ORDER BY id LIMIT $2", []any{cleaned(after), max(limit, 0)}, func(row scan) error {
+	err := s.each(ctx, "accounts", "account", "SELECT "+accountColumns+" FROM accounts WHERE "+where, args, func(row scan) error {
 		a, err := scanAccount(row)
 		list = append(list, a)
 		return err

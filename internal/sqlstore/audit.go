@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"math"
 
 	"github.com/nodegate/nodegate"
 )
@@ -26,9 +27,24 @@ func (t *tx) addAudit(e *nodegate.AuditEntry, key []byte) error {
 
 // Audit lists entries after a number.
 func (s *Store) Audit(ctx context.Context, after int64, limit int) ([]nodegate.AuditEntry, error) {
+	return s.audit(ctx, "number > $1 ORDER BY number LIMIT $2", after, max(limit, 0))
+}
+
+// AuditBefore lists the latest entries before a number, newest first.
+func (s *Store) AuditBefore(ctx context.Context, accountID string, before int64, limit int) ([]nodegate.AuditEntry, error) {
+	if before <= 0 {
+		before = math.MaxInt64
+	}
+	if accountID == "" {
+		return s.audit(ctx, "number < $1 ORDER BY number DESC LIMIT $2", before, max(limit, 0))
+	}
+	return s.audit(ctx, "account = $1 AND number < $2 ORDER BY number DESC LIMIT $3", cleaned(accountID), before, max(limit, 0))
+}
+
+func (s *Store) audit(ctx context.Context, where string, args ...any) ([]nodegate.AuditEntry, error) {
 	var list []nodegate.AuditEntry
 	err := s.each(ctx, "audit", "audit entry", `SELECT number, at, actor, origin, action, account, subject, detail, digest
-		FROM audit WHERE number > $1 ORDER BY number LIMIT $2`, []any{after, max(limit, 0)}, func(row scan) error {
+		FROM audit WHERE `+where, args, func(row scan) error {
 		var (
 			e  nodegate.AuditEntry
 			at stamp

@@ -22,6 +22,7 @@ type dialect struct {
 	lock   []string          // keeps two servers from migrating at once
 	rows   []int             // how many rows of usage one statement takes, falling to 1
 	inside bool              // it runs in this process, and a query on one core
+	size   string            // the query of the database's bytes
 
 	// locked tells whether another process writes at the moment.
 	locked func(error) bool
@@ -37,6 +38,7 @@ func sqliteDialect() *dialect {
 		words:  strings.NewReplacer(),
 		rows:   []int{1},
 		inside: true,
+		size:   "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()",
 		locked: sqliteLocked,
 		fault:  sqliteFault,
 	}
@@ -51,6 +53,7 @@ func postgresDialect() *dialect {
 		// A round trip costs more than a row; few sizes, because each is a
 		// statement that the server keeps.
 		rows:   []int{100, 10, 1},
+		size:   "SELECT pg_database_size(current_database())",
 		locked: func(error) bool { return false }, // it waits in the statements
 		fault:  postgresFault,
 	}

@@ -49,6 +49,18 @@ func calls(s *Store) map[string]func(context.Context) error {
 			_, err := s.SumUsage(ctx, nodegate.UsageSums{By: nodegate.ByKey, To: time.Now()})
 			return err
 		},
+		"UsageByDay": func(ctx context.Context) error {
+			_, err := s.UsageByDay(ctx, "a", time.Now(), time.Now())
+			return err
+		},
+		"AccountsLike": func(ctx context.Context) error { _, err := s.AccountsLike(ctx, "a", "", 1); return err },
+		"AuditBefore":  func(ctx context.Context) error { _, err := s.AuditBefore(ctx, "a", 0, 1); return err },
+		"Database":     func(ctx context.Context) error { _, err := s.Database(ctx); return err },
+		"ClaimAlert": func(ctx context.Context) error {
+			_, err := s.ClaimAlert(ctx, nodegate.Alert{}, time.Now(), time.Minute)
+			return err
+		},
+		"AlertSent":  func(ctx context.Context) error { return s.AlertSent(ctx, nodegate.Alert{}) },
 		"Spent":      func(ctx context.Context) error { _, err := s.Spent(ctx, time.Now()); return err },
 		"Figures":    func(ctx context.Context) error { _, err := s.Figures(ctx, "a", time.Now()); return err },
 		"PurgeUsage": func(ctx context.Context) error { _, err := s.PurgeUsage(ctx, time.Now()); return err },

@@ -11,6 +11,7 @@ import (
 const (
 	purgePart   = 2000           // rows of one transaction, so that no writer waits long
 	writersKept = 48 * time.Hour // how long a batch may be offered again
+	alertsKept  = 24 * time.Hour // servers whose clocks differ may still be in the day before
 )
 
 // old are the rows of a table that are kept no longer.
@@ -24,6 +25,7 @@ func outdated(now time.Time) []old {
 	list := []old{
 		{"usage_writers", "server, number", "at", now.Add(-writersKept), false},
 		{"sessions", "digest", "expires", now, false},
+		{"alerts", "account, day, percent", "day", nodegate.ByDay.Start(now.Add(-alertsKept)), false},
 	}
 	for _, r := range []nodegate.Resolution{nodegate.ByMinute, nodegate.ByHour} {
 		for _, part := range usageParts() {
@@ -33,8 +35,8 @@ func outdated(now time.Time) []old {
 	return list
 }
 
-// PurgeUsage deletes usage that is kept no longer, and with it expired sessions and
-// the numbers of old batches. Each part is a transaction of its own: what is done
+// PurgeUsage deletes usage that is kept no longer, and with it expired sessions, the
+// numbers of old batches and the alerts of past days. Each part is a transaction of its own: what is done
 // stays done when the context ends.
 func (s *Store) PurgeUsage(ctx context.Context, now time.Time) (int64, error) {
 	var total int64

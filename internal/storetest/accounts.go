@@ -3,6 +3,7 @@ package storetest
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -56,6 +57,31 @@ func accountsInPages(t *testing.T, s nodegate.Store) {
 		same(t, fmt.Sprint("pages of ", size), got, ids)
 	}
 	same(t, "a page of none", len(must[[]*nodegate.Account](t)(s.Accounts(t.Context(), "", 0))), 0)
+}
+
+func accountsLike(t *testing.T, s nodegate.Store) {
+	for _, id := range []string{"b_1", "b%1", "b!1", "bx1", "B", "a", "ä"} {
+		a := newAccount(id)
+		a.Email = strings.ToLower(a.Email)
+		saveAccount(t, s, a)
+	}
+	for _, c := range []struct {
+		part, after string
+		limit       int
+		want        []string
+	}{
+		{"", "", 100, []string{"a", "b!1", "b%1", "B", "b_1", "bx1", "ä"}},
+		{"", "b!1@example.com", 2, []string{"b%1", "B"}},
+		{"_", "", 9, []string{"b_1"}}, {"%", "", 9, []string{"b%1"}}, {"!", "", 9, []string{"b!1"}},
+		{"b", "b_1@example.com", 9, []string{"bx1"}},
+		{"@example", "", 0, nil}, {"nobody", "", 9, nil}, {"\x00", "", 9, nil}, {"\xff", "", 9, nil}, {"' OR '1'='1", "", 9, nil},
+	} {
+		var got []string
+		for _, a := range must[[]*nodegate.Account](t)(s.AccountsLike(t.Context(), c.part, c.after, c.limit)) {
+			got = append(got, a.ID)
+		}
+		same(t, fmt.Sprintf("%q after %q", c.part, c.after), got, c.want)
+	}
 }
 
 func addressIsTaken(t *testing.T, s nodegate.Store) {

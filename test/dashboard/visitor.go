@@ -1,5 +1,3 @@
-// Package dashboard tests the pages through a whole server, with forms and cookies as a
-// browser without JavaScript would send them.
 package dashboard
 
 import (
@@ -19,13 +17,15 @@ type Visitor struct {
 	t      testing.TB
 	base   string
 	Cookie string // of the session; "" is none
+	Host   string // what the browser calls the server; "" is its address
 }
 
 // Page is an answer.
 type Page struct {
-	Status int
-	Header http.Header
-	Body   string
+	Status   int
+	Location string // of a redirect
+	Header   http.Header
+	Body     string
 }
 
 // Start runs a server and returns it with a stranger before it.
@@ -38,13 +38,34 @@ func Start(t testing.TB, change func(*config.Config)) (*harness.Service, *Visito
 // Visit is somebody new before a server.
 func Visit(t testing.TB, s *harness.Service) *Visitor { return &Visitor{t: t, base: s.RPC} }
 
+// Password is the one of accounts that SignUp makes.
+const Password = "correct horse battery"
+
+// SignUp makes an account and signs it in.
+func (v *Visitor) SignUp(email string) {
+	v.t.Helper()
+	v.enter("/signup", email, Password)
+}
+
+// SignIn signs an account in.
+func (v *Visitor) SignIn(email, password string) {
+	v.t.Helper()
+	v.enter("/login", email, password)
+}
+
+func (v *Visitor) enter(path, email, password string) {
+	v.t.Helper()
+	v.Cookie = ""
+	if p := v.Post(path, url.Values{"email": {email}, "password": {password}}); p.Status != http.StatusSeeOther || v.Cookie == "" {
+		v.t.Fatalf("%s for %s: %d\n%s", path, email, p.Status, p.Body)
+	}
+}
+
 // Member signs somebody up and returns their browser.
 func Member(t testing.TB, s *harness.Service, email string) *Visitor {
 	t.Helper()
 	v := Visit(t, s)
-	if p := v.Post("/signup", url.Values{"email": {email}, "password": {"a long password"}}); p.Status != http.StatusSeeOther || v.Cookie == "" {
-		t.Fatalf("sign-up: %d %s", p.Status, p.Body)
-	}
+	v.SignUp(email)
 	return v
 }
 
@@ -52,9 +73,7 @@ func Member(t testing.TB, s *harness.Service, email string) *Visitor {
 func Operator(t testing.TB, s *harness.Service) *Visitor {
 	t.Helper()
 	v, first := Visit(t, s), s.Server.First()
-	if p := v.Post("/login", url.Values{"email": {first.Email}, "password": {first.Password}}); p.Status != http.StatusSeeOther || v.Cookie == "" {
-		t.Fatalf("sign-in: %d %s", p.Status, p.Body)
-	}
+	v.SignIn(first.Email, first.Password)
 	return v
 }
 
@@ -96,6 +115,7 @@ func (v *Visitor) send(method, path, kind string, body io.Reader, header http.He
 	if err != nil {
 		v.t.Fatal(err)
 	}
+	req.Host = v.Host
 	for name, values := range header {
 		req.Header[name] = values
 	}
@@ -119,5 +139,5 @@ func (v *Visitor) send(method, path, kind string, body io.Reader, header http.He
 			v.Cookie = c.Value
 		}
 	}
-	return Page{Status: res.StatusCode, Header: res.Header, Body: string(text)}
+	return Page{Status: res.StatusCode, Location: res.Header.Get("Location"), Header: res.Header, Body: string(text)}
 }

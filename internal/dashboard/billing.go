@@ -1,0 +1,106 @@
+package dashboard
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/account"
+)
+
+func billingRoutes() []route {
+	return []route{
+		{pattern: "GET /billing", who: members, serve: (*visit).billingPage},
+		{pattern: "POST /billing/card", who: members, serve: (*visit).putCard},
+		{pattern: "POST /billing/card/begin", who: members, serve: (*visit).beginCard},
+		{pattern: "POST /billing/card/remove", who: members, serve: (*visit).removeCard},
+	}
+}
+
+// billingData is the page of the card, the plan and the month. What was typed into the
+// form is not in it: a card's number is never sent back.
+type billingData struct {
+	Statement *account.Statement
+	Card      *nodegate.Card
+	CardValid bool
+	Stripe    bool // the processor is Stripe, not the test processor
+	Mails     bool // tell of used-up credits
+	ThisYear  int
+	Problem   string
+}
+
+func (v *visit) billingPage() error { return v.showBilling(http.StatusOK, "") }
+
+func (v *visit) showBilling(status int, problem string) error {
+	now := time.Now()
+	s, err := v.cfg.Accounts.Statement(v.req.Context(), v.account.ID, now)
+	if err != nil {
+		return err
+	}
+	return v.showStatus(status, "billing", billingData{
+		Statement: s, Card: v.account.Card, CardValid: v.account.Card.Valid(now), Stripe: v.cfg.Stripe, Mails: v.cfg.Mails, ThisYear: now.UTC().Year(), Problem: problem,
+	})
+}
+
+// putCard takes what the test processor's form has, or the set-up that Stripe's form
+// finished.
+func (v *visit) putCard() error {
+	form := v.req.PostForm
+	entry := nodegate.CardEntry{AccountID: v.account.ID, SetupID: form.Get("setup")}
+	if !v.cfg.Stripe {
+		entry.Number, entry.CVC = form.Get("number"), form.Get("cvc")
+		entry.ExpMonth, entry.ExpYear = wholeNumber(form.Get("month")), wholeNumber(form.Get("year"))
+	}
+	if _, err := v.cfg.Accounts.PutCard(v.req.Context(), v.actor(), entry); err != nil {
+		return v.billingAgain(err)
+	}
+	return v.seeOther("/billing?done=card")
+}
+
+// wholeNumber is 0, which no card has, for anything else.
+func wholeNumber(s string) int {
+	n, err := strconv.Atoi(strings.TrimSpace(s))
+	if err != nil {
+		return 0
+	}
+	return n
+}
+
+// billingAgain shows the page with what is wrong about a card; anything that its holder
+// can't mend is an error page.
+func (v *visit) billingAgain(err error) error {
+	switch e := nodegate.AsError(err); e.Code {
+	case nodegate.InvalidInput, nodegate.CardDeclined:
+		return v.showBilling(http.StatusUnprocessableEntity, sentence(e.Msg))
+	}
+	return err
+}
+
+func (v *visit) removeCard() error {
+	if err := v.cfg.Accounts.RemoveCard(v.req.Context(), v.actor(), v.account.ID); err != nil {
+		return err
+	}
+	return v.seeOther("/billing?done=card-removed")
+}
+
+// stripePolicy is the policy of the one page with Stripe's form in it: its script, its
+// frames and its API. The card's number goes from Stripe's frame to Stripe.
+const stripePolicy = "default-src 'none'; style-src 'self'; script-src 'self' https://js.stripe.com https://*.js.stripe.com; " +
+	"frame-src https://js.stripe.com https://*.js.stripe.com https://hooks.stripe.com; connect-src 'self' https://api.stripe.com; " +
+	"img-src 'self' https://*.stripe.com; form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+
+// beginCard shows Stripe's form. It is the answer to a POST because it makes something
+// at Stripe. The test processor has its form on the page itself.
+func (v *visit) beginCard() error {
+	if !v.cfg.Stripe {
+		return v.seeOther("/billing")
+	}
+	setup, err := v.cfg.Accounts.BeginCard(v.req.Context(), v.account.ID)
+	if err != nil {
+		return err
+	}
+	v.w.Header().Set("Content-Security-Policy", stripePolicy)
+	return v.show("billing-stripe", setup)
+}

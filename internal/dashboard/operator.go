@@ -1,0 +1,88 @@
+package dashboard
+
+import (
+	"context"
+	"time"
+)
+
+func operatorRoutes() []route {
+	return []route{
+		{pattern: "GET /operator", who: operators, serve: (*visit).networksPage},
+		{pattern: "GET /operator/accounts", who: operators, serve: (*visit).accountsPage},
+		{pattern: "GET /operator/accounts/{id}", who: operators, serve: (*visit).oneAccountPage},
+		{pattern: "POST /operator/accounts/{id}/plan", who: operators, serve: (*visit).setPlan},
+		{pattern: "POST /operator/accounts/{id}/password", who: operators, serve: (*visit).setPassword},
+		{pattern: "GET /operator/audit", who: operators, serve: (*visit).auditPage},
+		{pattern: "POST /operator/audit/verify", who: operators, serve: (*visit).verifyAudit},
+		{pattern: "GET /operator/system", who: operators, serve: (*visit).systemPage},
+	}
+}
+
+// Operator is what operators see of the whole service.
+type Operator struct {
+	Networks func(ctx context.Context) []NetworkState
+	System   func(ctx context.Context) System
+}
+
+// NetworkState is how a network is.
+type NetworkState struct {
+	Name     string
+	Embedded bool
+	Head     uint64
+	Problem  string        // why there is no head, or ""
+	Period   time.Duration // between blocks of an embedded chain; 0 mines when a transaction arrives
+	Nodes    []NodeState   // of a network of remote nodes
+}
+
+// NodeState is how a remote node is.
+type NodeState struct {
+	Name, Role, Client string
+	Healthy            bool
+	Why                string // it is not asked
+	Head, Lag          uint64
+	ErrorRate          float64 // of the latest requests, 0 to 1
+	P50, P95           time.Duration
+	InFlight           int64
+	Ejections          int64
+}
+
+// System is what runs, and what it stands on.
+type System struct {
+	Version, Commit, Go string
+
+	Database      string // sqlite or postgres
+	DatabaseBytes int64
+	DiskFree      int64 // where the data folder is
+
+	Engine       string      // of the storage gateway
+	Blocks       *BlockState // of the embedded engine
+	StorageNodes []StorageNode
+
+	Config   string   // the effective configuration, without secrets
+	Problems []string // what could not be found out
+}
+
+// BlockState is how the embedded block store is.
+type BlockState struct {
+	DiskBytes, LiveBytes int64
+	Damaged              int
+	ReadOnly             string // why nothing can be written, or ""
+	Index                string // "damaged", or ""
+}
+
+// StorageNode is a node that keeps content.
+type StorageNode struct {
+	Name    string
+	Healthy bool
+}
+
+// Percent is the error rate for people.
+func (n NodeState) Percent() int64 { return int64(n.ErrorRate*100 + 0.5) }
+
+func (v *visit) networksPage() error {
+	return v.show("operator-networks", v.cfg.Operator.Networks(v.req.Context()))
+}
+
+func (v *visit) systemPage() error {
+	return v.show("operator-system", v.cfg.Operator.System(v.req.Context()))
+}

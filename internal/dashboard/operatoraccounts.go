@@ -1,0 +1,99 @@
+package dashboard
+
+import (
+	"maps"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/account"
+)
+
+// pageSize is how many rows a page of a list has.
+const pageSize = 50
+
+// accountsData is a page of the list of accounts.
+type accountsData struct {
+	Query    string
+	Accounts []*nodegate.Account
+	After    string // the address that the next page begins after; "" on the last page
+}
+
+func (v *visit) accountsPage() error {
+	query := v.req.FormValue("q")
+	list, err := v.cfg.Accounts.Search(v.req.Context(), query, v.req.FormValue("after"), pageSize+1)
+	if err != nil {
+		return err
+	}
+	d := accountsData{Query: query, Accounts: list}
+	if len(list) > pageSize {
+		d.Accounts = list[:pageSize]
+		d.After = d.Accounts[pageSize-1].Email
+	}
+	return v.show("operator-accounts", d)
+}
+
+// oneAccountData is all that an operator sees of an account. No key's text is in it.
+type oneAccountData struct {
+	Account   *nodegate.Account
+	CardValid bool
+	Plans     []string
+	Statement *account.Statement
+	Keys      []keyState
+	Audit     []nodegate.AuditEntry
+	Problem   string
+}
+
+// keyState is a key without its text.
+type keyState struct {
+	ID, Name string
+	Created  time.Time
+	Revoked  time.Time
+}
+
+func (v *visit) oneAccountPage() error { return v.showAccount(http.StatusOK, "") }
+
+func (v *visit) showAccount(status int, problem string) error {
+	ctx, id, now := v.req.Context(), v.req.PathValue("id"), time.Now()
+	a, err := v.cfg.Accounts.Find(ctx, id)
+	if err != nil {
+		return err
+	}
+	d := oneAccountData{Account: a, CardValid: a.Card.Valid(now), Plans: slices.Sorted(maps.Keys(v.cfg.Plans)), Problem: problem}
+	if d.Statement, err = v.cfg.Accounts.Statement(ctx, a.ID, now); err != nil {
+		return err
+	}
+	keys, err := v.cfg.Accounts.Keys(ctx, a.ID)
+	if err != nil {
+		return err
+	}
+	for _, k := range keys {
+		d.Keys = append(d.Keys, keyState{ID: k.ID, Name: k.Name, Created: k.Created, Revoked: k.Revoked})
+	}
+	if d.Audit, err = v.cfg.Accounts.AuditBefore(ctx, a.ID, 0, pageSize); err != nil {
+		return err
+	}
+	return v.showStatus(status, "operator-account", d)
+}
+
+func (v *visit) setPlan() error {
+	id := v.req.PathValue("id")
+	return v.afterChange(v.cfg.Accounts.SetPlan(v.req.Context(), v.actor(), id, v.req.PostFormValue("plan")), "plan")
+}
+
+func (v *visit) setPassword() error {
+	id := v.req.PathValue("id")
+	return v.afterChange(v.cfg.Accounts.SetPassword(v.req.Context(), v.actor(), id, v.req.PostFormValue("password")), "password-set")
+}
+
+// afterChange goes back to the account, or shows what its operator can mend.
+func (v *visit) afterChange(err error, done string) error {
+	if err == nil {
+		return v.seeOther("/operator/accounts/" + v.req.PathValue("id") + "?done=" + done)
+	}
+	if e := nodegate.AsError(err); e.Code == nodegate.InvalidInput || e.Code == nodegate.RateLimited {
+		return v.showAccount(statusOf(e.Code), sentence(e.Msg))
+	}
+	return err
+}

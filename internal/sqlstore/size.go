@@ -1,0 +1,16 @@
+package sqlstore
+
+import "context"
+
+// Database is what an operator wants to know of the database.
+type Database struct {
+	Kind  string // sqlite or postgres
+	Bytes int64  // that its tables and indexes take
+}
+
+// Database says which database this is, and how large.
+func (s *Store) Database(ctx context.Context) (Database, error) {
+	d := Database{Kind: s.dialect.name}
+	err := s.one(ctx, "database", "database", s.dialect.size, nil, &d.Bytes)
+	return d, err
+}

@@ -1,0 +1,100 @@
+package dashboard_test
+
+import (
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/nodegate/nodegate/internal/config"
+	"github.com/nodegate/nodegate/test/dashboard"
+	"github.com/nodegate/nodegate/test/harness"
+)
+
+// operate starts a server and signs its operator in.
+func operate(t *testing.T, change func(*config.Config)) (*harness.Service, *dashboard.Visitor) {
+	t.Helper()
+	s := harness.Start(t, change)
+	v := dashboard.Visit(t, s)
+	v.SignIn(s.Server.First().Email, s.Server.First().Password)
+	return s, v
+}
+
+// TestOperatorAccounts changes a plan and a password, and finds both in the audit log.
+func TestOperatorAccounts(t *testing.T) {
+	s, v := operate(t, devnetOnly)
+	member := dashboard.Visit(t, s)
+	member.SignUp("ann+x@example.com")
+	a, err := s.Server.Control().Accounts.Find(t.Context(), "ann+x@example.com")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := "/operator/accounts/" + a.ID
+	wants(t, "the list", v.Get("/operator/accounts"), 200, "ann&#43;x@example.com", "a@example.com", "dev@localhost")
+	found := v.Get("/operator/accounts?q=ANN")
+	wants(t, "a search", found, 200, page)
+	if strings.Contains(found.Body, ">b@example.com") {
+		t.Error("the search finds others")
+	}
+	wants(t, "the account", v.Get(page), 200, "Plan", "account.create", "No keys", "0 % of 5.0 GiB")
+	wants(t, "no such plan", v.Post(page+"/plan", url.Values{"plan": {"gold"}}), 422, "There is no such plan")
+	wants(t, "a plan", v.Post(page+"/plan", url.Values{"plan": {"unlimited"}}), 303)
+	wants(t, "after it", v.Get(page+"?done=plan"), 200, "The account has its new plan.", "account.plan", "free to unlimited", "<td>dev@localhost</td>")
+	wants(t, "the member's page", member.Get("/billing"), 200, "Plan: unlimited")
+	wants(t, "a short password", v.Post(page+"/password", url.Values{"password": {"short"}}), 422, "10 to 1024")
+	wants(t, "a password", v.Post(page+"/password", url.Values{"password": {"another one entirely"}}), 303)
+	if p := member.Get("/billing"); p.Status != 303 || !strings.HasPrefix(p.Location, "/login") {
+		t.Errorf("the old session still works: %d", p.Status)
+	}
+	member.SignIn("ann+x@example.com", "another one entirely")
+	wants(t, "a member there", member.Get(page), 404)
+	wants(t, "a member's change", member.Post(page+"/plan", url.Values{"plan": {"free"}}), 404)
+	wants(t, "nobody's page", v.Get("/operator/accounts/a-nobody"), 404)
+	wants(t, "keys by name", v.Get("/operator/accounts/a-a"), 200, "k-a", ">live<")
+	if strings.Contains(v.Get("/operator/accounts/a-a").Body, harness.KeyA[:8]) {
+		t.Error("the page has a key's text")
+	}
+	wants(t, "the log", v.Get("/operator/audit"), 200, "account.password", page)
+	wants(t, "its check", v.Post("/operator/audit/verify", nil), 200, "entries are as they were written")
+}
+
+// TestOperatorSystem shows the configuration without its secrets.
+func TestOperatorSystem(t *testing.T) {
+	_, v := operate(t, func(c *config.Config) {
+		devnetOnly(c)
+		c.Pepper = "a pepper of swordfish, which is long enough"
+		c.Mail.SMTP, c.Mail.From = "smtp://me:swordfish@127.0.0.1:1", "gate@example.com"
+	})
+	p := v.Get("/operator/system")
+	wants(t, "the system", p, 200, "<dd>test</dd>", "go1.", "sqlite, ", "GiB where", "Blocks on disk", "Damaged blocks", ">works<", "default_network: &#34;devnet&#34;", "# smtp: [redacted]", "from: &#34;gate@example.com&#34;")
+	if strings.Contains(p.Body, "swordfish") || strings.Contains(p.Body, `role="alert"`) {
+		t.Errorf("the page has a secret, or a problem:\n%s", p.Body)
+	}
+	wants(t, "the networks", v.Get("/operator"), 200, "devnet", "embedded", "when a transaction arrives")
+}
+
+// TestOperatorNetworks shows a node that works and one that doesn't.
+func TestOperatorNetworks(t *testing.T) {
+	chain := harness.Start(t, devnetOnly)
+	gone := httptest.NewServer(nil)
+	gone.Close()
+	_, v := operate(t, func(c *config.Config) {
+		devnetOnly(c)
+		c.Networks[0].Embedded.Period = 12
+		c.Networks = append(c.Networks, config.Network{Name: "far", Dialect: "spec", MaxLag: 5, Nodes: []config.Node{
+			{Name: "near", URL: config.NodeURL(chain.URL("devnet", harness.KeyA)), Role: "primary"},
+			{Name: "lost", URL: config.NodeURL(gone.URL + "/swordfish"), Role: "backup"},
+		}})
+	})
+	var p dashboard.Page
+	eventually(t, func() bool {
+		p = v.Get("/operator")
+		return strings.Contains(p.Body, ">used<") && strings.Contains(p.Body, ">not used<")
+	})
+	wants(t, "the networks", p, 200, "a block every 12s", "far", "2 nodes", "near", "lost", "backup", "connection refused", "<td>nodegate/")
+	for _, secret := range []string{"swordfish", harness.KeyA} {
+		if strings.Contains(p.Body, secret) {
+			t.Errorf("the page has a node's secret:\n%s", p.Body)
+		}
+	}
+}

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/nodegate/nodegate/internal/methoddoc"
 )
 
 // functions are what templates can call: forms of numbers and times, and the names of
@@ -18,6 +20,8 @@ func functions(f *files) template.FuncMap {
 		"when":   when,
 		"ago":    ago,
 		"millis": millis,
+
+		"typename": methoddoc.TypeName,
 	}
 }
 

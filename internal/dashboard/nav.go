@@ -8,6 +8,7 @@ var menu = []struct {
 	who        access
 }{
 	{"/", "Overview", members},
+	{"/keys", "Keys", members},
 	{"/account", "Account", members},
 }
 

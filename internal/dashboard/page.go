@@ -115,6 +115,9 @@ func (v *visit) failJSON(status int, message string) {
 var notices = map[string]string{
 	"signed-out": "You are signed out.",
 	"password":   "The password is changed. All other sessions have ended.",
+
+	"key-settings": "The key's settings are saved.",
+	"revoked":      "The key is revoked. It works nowhere any more.",
 }
 
 func retrySeconds(d time.Duration) string {

@@ -30,5 +30,7 @@ func routes() []route {
 	return slices.Concat(
 		signInRoutes(),
 		overviewRoutes(),
+		keyRoutes(),
+		docsRoutes(),
 	)
 }

@@ -152,6 +152,31 @@ func result(t *testing.T, m *methoddoc.Method, text []byte) json.RawMessage {
 	return answer.Result
 }
 
+// TestRequiredParameters asks the server itself which parameters it can't do without.
+func TestRequiredParameters(t *testing.T) {
+	s := harness.Start(t, nil)
+	for _, m := range openBook(t).Methods {
+		var given []json.RawMessage
+		if err := json.Unmarshal([]byte(m.Example.Params), &given); err != nil || m.Socket {
+			continue
+		}
+		required := slices.IndexFunc(m.Params, func(p methoddoc.Param) bool { return !p.Required })
+		if required < 0 {
+			required = len(m.Params)
+		}
+		for n := range required + 1 {
+			list, err := json.Marshal(append([]json.RawMessage{}, given[:n]...))
+			if err != nil {
+				t.Fatal(err)
+			}
+			answer := post(t, s.URL(m.Example.Network, harness.KeyA), `{"jsonrpc":"2.0","id":1,"method":"`+m.Name+`","params":`+string(list)+`}`)
+			if missed := bytes.Contains(answer, []byte("missing value for required argument")); missed != (n < required) {
+				t.Errorf("%s with %d parameters, of which %d are said to be required: %s", m.Name, n, required, answer)
+			}
+		}
+	}
+}
+
 // TestDocs walks the pages as a stranger: everything that is known of a method is there.
 func TestDocs(t *testing.T) {
 	s, b := harness.Start(t, func(c *config.Config) { c.Costs["eth_call"], c.Costs["other"] = 12_345, 67 }), openBook(t)

@@ -5,6 +5,7 @@ go 1.26.0
 require (
 	github.com/Shopify/toxiproxy/v2 v2.12.0
 	github.com/alecthomas/kong v1.16.1
+	github.com/chromedp/chromedp v0.21.0
 	github.com/coder/websocket v1.8.15
 	github.com/consensys/compress v0.3.0
 	github.com/ethereum/go-ethereum v1.17.10
@@ -37,6 +38,7 @@ require (
 )
 
 require (
+	github.com/chromedp/cdproto v0.157.8 // indirect
 	github.com/crackcomm/go-gitignore v0.0.0-20241020182519-7843d2ba8fdf // indirect
 	github.com/dustin/go-humanize v1.0.1 // indirect
 	github.com/gammazero/chanqueue v1.1.2 // indirect

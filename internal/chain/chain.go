@@ -18,6 +18,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"sync"
 	"time"
 
 	"github.com/ethereum/go-ethereum/core"
@@ -51,6 +52,7 @@ type Node struct {
 	briefs chan struct{} // short attempts under way in go-ethereum's API
 	native *native.Path
 	evm    *devMethods
+	gifts  sync.Mutex // of the faucet
 }
 
 // Open starts the chain, importing its chain file at the first start.

@@ -8,6 +8,9 @@ import (
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/account"
+	"github.com/nodegate/nodegate/internal/example"
+	"github.com/nodegate/nodegate/internal/faucet"
+	"github.com/nodegate/nodegate/internal/files"
 	"github.com/nodegate/nodegate/internal/methoddoc"
 	"github.com/nodegate/nodegate/internal/obs"
 	"github.com/nodegate/nodegate/internal/snippet"
@@ -35,25 +38,28 @@ type Config struct {
 	// Storage runs a command of the storage gateway for a grant; nil without one.
 	Storage func(w http.ResponseWriter, req *http.Request, command string, grant *nodegate.Grant)
 
+	Files  *files.Files   // nil without a storage gateway
+	Faucet *faucet.Faucet // nil where no network has one
+
 	Log *slog.Logger
 }
 
 // Network is a network as the dashboard shows it.
 type Network struct {
-	Name     string
+	nodegate.Network
 	Embedded bool
-	Rollup   bool   // has layer2_estimateGas
-	Alias    string // a second prefix of the layer2_ methods, or ""
+	Rollup   bool // has layer2_estimateGas
 }
 
 // Dashboard serves the pages. It is an http.Handler.
 type Dashboard struct {
-	cfg    Config
-	mux    *http.ServeMux
-	pages  *pages
-	files  *files
-	ids    *obs.RequestIDs
-	routes []route
+	cfg      Config
+	mux      *http.ServeMux
+	pages    *pages
+	static   *static
+	ids      *obs.RequestIDs
+	examples *example.Examples
+	routes   []route
 
 	snippets *snippet.Set
 	book     *methoddoc.Book
@@ -61,12 +67,12 @@ type Dashboard struct {
 
 // New builds the front end.
 func New(cfg Config) (*Dashboard, error) {
-	d := &Dashboard{cfg: cfg, mux: http.NewServeMux(), ids: obs.NewRequestIDs(), routes: routes()}
+	d := &Dashboard{cfg: cfg, mux: http.NewServeMux(), ids: obs.NewRequestIDs(), examples: example.New(), routes: routes()}
 	var err error
-	if d.files, err = newFiles(); err != nil {
+	if d.static, err = newStatic(); err != nil {
 		return nil, err
 	}
-	if d.pages, err = newPages(d.files); err != nil {
+	if d.pages, err = newPages(d.static); err != nil {
 		return nil, err
 	}
 	if d.snippets, err = snippet.New(); err != nil {
@@ -78,7 +84,7 @@ func New(cfg Config) (*Dashboard, error) {
 	for _, r := range d.routes {
 		d.mux.Handle(r.pattern, d.handler(r))
 	}
-	d.mux.Handle("GET /static/", d.files)
+	d.mux.Handle("GET /static/", d.static)
 	d.mux.Handle("/", d.handler(route{pattern: "/", who: everybody, serve: (*visit).nothingHere}))
 	return d, nil
 }

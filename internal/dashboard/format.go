@@ -12,7 +12,7 @@ import (
 
 // functions are what templates can call: forms of numbers and times, and the names of
 // static files.
-func functions(f *files) template.FuncMap {
+func functions(f *static) template.FuncMap {
 	return template.FuncMap{
 		"static": f.address,
 		"number": number,
@@ -20,6 +20,7 @@ func functions(f *files) template.FuncMap {
 		"when":   when,
 		"ago":    ago,
 		"millis": millis,
+		"stamp":  stamp,
 
 		"typename": methoddoc.TypeName,
 	}
@@ -62,6 +63,9 @@ func when(t time.Time) string {
 	}
 	return t.UTC().Format("2006-01-02 15:04 UTC")
 }
+
+// stamp is a time for machines.
+func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 // ago is how long something is past.
 func ago(t time.Time) string {

@@ -9,6 +9,8 @@ var menu = []struct {
 }{
 	{"/", "Overview", members},
 	{"/keys", "Keys", members},
+	{"/try", "Try it", members},
+	{"/files", "Files", members},
 	{"/account", "Account", members},
 }
 

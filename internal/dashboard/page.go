@@ -27,7 +27,7 @@ type pages struct {
 
 // newPages parses everything at the start: a template that is broken never reaches a
 // user. Files that begin with _ are parts of all the others.
-func newPages(f *files) (*pages, error) {
+func newPages(f *static) (*pages, error) {
 	common, err := template.New("").Funcs(functions(f)).ParseFS(pageFiles, "pages/_*.html")
 	if err != nil {
 		return nil, err
@@ -115,6 +115,8 @@ func (v *visit) failJSON(status int, message string) {
 var notices = map[string]string{
 	"signed-out": "You are signed out.",
 	"password":   "The password is changed. All other sessions have ended.",
+	"unpinned":   "The file is unpinned. Below you can take that back for a while.",
+	"undone":     "The file is pinned again.",
 
 	"key-settings": "The key's settings are saved.",
 	"revoked":      "The key is revoked. It works nowhere any more.",

@@ -32,5 +32,23 @@ func routes() []route {
 		overviewRoutes(),
 		keyRoutes(),
 		docsRoutes(),
+		tryRoutes(),
+		filesRoutes(),
 	)
+}
+
+// Route is a line of the table, for who tests all of them.
+type Route struct {
+	Method, Path string
+	Public       bool // strangers may open it
+	Operator     bool // only operators may
+}
+
+// Routes lists every page and every change that the dashboard serves.
+func Routes() (list []Route) {
+	for _, r := range routes() {
+		method, path, _ := strings.Cut(r.pattern, " ")
+		list = append(list, Route{Method: method, Path: strings.TrimSuffix(path, "{$}"), Public: r.who == everybody, Operator: r.who == operators})
+	}
+	return list
 }

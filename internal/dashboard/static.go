@@ -16,9 +16,9 @@ import (
 //go:embed static
 var staticFiles embed.FS
 
-// files are the styles, scripts and pictures. Each is served under a name with a digest
+// static are the styles, scripts and pictures. Each is served under a name with a digest
 // of its content, so that browsers keep it for ever and never see an old one.
-type files struct {
+type static struct {
 	byAddress map[string]*file
 	addresses map[string]string // by plain name
 }
@@ -28,8 +28,8 @@ type file struct {
 	body, small []byte // small is compressed; nil where that doesn't pay
 }
 
-func newFiles() (*files, error) {
-	f := &files{byAddress: map[string]*file{}, addresses: map[string]string{}}
+func newStatic() (*static, error) {
+	f := &static{byAddress: map[string]*file{}, addresses: map[string]string{}}
 	err := fs.WalkDir(staticFiles, "static", func(name string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
 			return err
@@ -44,7 +44,7 @@ func newFiles() (*files, error) {
 	return f, err
 }
 
-func (f *files) add(name string, body []byte) {
+func (f *static) add(name string, body []byte) {
 	sum := sha256.Sum256(body)
 	address := "/static/" + hex.EncodeToString(sum[:6]) + "/" + name
 	made := &file{kind: mime.TypeByExtension(path.Ext(name)), body: body}
@@ -56,10 +56,10 @@ func (f *files) add(name string, body []byte) {
 
 // address is where a file is served. Templates are run by tests, so a name that isn't
 // there is found by them.
-func (f *files) address(name string) string { return f.addresses[name] }
+func (f *static) address(name string) string { return f.addresses[name] }
 
 // ServeHTTP answers with a file.
-func (f *files) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+func (f *static) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	found := f.byAddress[req.URL.Path]
 	if found == nil {
 		http.NotFound(w, req)

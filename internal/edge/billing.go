@@ -111,6 +111,7 @@ func (x *exchange) record(i int, err error, credits int64, out int, took time.Du
 	if err != nil {
 		outcome = nodegate.AsError(err).Code.String()
 	}
+	x.cost += credits
 	in := 0
 	if i == 0 {
 		in = len(x.body) // a batch's bytes are counted with its first request

@@ -21,6 +21,7 @@ type exchange struct {
 	ahead  []executed       // of calls of a batch that ran before their turn
 	took   time.Duration    // by the calls
 	failed int              // calls that were answered with an error
+	cost   int64            // credits of all calls together
 
 	edge    *Edge
 	network *network
@@ -49,7 +50,7 @@ func (x *exchange) release() {
 	clear(x.calls)
 	x.calls = x.calls[:0]
 	clear(x.ahead)
-	x.ahead, x.traces, x.took, x.failed = x.ahead[:0], x.traces[:0], 0, 0
+	x.ahead, x.traces, x.took, x.failed, x.cost = x.ahead[:0], x.traces[:0], 0, 0, 0
 	x.edge, x.network, x.grant, x.socket = nil, nil, nil, nil
 	e.bodies.Put(x)
 }

@@ -54,7 +54,7 @@ func (e *Edge) serve(w http.ResponseWriter, req *http.Request, r route) error {
 		err = &nodegate.Error{Op: "edge.http", Code: nodegate.MediaType, Msg: "invalid content type: only application/json is supported"}
 	}
 	if err == nil {
-		err = e.post(w, req, n, grant)
+		err = e.post(w, req, n, grant, false)
 	}
 	if err != nil {
 		e.fine(n, grant, err)
@@ -62,8 +62,9 @@ func (e *Edge) serve(w http.ResponseWriter, req *http.Request, r route) error {
 	return err
 }
 
-// post reads the body, executes it and writes the answer.
-func (e *Edge) post(w http.ResponseWriter, req *http.Request, n *network, grant *nodegate.Grant) (err error) {
+// post reads the body, executes it and writes the answer. Who came by a session is told
+// what it cost.
+func (e *Edge) post(w http.ResponseWriter, req *http.Request, n *network, grant *nodegate.Grant, session bool) (err error) {
 	x := e.newExchange(n, grant, nil)
 	defer x.release()
 	if x.body, err = web.ReadBody(w, req, x.body, e.cfg.BodyBytes); err != nil {
@@ -79,6 +80,10 @@ func (e *Edge) post(w http.ResponseWriter, req *http.Request, n *network, grant 
 	}
 	callErr := x.respond(ctx)
 	x.tell(w.Header(), req.Header.Get("X-Explain") == "1")
+	if session {
+		w.Header().Set("X-Credits", strconv.FormatInt(x.cost, 10))
+		w.Header().Set("Server-Timing", string(x.appendTiming(nil)))
+	}
 	status := e.answer(w, req, x.answer, callErr)
 	x.logAnswer(w.Header().Get("X-Request-Id"), status, callErr)
 	return nil

@@ -16,7 +16,7 @@ func (e *Edge) ServeGranted(w http.ResponseWriter, req *http.Request, network st
 	r := route{network: network}
 	n, err := e.find(r, "")
 	if err == nil {
-		if err = e.post(w, req, n, grant); err != nil {
+		if err = e.post(w, req, n, grant, true); err != nil {
 			e.fine(n, grant, err)
 		}
 	}

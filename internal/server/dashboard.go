@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"net"
 	"net/http"
 	"net/netip"
@@ -8,8 +9,12 @@ import (
 	"strings"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/chain"
 	"github.com/nodegate/nodegate/internal/config"
 	"github.com/nodegate/nodegate/internal/dashboard"
+	"github.com/nodegate/nodegate/internal/faucet"
+	"github.com/nodegate/nodegate/internal/files"
+	"github.com/nodegate/nodegate/internal/objects"
 )
 
 // openDashboard builds the front end for people; nil where it is turned off.
@@ -22,10 +27,10 @@ func (s *Server) openDashboard() (http.Handler, error) {
 		Accounts: s.control.Accounts, Plans: s.control.Plans, SignUp: s.cfg.Dashboard.SignUp, TrustedProxies: s.trustedProxies(),
 		URL: s.cfg.Dashboard.URL, StorageURL: s.cfg.Dashboard.StorageURL, Networks: func() []dashboard.Network { return *s.shown.Load() },
 		StoragePort: s.storagePort, StorageCA: s.storageCA(), Cost: s.costOf,
-		Grant: s.accounts.door.Grant, RPC: s.rpcGranted, Log: s.log,
+		Grant: s.accounts.door.Grant, RPC: s.rpcGranted, Faucet: s.faucets(), Log: s.log,
 	}
 	if s.storage.gateway != nil {
-		c.Storage = s.storage.gateway.ServeGranted
+		c.Storage, c.Files = s.storage.gateway.ServeGranted, files.New(shelf{s.storage.engine, s.storage.engine.Begin})
 	}
 	return dashboard.New(c)
 }
@@ -35,17 +40,53 @@ func (s *Server) rpcGranted(w http.ResponseWriter, req *http.Request, network st
 	s.edge.ServeGranted(w, req, network, grant)
 }
 
-// showNetworks notes which networks are served from now on.
+// showNetworks notes which networks are served from now on, in the order of the
+// configuration.
 func (s *Server) showNetworks(cfg *config.Config) {
+	served := map[string]nodegate.Network{}
+	for _, n := range s.networks() {
+		served[n.Name] = n
+	}
 	list := make([]dashboard.Network, 0, len(cfg.Networks))
 	for i := range cfg.Networks {
-		list = append(list, shownNetwork(&cfg.Networks[i]))
+		n := &cfg.Networks[i]
+		list = append(list, dashboard.Network{Network: served[n.Name], Embedded: len(n.Nodes) == 0, Rollup: n.Layer2 != nil})
 	}
 	s.shown.Store(&list)
 }
 
-func shownNetwork(n *config.Network) dashboard.Network {
-	return dashboard.Network{Name: n.Name, Embedded: len(n.Nodes) == 0, Rollup: n.Layer2 != nil, Alias: aliasOf(n)}
+// faucets gives ether of the embedded chains.
+func (s *Server) faucets() *faucet.Faucet {
+	give := map[string]faucet.Give{}
+	for name, c := range s.chainOf {
+		give[name] = func(ctx context.Context, to [20]byte) (string, error) {
+			hash, err := c.Fund(ctx, to, chain.Ether(faucet.Amount))
+			return hash.Hex(), err
+		}
+	}
+	return faucet.New(give)
+}
+
+// shelf lets people work on the pins of the storage gateway's engine.
+type shelf struct {
+	keeper
+	begin func(accountID string, quota int64) objects.Batch
+}
+
+// keeper is what both engines do with pins beside what the gateway needs.
+type keeper interface {
+	Pins(ctx context.Context, accountID string, each func(nodegate.Pin) bool) error
+	Unpinned(ctx context.Context, accountID string, each func(nodegate.Pin) bool) error
+	Undo(ctx context.Context, accountID, cid string) error
+	Stored(accountID string) int64
+}
+
+// Unpin takes a pin off.
+func (s shelf) Unpin(ctx context.Context, accountID, cid string) error {
+	b := s.begin(accountID, 0)
+	defer b.Abort()
+	b.Unpin(cid)
+	return b.Commit(ctx)
 }
 
 // storagePort is where the storage gateway listens, once it does.

@@ -91,7 +91,7 @@ func (s *Server) openChain(n *config.Network) (*chain.Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.chains = append(s.chains, node)
+	s.chains, s.chainOf[n.Name] = append(s.chains, node), node
 	return node, nil
 }
 

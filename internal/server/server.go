@@ -39,6 +39,7 @@ type Server struct {
 	lock    *folderLock
 
 	chains   []*chain.Node
+	chainOf  map[string]*chain.Node // by network
 	embedded []nodegate.Network
 	fronts   map[string]*cache.Front // of the embedded ones that have a cache
 	costs    atomic.Pointer[nodegate.Costs]
@@ -78,7 +79,7 @@ const (
 func New(cfg *config.Config, log *slog.Logger, build Build) (*Server, error) {
 	s := &Server{
 		cfg: cfg, live: cfg, log: log, metrics: obs.NewMetrics(), failed: make(chan error, 2),
-		fronts: map[string]*cache.Front{}, remotes: map[string]*remote{}, closing: make(chan struct{}),
+		fronts: map[string]*cache.Front{}, chainOf: map[string]*chain.Node{}, remotes: map[string]*remote{}, closing: make(chan struct{}),
 	}
 	costs := costsOf(cfg)
 	s.costs.Store(&costs)

@@ -21,6 +21,7 @@ import (
 // with what a server does beside the gateway.
 type engine interface {
 	objects.Engine
+	keeper
 	Collect(ctx context.Context, dryRun bool) (blocks.CollectReport, error)
 	Ready() error
 	Close() error

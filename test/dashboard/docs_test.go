@@ -180,7 +180,7 @@ func TestRequiredParameters(t *testing.T) {
 // TestDocs walks the pages as a stranger: everything that is known of a method is there.
 func TestDocs(t *testing.T) {
 	s, b := harness.Start(t, func(c *config.Config) { c.Costs["eth_call"], c.Costs["other"] = 12_345, 67 }), openBook(t)
-	v := Visit(t, s.RPC)
+	v := Visit(t, s)
 	index := v.Get("/docs").Is(t, http.StatusOK).Has(t, "12,345", `action="/docs"`, s.RPC+"/devnet/v3/KEY", `id="errors"`, "daily credit limit reached", "/openrpc.json")
 	types := v.Get("/docs/types").Is(t, http.StatusOK)
 	for _, m := range b.Methods {
@@ -214,7 +214,7 @@ func TestDocs(t *testing.T) {
 // TestDocsSearch filters without a script, and shows what was typed as text.
 func TestDocsSearch(t *testing.T) {
 	s := harness.Start(t, nil)
-	v := Visit(t, s.RPC)
+	v := Visit(t, s)
 	v.Get("/docs?q=Block+RECEIPTS").Is(t, http.StatusOK).Has(t, "/docs/eth_getBlockReceipts", `value="Block RECEIPTS"`).Lacks(t, "/docs/eth_chainId")
 	v.Get("/docs?q=nothing-like-this").Is(t, http.StatusOK).Has(t, "0 found")
 	v.Get("/docs?q=%3Cscript%3Ealert(1)%3C/script%3E").Is(t, http.StatusOK).Has(t, "&lt;script&gt;alert(1)").Lacks(t, "<script>alert(1)")
@@ -224,7 +224,7 @@ func TestDocsSearch(t *testing.T) {
 // TestOpenRPCServed: machines of everybody may read the same.
 func TestOpenRPCServed(t *testing.T) {
 	s := harness.Start(t, func(c *config.Config) { c.Costs["eth_call"] = 12_345 })
-	p := Visit(t, s.RPC).Get("/openrpc.json").Is(t, http.StatusOK)
+	p := Visit(t, s).Get("/openrpc.json").Is(t, http.StatusOK)
 	if p.Header.Get("Content-Type") != "application/json" || p.Header.Get("Access-Control-Allow-Origin") != "*" {
 		t.Errorf("headers %v", p.Header)
 	}
@@ -251,7 +251,7 @@ func TestOpenRPCServed(t *testing.T) {
 // TestPagesAreFast holds the pages of keys and methods to 50 ms and 100 KB.
 func TestPagesAreFast(t *testing.T) {
 	s := harness.Start(t, nil)
-	v := Visit(t, s.RPC).SignUp("kim@example.com")
+	v := Member(t, s, "kim@example.com")
 	k := v.makeKey(t, "x")
 	for _, path := range []string{"/docs", "/docs?q=gas", "/docs/types", "/docs/eth_getProof", "/openrpc.json", "/keys", k.path, k.path + "/settings", k.path + "/rotate"} {
 		best, size := time.Hour, 0

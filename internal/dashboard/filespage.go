@@ -1,0 +1,206 @@
+package dashboard
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/files"
+)
+
+func filesRoutes() []route {
+	return []route{
+		{pattern: "GET /files", who: members, serve: (*visit).filesPage},
+		{pattern: "POST /files", who: members, serve: (*visit).addFile, stream: true},
+		{pattern: "POST /files/unpin", who: members, serve: (*visit).unpin},
+		{pattern: "POST /files/undo", who: members, serve: (*visit).undoUnpin},
+		{pattern: "GET /files/download", who: members, serve: (*visit).download},
+	}
+}
+
+// filesData is the page of the account's pins.
+type filesData struct {
+	files.Page
+	Search     string
+	Number     int // of the page, from 1
+	Last, Next string
+	Keys       []keyChoice
+	KeyID      string
+	Quota      int64
+	NoCard     bool
+	Added      []added
+	Problem    string
+}
+
+// added is a file that was stored a moment ago.
+type added struct {
+	Name, Hash, Size string
+}
+
+var errNoStorage = &nodegate.Error{Op: "dashboard.files", Code: nodegate.NotFound, Msg: "this service has no storage gateway"}
+
+func (v *visit) filesPage() error {
+	data, _, err := v.filesForm()
+	if err != nil {
+		return err
+	}
+	return v.show("files", data)
+}
+
+// filesForm is the page as it is asked for.
+func (v *visit) filesForm() (*filesData, *nodegate.Grant, error) {
+	if v.cfg.Files == nil {
+		return nil, nil, errNoStorage
+	}
+	query := v.req.URL.Query() // an upload's body is not ours to read
+	page, _ := strconv.Atoi(query.Get("page"))
+	page = max(0, min(page, files.Most))
+	data := &filesData{Search: query.Get("q"), Number: page + 1, Quota: v.cfg.Plans[v.account.Plan].StoredBytes, NoCard: v.account.Card == nil}
+	var err error
+	if data.Page, err = v.cfg.Files.List(v.req.Context(), files.Query{AccountID: v.account.ID, Search: data.Search, Page: page}); err != nil {
+		return nil, nil, err
+	}
+	if page > 0 {
+		data.Last = filesAddress(data.Search, page-1)
+	}
+	if data.More {
+		data.Next = filesAddress(data.Search, page+1)
+	}
+	var grant *nodegate.Grant
+	if data.Keys, grant, err = v.chooseKey(query.Get("key")); err != nil {
+		return nil, nil, err
+	}
+	if grant != nil {
+		data.KeyID = grant.KeyID
+	}
+	return data, grant, nil
+}
+
+func filesAddress(search string, page int) string {
+	return "/files?" + url.Values{"q": {search}, "page": {strconv.Itoa(page)}}.Encode()
+}
+
+// addFile hands an upload to the storage gateway's add as it comes: nothing of it is
+// kept here, and it is as long as the account's quota allows.
+func (v *visit) addFile() error {
+	data, grant, err := v.filesForm()
+	if err != nil {
+		return err
+	}
+	if grant == nil {
+		return errNoKey
+	}
+	answer := newCaptured()
+	req := inner(v.req.Context(), "/api/v0/add", url.Values{"cid-version": {"1"}, "progress": {"false"}}, "")
+	req.Body, req.ContentLength = v.req.Body, v.req.ContentLength
+	req.Header.Set("Content-Type", v.req.Header.Get("Content-Type"))
+	v.cfg.Storage(&uploading{captured: answer, w: v.w}, req, "add", grant)
+	if answer.status != http.StatusOK {
+		return v.notAdded(answer)
+	}
+	data.Added = addedIn(answer)
+	v.nameAdded(data.Added, grant)
+	return v.showAdded(data)
+}
+
+// uploading lets the storage gateway set the deadlines of the real connection, so that
+// an upload may take as long as it moves.
+type uploading struct {
+	*captured
+	w http.ResponseWriter
+}
+
+// Unwrap is for http.ResponseController.
+func (u *uploading) Unwrap() http.ResponseWriter { return u.w }
+
+// notAdded tells why an upload was refused, in the gateway's words.
+func (v *visit) notAdded(answer *captured) error {
+	message := sentence(messageOf(answer))
+	v.w.Header().Set("Connection", "close") // the rest of the body is not read
+	if v.wantsJSON() {
+		v.failJSON(max(answer.status, http.StatusBadRequest), message)
+		return nil
+	}
+	return v.showStatus(max(answer.status, http.StatusBadRequest), "error", errorPage{Status: answer.status, Message: message})
+}
+
+// messageOf is the text of a refusal: Kubo's form, or a plain line.
+func messageOf(answer *captured) string {
+	var said struct{ Message string }
+	if json.Unmarshal(answer.body.Bytes(), &said) == nil && said.Message != "" {
+		return said.Message
+	}
+	return strings.TrimSpace(answer.body.String())
+}
+
+// addedIn reads what add said, a line for each file.
+func addedIn(answer *captured) (list []added) {
+	lines := json.NewDecoder(&answer.body)
+	for {
+		var line added
+		if err := lines.Decode(&line); err != nil {
+			return list // the end, or what didn't fit
+		}
+		list = append(list, line)
+	}
+}
+
+// nameAdded gives the new pins the names of their files. Kubo's add names none; a pin
+// that can't be named is pinned all the same.
+func (v *visit) nameAdded(list []added, grant *nodegate.Grant) {
+	for _, f := range list {
+		if f.Name != "" && f.Name != f.Hash {
+			query := url.Values{"arg": {f.Hash}, "name": {f.Name}}
+			v.cfg.Storage(newCaptured(), inner(v.req.Context(), "/api/v0/pin/add", query, ""), "pin/add", grant)
+		}
+	}
+}
+
+// showAdded shows what was added: to a script as data, to others as a page.
+func (v *visit) showAdded(data *filesData) error {
+	if v.wantsJSON() {
+		body, err := json.Marshal(data.Added)
+		if err != nil {
+			return err
+		}
+		v.send(http.StatusOK, "application/json", body)
+		return nil
+	}
+	fresh, _, err := v.filesForm() // with the new one in it
+	if err != nil {
+		return err
+	}
+	fresh.Added = data.Added
+	return v.show("files", fresh)
+}
+
+func (v *visit) unpin() error {
+	if v.cfg.Files == nil {
+		return errNoStorage
+	}
+	if err := v.cfg.Files.Unpin(v.req.Context(), v.account.ID, v.req.PostFormValue("cid")); err != nil {
+		return noSuchFile(err)
+	}
+	return v.seeOther("/files?done=unpinned")
+}
+
+func (v *visit) undoUnpin() error {
+	if v.cfg.Files == nil {
+		return errNoStorage
+	}
+	if err := v.cfg.Files.Undo(v.req.Context(), v.account.ID, v.req.PostFormValue("cid")); err != nil {
+		return noSuchFile(err)
+	}
+	return v.seeOther("/files?done=undone")
+}
+
+func noSuchFile(err error) error {
+	if errors.Is(err, nodegate.NotFound) || errors.Is(err, nodegate.InvalidInput) {
+		return &nodegate.Error{Op: "dashboard.files", Code: nodegate.NotFound, Msg: "there is no such file, or it is gone by now", Err: err}
+	}
+	return err
+}

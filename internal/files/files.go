@@ -1,0 +1,128 @@
+// Package files is what people do with what they keep in the storage gateway: look
+// through it, let it go, and take that back.
+package files
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/nodegate/nodegate"
+)
+
+// Shelf is where an account's pins are; both engines of the storage gateway are one.
+type Shelf interface {
+	// Pins hands an account's pins to each, by CID, until it says no.
+	Pins(ctx context.Context, accountID string, each func(nodegate.Pin) bool) error
+	// Unpinned hands out the pins that were taken off and that Undo can bring back.
+	Unpinned(ctx context.Context, accountID string, each func(nodegate.Pin) bool) error
+	// Unpin takes a pin off. Returns NotFound.
+	Unpin(ctx context.Context, accountID, cid string) error
+	// Undo brings back a pin that was taken off. Returns NotFound.
+	Undo(ctx context.Context, accountID, cid string) error
+	// Stored is what the account pays for, in bytes.
+	Stored(accountID string) int64
+}
+
+// Most is how many pins can be looked through: the newest ones. A search reaches all.
+const Most = 1000
+
+// PageSize is how many pins a page shows.
+const PageSize = 50
+
+// maxUndo is how many pins that were taken off are shown, the latest.
+const maxUndo = 100
+
+// Query asks for one page of an account's pins.
+type Query struct {
+	AccountID string
+	Search    string // a part of the name or of the CID; "" is all
+	Page      int    // from 0
+}
+
+// Page is an answer: pins by date, the newest first.
+type Page struct {
+	Pins   []nodegate.Pin
+	Total  int64 // that match
+	More   bool  // there is a page behind it
+	Gone   []nodegate.Pin
+	Stored int64
+}
+
+// Files are the use cases.
+type Files struct{ shelf Shelf }
+
+// New works on a shelf.
+func New(s Shelf) *Files { return &Files{shelf: s} }
+
+// List returns one page. It looks at every pin of the account and keeps the newest, so
+// that the memory is bounded whatever the account holds.
+func (f *Files) List(ctx context.Context, q Query) (Page, error) {
+	found := newest{most: Most}
+	if err := f.shelf.Pins(ctx, q.AccountID, found.matching(q.Search)); err != nil {
+		return Page{}, err
+	}
+	gone := newest{most: maxUndo, at: func(p *nodegate.Pin) int64 { return p.Unpinned.UnixMicro() }}
+	if err := f.shelf.Unpinned(ctx, q.AccountID, gone.matching(q.Search)); err != nil {
+		return Page{}, err
+	}
+	all := found.sorted()
+	from := min(max(0, q.Page)*PageSize, len(all))
+	to := min(from+PageSize, len(all))
+	return Page{Pins: all[from:to], Total: found.seen, More: to < len(all), Gone: gone.sorted(), Stored: f.shelf.Stored(q.AccountID)}, nil
+}
+
+// Unpin takes a pin off; for a while that can be undone.
+//
+// Returns NotFound.
+func (f *Files) Unpin(ctx context.Context, accountID, cid string) error {
+	return f.shelf.Unpin(ctx, accountID, cid)
+}
+
+// Undo brings back what Unpin took off.
+//
+// Returns NotFound, also when that was too long ago.
+func (f *Files) Undo(ctx context.Context, accountID, cid string) error {
+	return f.shelf.Undo(ctx, accountID, cid)
+}
+
+// newest keeps the latest of many pins.
+type newest struct {
+	most int
+	at   func(*nodegate.Pin) int64 // what they are ordered by; nil is when they were made
+	kept []nodegate.Pin
+	seen int64
+}
+
+// matching takes the pins that a search means.
+func (n *newest) matching(search string) func(nodegate.Pin) bool {
+	search = strings.ToLower(strings.TrimSpace(search))
+	return func(p nodegate.Pin) bool {
+		if search == "" || strings.Contains(strings.ToLower(p.Name), search) || strings.Contains(strings.ToLower(p.CID), search) {
+			n.seen++
+			n.keep(p)
+		}
+		return true
+	}
+}
+
+// keep adds a pin. The oldest are dropped in bulk, each time that twice as many are
+// there as are wanted.
+func (n *newest) keep(p nodegate.Pin) {
+	n.kept = append(n.kept, p)
+	if len(n.kept) >= 2*n.most {
+		n.kept = n.sorted()
+	}
+}
+
+func (n *newest) sorted() []nodegate.Pin {
+	at := n.at
+	if at == nil {
+		at = func(p *nodegate.Pin) int64 { return p.Created.UnixMicro() }
+	}
+	slices.SortFunc(n.kept, func(a, b nodegate.Pin) int {
+		return cmp.Or(cmp.Compare(at(&b), at(&a)), strings.Compare(a.CID, b.CID))
+	})
+	return n.kept[:min(len(n.kept), n.most)]
+}

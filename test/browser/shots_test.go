@@ -1,0 +1,49 @@
+package browser
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/chromedp"
+)
+
+// shoot writes a picture of the page in both themes, and of a phone's screen, to the
+// folder in NODEGATE_SHOTS; without one it does nothing.
+func shoot(t *testing.T, ctx context.Context, name string) {
+	t.Helper()
+	dir := os.Getenv("NODEGATE_SHOTS")
+	if dir == "" {
+		return
+	}
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, theme := range []string{"light", "dark"} {
+		Do(t, ctx, inTheme(theme))
+		write(t, filepath.Join(dir, name+"-"+theme+".png"), Ask(t, ctx, chromedp.FullScreenshot(100)))
+	}
+	Do(t, ctx, inTheme("light"), chromedp.EmulateViewport(390, 800, chromedp.EmulateMobile))
+	write(t, filepath.Join(dir, name+"-phone.png"), Ask(t, ctx, chromedp.FullScreenshot(100)))
+	Do(t, ctx, chromedp.EmulateViewport(1280, 900))
+}
+
+// inTheme is what a system says that prefers a theme.
+func inTheme(theme string) Step {
+	return chromedp.Func(func(ctx context.Context, target *chromedp.Target) error {
+		_, err := cdp.Call(ctx, target, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
+			Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: theme}},
+		})
+		return err
+	})
+}
+
+func write(t *testing.T, path string, data []byte) {
+	t.Helper()
+	if err := os.WriteFile(path, data, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,125 @@
+// Package dashboard tests the pages through a whole server, with forms and cookies as a
+// browser without JavaScript would send them.
+package dashboard
+
+import (
+	"io"
+	"mime/multipart"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/nodegate/nodegate/internal/config"
+	"github.com/nodegate/nodegate/test/harness"
+)
+
+// Visitor is a browser of one person.
+type Visitor struct {
+	t      testing.TB
+	base   string
+	Cookie string // of the session; "" is none
+	Host   string // what the browser calls the server; "" is its address
+}
+
+// Page is an answer.
+type Page struct {
+	Status int
+	Header http.Header
+	Body   string
+}
+
+// Start runs a server and returns it with a stranger before it.
+func Start(t testing.TB, change func(*config.Config)) (*harness.Service, *Visitor) {
+	t.Helper()
+	s := harness.Start(t, change)
+	return s, Visit(t, s)
+}
+
+// Visit is somebody new before a server.
+func Visit(t testing.TB, s *harness.Service) *Visitor { return &Visitor{t: t, base: s.RPC} }
+
+// Member signs somebody up and returns their browser.
+func Member(t testing.TB, s *harness.Service, email string) *Visitor {
+	t.Helper()
+	v := Visit(t, s)
+	if p := v.Post("/signup", url.Values{"email": {email}, "password": {"a long password"}}); p.Status != http.StatusSeeOther || v.Cookie == "" {
+		t.Fatalf("sign-up: %d %s", p.Status, p.Body)
+	}
+	return v
+}
+
+// Operator signs in as the account of the first start.
+func Operator(t testing.TB, s *harness.Service) *Visitor {
+	t.Helper()
+	v, first := Visit(t, s), s.Server.First()
+	if p := v.Post("/login", url.Values{"email": {first.Email}, "password": {first.Password}}); p.Status != http.StatusSeeOther || v.Cookie == "" {
+		t.Fatalf("sign-in: %d %s", p.Status, p.Body)
+	}
+	return v
+}
+
+// Get opens a page. Redirects are shown, not followed.
+func (v *Visitor) Get(path string) Page {
+	v.t.Helper()
+	return v.send(http.MethodGet, path, "", nil, nil)
+}
+
+// Post sends a form, as one of the site's own pages does.
+func (v *Visitor) Post(path string, form url.Values) Page {
+	v.t.Helper()
+	return v.send(http.MethodPost, path, "application/x-www-form-urlencoded", strings.NewReader(form.Encode()), http.Header{"Sec-Fetch-Site": {"same-origin"}})
+}
+
+// Upload sends a file by a form.
+func (v *Visitor) Upload(path, name, content string) Page {
+	v.t.Helper()
+	var body strings.Builder
+	w := multipart.NewWriter(&body)
+	part, err := w.CreateFormFile("file", name)
+	if err == nil {
+		_, err = io.WriteString(part, content)
+	}
+	if err == nil {
+		err = w.Close()
+	}
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	return v.send(http.MethodPost, path, w.FormDataContentType(), strings.NewReader(body.String()), http.Header{"Sec-Fetch-Site": {"same-origin"}})
+}
+
+// send makes one request. The session's cookie is kept by hand: Go's jar holds it back
+// from plain HTTP, where browsers make an exception for the machine itself.
+func (v *Visitor) send(method, path, kind string, body io.Reader, header http.Header) Page {
+	v.t.Helper()
+	req, err := http.NewRequest(method, v.base+path, body)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	req.Host = v.Host
+	for name, values := range header {
+		req.Header[name] = values
+	}
+	if kind != "" {
+		req.Header.Set("Content-Type", kind)
+	}
+	if v.Cookie != "" {
+		req.AddCookie(&http.Cookie{Name: "__Host-session", Value: v.Cookie})
+	}
+	res, err := http.DefaultTransport.RoundTrip(req)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	for _, c := range res.Cookies() {
+		if c.Name == "__Host-session" {
+			v.Cookie = c.Value
+		}
+	}
+	return Page{Status: res.StatusCode, Header: res.Header, Body: string(text)}
+}

@@ -38,19 +38,19 @@ var chainMethods = []Method{
 	},
 	{
 		Name: "eth_getBalance", Group: groupAccounts, Summary: "The balance of an account in wei.",
-		Params: []Param{address, {"block", "Block", true, "as of which block"}},
+		Params: []Param{address, block},
 		Result: Result{"Quantity", "the balance"}, Errors: []Fault{unknownBlock},
 		Example: Example{Network: "devnet", Params: `["0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266","0xa"]`},
 	},
 	{
 		Name: "eth_getCode", Group: groupAccounts, Summary: "The code of a contract.",
-		Params: []Param{address, {"block", "Block", true, "as of which block"}},
+		Params: []Param{address, block},
 		Result: Result{"Bytes", "the code, 0x for an account without"}, Errors: []Fault{unknownBlock},
 		Example: Example{Network: "devnet", Params: `["0xfbfbfddd6e35da57b7b0f9a2c10e34be70b3a4e9","latest"]`},
 	},
 	{
 		Name: "eth_getTransactionCount", Group: groupAccounts, Summary: "How many transactions an account has sent: the nonce of its next one.",
-		Params: []Param{address, {"block", "Block", true, "as of which block; pending counts what waits"}},
+		Params: []Param{address, {"block", "Block", false, "as of which block; latest when left out; pending counts what waits"}},
 		Result: Result{"Quantity", "the count"}, Errors: []Fault{unknownBlock},
 		Example: Example{Network: "devnet", Params: `["0xbcd4042de499d14e55001ccbb24a551f3b954096","latest"]`},
 	},
@@ -79,7 +79,7 @@ var chainMethods = []Method{
 		Name: "eth_feeHistory", Group: groupFees, Summary: "Base fees, fullness and tips of a range of blocks.",
 		Params: []Param{
 			{"blocks", "Count", true, "how many, at most 1,024"}, {"newest", "BlockNumber", true, "the last of them"},
-			{"percentiles", "[]Number", false, "of the tips in each block, rising from 0 to 100"},
+			{"percentiles", "[]Number", true, "of the tips in each block, rising from 0 to 100; may be empty"},
 		},
 		Result: Result{"FeeHistory", "from the oldest to the block after the newest"}, Errors: []Fault{{-32000, "the block is not there, or the percentiles don't rise"}},
 		Example: Example{Network: "devnet", Params: `["0x2","0xa",[50]]`},

@@ -49,6 +49,10 @@ type KeySettings struct {
 
 	CreditsPerSecond int64 `json:"credits_per_second,omitempty"` // 0: the plan's
 	CreditsPerDay    int64 `json:"credits_per_day,omitempty"`    // 0: the plan's
+
+	// KeepParams shows the parameters of the key's latest requests to its owner. They
+	// are kept in memory, for an hour at most; without it, never.
+	KeepParams bool `json:"keep_params,omitempty"`
 }
 
 // Bounds of a key's settings.

@@ -70,6 +70,13 @@ type UsageStore interface {
 	//
 	// Returns InvalidInput when there are more rows than can be listed at once.
 	Usage(ctx context.Context, q UsageQuery) ([]Usage, error)
+	// SumUsage adds usage up, in the order of time and then of groups. Steps and
+	// groups without any are left out. It reads sums that are kept where there are
+	// any, so that it takes milliseconds for a month of a hundred keys.
+	//
+	// Returns InvalidInput for an unknown dimension, and for more sums than can be
+	// listed at once.
+	SumUsage(ctx context.Context, q UsageSums) ([]UsageSum, error)
 	// Spent sums the credits of a day, for all accounts and keys that used any.
 	Spent(ctx context.Context, day time.Time) (*Spent, error)
 	// Figures returns an account's storage figures; a month without any is zero.

@@ -81,10 +81,13 @@ func (r Resolution) Kept() time.Duration {
 	return [...]time.Duration{2 * 24 * time.Hour, 90 * 24 * time.Hour, 0}[r]
 }
 
-// Start is the begin of the span that t belongs to.
-func (r Resolution) Start(t time.Time) time.Time {
-	return t.UTC().Truncate([...]time.Duration{time.Minute, time.Hour, 24 * time.Hour}[r])
+// Length is the time from one span to the next.
+func (r Resolution) Length() time.Duration {
+	return [...]time.Duration{time.Minute, time.Hour, 24 * time.Hour}[r]
 }
+
+// Start is the begin of the span that t belongs to.
+func (r Resolution) Start(t time.Time) time.Time { return t.UTC().Truncate(r.Length()) }
 
 // UsageBatch is what one server adds at once. A store takes each number of a
 // server one time only, so that a batch whose fate is unknown can be offered again.
@@ -110,6 +113,59 @@ type UsageQuery struct {
 	From, To  time.Time
 	By        Resolution
 }
+
+// Dimension is what usage can be told apart by.
+type Dimension string
+
+// The dimensions.
+const (
+	NoDimension Dimension = "" // all in one group
+	ByKey       Dimension = "key"
+	ByNetwork   Dimension = "network"
+	ByMethod    Dimension = "method"
+	ByOutcome   Dimension = "outcome"
+)
+
+// UsageSums says what is to be added up: the usage of one account that the filters
+// let through, for each step of time and each value of a dimension.
+type UsageSums struct {
+	AccountID string // as in UsageQuery
+	KeyID     string // "" is all, here and below
+	Network   string
+	Method    string
+	Outcome   string
+
+	From, To   time.Time
+	Resolution Resolution    // of what is added up
+	Step       time.Duration // from From on; 0 is one step
+	By         Dimension
+}
+
+// UsageSum is the usage of one step and one group. Errors are the requests whose
+// outcome is not "ok".
+type UsageSum struct {
+	At    time.Time // the begin of the step
+	Group string    // the value of the dimension; "" without one
+
+	Requests, Errors, Credits, BytesIn, BytesOut int64
+
+	Latency Histogram
+}
+
+// Add adds another sum's figures.
+func (u *UsageSum) Add(other *UsageSum) {
+	u.Requests += other.Requests
+	u.Errors += other.Errors
+	u.Credits += other.Credits
+	u.BytesIn += other.BytesIn
+	u.BytesOut += other.BytesOut
+	for i, n := range other.Latency {
+		u.Latency[i] += n
+	}
+}
+
+// OutcomeOK is the outcome of a request that was answered.
+const OutcomeOK = "ok"
 
 // Spent is what accounts and keys have used of a day's credits.
 type Spent struct {

@@ -20,6 +20,7 @@ type settingsFlags struct {
 	UserAgents       entryList `placeholder:"PART,..." help:"Parts of the User-Agent header, one of which must be in it. A comma within a part is written \\,."`
 	CreditsPerSecond *int64    `placeholder:"N" help:"A limit below the plan's; 0 is the plan's."`
 	CreditsPerDay    *int64    `placeholder:"N" help:"A limit below the plan's; 0 is the plan's."`
+	KeepParams       *bool     `placeholder:"true|false" help:"Keep the parameters of the latest requests, in memory for an hour, for the key's owner to see."`
 }
 
 // entryList is a list with commas between its entries. The flag may be repeated.
@@ -47,7 +48,7 @@ func (l *entryList) set(target *[]string) {
 }
 
 func (f *settingsFlags) given() bool {
-	return f.SecretRequired != nil || f.CreditsPerSecond != nil || f.CreditsPerDay != nil ||
+	return f.SecretRequired != nil || f.CreditsPerSecond != nil || f.CreditsPerDay != nil || f.KeepParams != nil ||
 		f.Methods.given || f.Addresses.given || f.Origins.given || f.UserAgents.given
 }
 
@@ -65,6 +66,9 @@ func (f *settingsFlags) apply(s *nodegate.KeySettings) {
 	}
 	if f.CreditsPerDay != nil {
 		s.CreditsPerDay = *f.CreditsPerDay
+	}
+	if f.KeepParams != nil {
+		s.KeepParams = *f.KeepParams
 	}
 }
 
@@ -87,6 +91,9 @@ func describeSettings(s nodegate.KeySettings) string {
 	}
 	if s.CreditsPerDay > 0 {
 		words = append(words, fmt.Sprintf("credits-per-day=%d", s.CreditsPerDay))
+	}
+	if s.KeepParams {
+		words = append(words, "keep-params")
 	}
 	return strings.Join(words, " ")
 }

@@ -71,10 +71,11 @@ type Limits struct {
 	FailedKeysPerIP      int // a second
 }
 
-// Memory bounds the caches, for each network.
+// Memory bounds the caches, for each network, and the journal of requests.
 type Memory struct {
 	Answers Size
 	State   Size
+	Journal Size
 }
 
 // Store says where accounts, keys and usage are kept.

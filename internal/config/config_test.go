@@ -26,7 +26,7 @@ func TestDefault(t *testing.T) {
 			HeavyPerKey: 2, ConnsPerIP: 1024, SubscriptionsPerConn: 128, LogBlocks: 10000, LogResults: 10000,
 			FailedKeysPerIP: 100,
 		},
-		Memory:  Memory{Answers: 128 << 20, State: 64 << 20},
+		Memory:  Memory{Answers: 128 << 20, State: 64 << 20, Journal: 32 << 20},
 		Payment: Payment{Processor: "test"},
 		Usage:   Usage{Flush: 5 * time.Second},
 		Storage: Storage{
@@ -91,7 +91,7 @@ limits:
   log_blocks: 100
   log_results: 50
   failed_keys_per_ip: 7
-memory: {answers: 1GiB, state: 2 MiB}
+memory: {answers: 1GiB, state: 2 MiB, journal: 3MiB}
 store: {postgres_file: secrets/postgres}
 redis: {url_file: secrets/redis}
 payment:
@@ -180,7 +180,7 @@ func TestFullFile(t *testing.T) {
 			HeavyPerKey: 1, ConnsPerIP: 9, SubscriptionsPerConn: 3, LogBlocks: 100, LogResults: 50,
 			FailedKeysPerIP: 7,
 		},
-		Memory: Memory{Answers: 1 << 30, State: 2 << 20},
+		Memory: Memory{Answers: 1 << 30, State: 2 << 20, Journal: 3 << 20},
 		Store:  Store{Postgres: "postgres://u:p@h/db", PostgresFile: filepath.Join(dir, "secrets/postgres")},
 		Redis:  Redis{URL: "redis://h:6379/1", URLFile: filepath.Join(dir, "secrets/redis")},
 		Payment: Payment{

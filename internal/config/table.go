@@ -111,6 +111,10 @@ var settings = schema[Config]{
 			help: "memory for cached chain state, for each network",
 			at:   func(c *Config) value { return size(&c.Memory.State, 1<<20, 1<<40) },
 		}, {
+			name: "memory.journal", def: "32MiB",
+			help: "memory for the latest requests of all keys, which their owners see for an hour",
+			at:   func(c *Config) value { return size(&c.Memory.Journal, 1<<20, 1<<40) },
+		}, {
 			name: "store.postgres", secret: true,
 			help: "Postgres that keeps accounts, keys and usage; SQLite in the data folder when left out",
 			at:   func(c *Config) value { return secret(&c.Store.Postgres, postgresURL) },

@@ -11,8 +11,10 @@ import (
 	"github.com/nodegate/nodegate/internal/example"
 	"github.com/nodegate/nodegate/internal/faucet"
 	"github.com/nodegate/nodegate/internal/files"
+	"github.com/nodegate/nodegate/internal/journal"
 	"github.com/nodegate/nodegate/internal/methoddoc"
 	"github.com/nodegate/nodegate/internal/obs"
+	"github.com/nodegate/nodegate/internal/report"
 	"github.com/nodegate/nodegate/internal/snippet"
 )
 
@@ -38,8 +40,10 @@ type Config struct {
 	// Storage runs a command of the storage gateway for a grant; nil without one.
 	Storage func(w http.ResponseWriter, req *http.Request, command string, grant *nodegate.Grant)
 
-	Files  *files.Files   // nil without a storage gateway
-	Faucet *faucet.Faucet // nil where no network has one
+	Reports *report.Reports
+	Journal *journal.Journal
+	Files   *files.Files   // nil without a storage gateway
+	Faucet  *faucet.Faucet // nil where no network has one
 
 	Log *slog.Logger
 }

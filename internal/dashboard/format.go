@@ -14,13 +14,15 @@ import (
 // static files.
 func functions(f *static) template.FuncMap {
 	return template.FuncMap{
-		"static": f.address,
-		"number": number,
-		"bytes":  byteSize,
-		"when":   when,
-		"ago":    ago,
-		"millis": millis,
-		"stamp":  stamp,
+		"static":  f.address,
+		"number":  number,
+		"bytes":   byteSize,
+		"when":    when,
+		"ago":     ago,
+		"millis":  millis,
+		"stamp":   stamp,
+		"clock":   clock,
+		"percent": percent,
 
 		"typename": methoddoc.TypeName,
 	}
@@ -66,6 +68,17 @@ func when(t time.Time) string {
 
 // stamp is a time for machines.
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// clock is the time of a day, to the second.
+func clock(t time.Time) string { return t.UTC().Format("15:04:05") }
+
+// percent is a share for people.
+func percent(p float64) string {
+	if p > 0 && p < 1 {
+		return "under 1 %"
+	}
+	return strconv.FormatFloat(p, 'f', 0, 64) + " %"
+}
 
 // ago is how long something is past.
 func ago(t time.Time) string {

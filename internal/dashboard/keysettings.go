@@ -21,7 +21,7 @@ type settingsData struct {
 // settingsForm is the form as it was typed: it comes back that way when something is wrong.
 type settingsForm struct {
 	Name                                    string
-	SecretRequired                          bool
+	SecretRequired, KeepParams              bool
 	Methods, Addresses, Origins, UserAgents string // an entry a line
 	CreditsPerSecond, CreditsPerDay         string // "" is the plan's
 }
@@ -45,7 +45,7 @@ func (v *visit) showSettings(status int, d settingsData) error {
 func formOf(k *nodegate.Key) settingsForm {
 	s := &k.Settings
 	return settingsForm{
-		Name: k.Name, SecretRequired: s.SecretRequired,
+		Name: k.Name, SecretRequired: s.SecretRequired, KeepParams: s.KeepParams,
 		Methods: lines(s.Methods), Addresses: lines(s.Addresses), Origins: lines(s.Origins), UserAgents: lines(s.UserAgents),
 		CreditsPerSecond: limitText(s.CreditsPerSecond), CreditsPerDay: limitText(s.CreditsPerDay),
 	}
@@ -79,7 +79,7 @@ func (v *visit) changeKeySettings() error {
 func (v *visit) typedSettings() settingsForm {
 	field := v.req.PostFormValue
 	return settingsForm{
-		Name: field("name"), SecretRequired: field("secret_required") != "",
+		Name: field("name"), SecretRequired: field("secret_required") != "", KeepParams: field("keep_params") != "",
 		Methods: field("methods"), Addresses: field("addresses"), Origins: field("origins"), UserAgents: field("user_agents"),
 		CreditsPerSecond: strings.TrimSpace(field("credits_per_second")), CreditsPerDay: strings.TrimSpace(field("credits_per_day")),
 	}
@@ -96,7 +96,7 @@ func (v *visit) saveSettings(id string, f settingsForm) error {
 		return err
 	}
 	return v.cfg.Accounts.UpdateKey(v.req.Context(), v.actor(), v.account.ID, id, func(name *string, s *nodegate.KeySettings) {
-		*name, s.SecretRequired = f.Name, f.SecretRequired
+		*name, s.SecretRequired, s.KeepParams = f.Name, f.SecretRequired, f.KeepParams
 		s.Methods, s.Addresses, s.Origins, s.UserAgents = entries(f.Methods), entries(f.Addresses), entries(f.Origins), entries(f.UserAgents)
 		s.CreditsPerSecond, s.CreditsPerDay = second, day
 	})

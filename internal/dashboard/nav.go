@@ -10,6 +10,8 @@ var menu = []struct {
 	{"/", "Overview", members},
 	{"/keys", "Keys", members},
 	{"/try", "Try it", members},
+	{"/usage", "Usage", members},
+	{"/requests", "Requests", members},
 	{"/files", "Files", members},
 	{"/account", "Account", members},
 }

@@ -1,14 +1,48 @@
 package dashboard
 
+import (
+	"html/template"
+	"time"
+
+	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/report"
+)
+
 func overviewRoutes() []route {
 	return []route{{pattern: "GET /{$}", who: members, serve: (*visit).overview}}
 }
 
-// overviewData is the first page.
+// overviewData is the first page: what to do next, and how things are.
 type overviewData struct {
 	Networks []Network
+	Keys     int
+	HasCard  bool
+	Used     bool // there was a request today
+	Today    *report.Result
+	Plot     template.HTML
+	Failed   int // of the latest requests of all keys
 }
 
 func (v *visit) overview() error {
-	return v.show("overview", overviewData{Networks: v.cfg.Networks()})
+	keys, err := v.cfg.Accounts.Keys(v.req.Context(), v.account.ID)
+	if err != nil {
+		return err
+	}
+	data := &overviewData{Networks: v.cfg.Networks(), HasCard: v.account.Card.Valid(time.Now())}
+	for _, k := range keys {
+		if k.Live() {
+			data.Keys++
+		}
+	}
+	q := report.Query{AccountID: v.account.ID, Range: "24h", By: nodegate.NoDimension}
+	if data.Today, err = v.cfg.Reports.Make(v.req.Context(), q, v.cfg.Plans[v.account.Plan], time.Now()); err != nil {
+		return err
+	}
+	data.Used = data.Today.Total.Requests > 0
+	data.Plot = usagePlots(data.Today)[0]
+	for _, c := range v.cfg.Journal.Counts(v.account.ID) {
+		data.Failed += c.Failed
+		data.Used = true
+	}
+	return v.show("overview", data)
 }

@@ -33,6 +33,8 @@ func routes() []route {
 		keyRoutes(),
 		docsRoutes(),
 		tryRoutes(),
+		usageRoutes(),
+		requestsRoutes(),
 		filesRoutes(),
 	)
 }

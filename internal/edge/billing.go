@@ -3,9 +3,9 @@ package edge
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/journal"
 	"github.com/nodegate/nodegate/internal/jsonrpc"
 	"github.com/nodegate/nodegate/internal/meter"
 	"github.com/nodegate/nodegate/internal/obs"
@@ -56,6 +56,11 @@ func (x *exchange) pay(ctx context.Context) error {
 	}
 	code := nodegate.AsError(err).Code
 	x.edge.cfg.Metrics.Refused(code)
+	method := "batch"
+	if !x.scan.Batch {
+		method = x.calls[0].method.shown()
+	}
+	x.edge.cfg.Journal.Record(x.grant, &journal.Entry{Network: x.network.Name, Method: method, Outcome: code.String(), Error: journal.Told(err)})
 	x.edge.cfg.Usage.Record(x.grant, usage.Event{Network: x.network.Name, Method: obs.Other, Outcome: code.String(), BytesIn: int64(len(x.body))})
 	return err
 }
@@ -105,11 +110,11 @@ func codeOf(err error) nodegate.Code {
 	return nodegate.AsError(err).Code
 }
 
-// record counts one request of the body.
-func (x *exchange) record(i int, err error, credits int64, out int, took time.Duration) {
-	outcome := "ok"
-	if err != nil {
-		outcome = nodegate.AsError(err).Code.String()
+// record counts one request of the body and puts it into the key's journal.
+func (x *exchange) record(i int, o *executed, credits int64, out int) {
+	outcome := nodegate.OutcomeOK
+	if o.err != nil {
+		outcome = nodegate.AsError(o.err).Code.String()
 	}
 	x.cost += credits
 	in := 0
@@ -118,8 +123,28 @@ func (x *exchange) record(i int, err error, credits int64, out int, took time.Du
 	}
 	x.edge.cfg.Usage.Record(x.grant, usage.Event{
 		Network: x.network.Name, Method: x.calls[i].method.counted, Outcome: outcome,
-		Credits: credits, BytesIn: int64(in), BytesOut: int64(out), Took: took,
+		Credits: credits, BytesIn: int64(in), BytesOut: int64(out), Took: o.took,
 	})
+	if x.edge.cfg.Journal != nil {
+		x.remember(i, o, outcome, credits)
+	}
+}
+
+func (x *exchange) remember(i int, o *executed, outcome string, credits int64) {
+	e := journal.Entry{
+		At: o.begun, Network: x.network.Name, Method: x.calls[i].method.shown(), Outcome: outcome,
+		Took: o.took, Credits: credits, Params: x.scan.Requests[i].Params,
+	}
+	if len(x.traces) > 0 {
+		e.Node, e.Cache = x.traces[i].Node, x.traces[i].Cache
+	}
+	if o.err != nil {
+		e.Error = o.told
+		if e.Error == "" {
+			e.Error = journal.Told(o.err)
+		}
+	}
+	x.edge.cfg.Journal.Record(x.grant, &e)
 }
 
 // fine charges a request that was refused before its body was read. The key is
@@ -135,4 +160,5 @@ func (e *Edge) fine(n *network, grant *nodegate.Grant, err error) {
 	}
 	e.cfg.Meter.Charge(grant, credits)
 	e.cfg.Usage.Record(grant, usage.Event{Network: n.Name, Method: obs.Other, Outcome: code.String(), Credits: credits})
+	e.cfg.Journal.Record(grant, &journal.Entry{Network: n.Name, Method: obs.Other, Outcome: code.String(), Error: journal.Told(err), Credits: credits})
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/edge"
+	"github.com/nodegate/nodegate/internal/journal"
 	"github.com/nodegate/nodegate/internal/obs"
 	"github.com/nodegate/nodegate/internal/plainhttp"
 	"github.com/nodegate/nodegate/internal/usage"
@@ -80,6 +81,7 @@ type house struct {
 	logs  *lockedBuffer
 	sink  *edge.Sink
 	usage *usage.Recorder
+	kept  *journal.Journal
 	edge  *edge.Edge
 }
 
@@ -98,7 +100,7 @@ func buildWith(t *testing.T, changes ...func(*edge.Config)) *house {
 		Log: obs.NewLogger(h.logs, "text", slog.LevelDebug), Metrics: obs.NewMetrics(), Ready: func() error { return nil },
 	}
 	h.sink = edge.Bill(t, &cfg)
-	h.usage = cfg.Usage
+	h.usage, h.kept = cfg.Usage, cfg.Journal
 	for _, change := range changes {
 		change(&cfg)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/journal"
 	"github.com/nodegate/nodegate/internal/meter"
 	"github.com/nodegate/nodegate/internal/obs"
 	"github.com/nodegate/nodegate/internal/usage"
@@ -24,6 +25,7 @@ type Config struct {
 	Auth           nodegate.Authenticator
 	Meter          *meter.Meter
 	Usage          *usage.Recorder
+	Journal        *journal.Journal // nil keeps no requests
 	Costs          nodegate.Costs
 	Methods        []string       // counted one by one in metrics and usage
 	TrustedProxies []netip.Prefix // whose X-Forwarded-For is believed

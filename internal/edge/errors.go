@@ -2,6 +2,7 @@ package edge
 
 import (
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/journal"
 	"github.com/nodegate/nodegate/internal/jsonrpc"
 )
 
@@ -54,18 +55,21 @@ func number(e *nodegate.Error) int {
 	return numbers[nodegate.Internal]
 }
 
-// appendError writes an error's envelope. What is Internal is logged with an id,
-// and the id is all that the client learns of it.
+// appendError writes an error's envelope.
 func (e *Edge) appendError(dst, id []byte, err error) []byte {
+	dst, _ = e.appendFault(dst, id, err)
+	return dst
+}
+
+// appendFault also returns the text that the client is told. What is Internal is
+// logged with an id, and the id is all that the client learns of it.
+func (e *Edge) appendFault(dst, id []byte, err error) (answer []byte, told string) {
 	x := nodegate.AsError(err)
-	msg := x.Msg
+	told = journal.Told(x)
 	if x.Code == nodegate.Internal {
 		ref := e.ids.New()
 		e.cfg.Log.Error("internal error", "id", ref, "err", err)
-		msg = "internal error (id " + ref + ")"
+		told = "internal error (id " + ref + ")"
 	}
-	if msg == "" {
-		msg = x.Code.String()
-	}
-	return jsonrpc.AppendError(dst, id, number(x), msg, x.Data)
+	return jsonrpc.AppendError(dst, id, number(x), told, x.Data), told
 }

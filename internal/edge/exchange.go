@@ -62,7 +62,7 @@ func (x *exchange) release() {
 func (x *exchange) respond(ctx context.Context) error {
 	if fault := x.scan.Scan(x.body, x.edge.cfg.BatchItems); fault != nil {
 		x.failed = 1
-		x.edge.fine(x.network, x.grant, &nodegate.Error{Code: nodegate.InvalidRequest})
+		x.edge.fine(x.network, x.grant, &nodegate.Error{Code: nodegate.InvalidRequest, Msg: fault.Message})
 		x.answer = jsonrpc.AppendError(x.answer, nil, fault.Code, fault.Message, nil)
 		return nil
 	}
@@ -119,7 +119,7 @@ func (x *exchange) batch(ctx context.Context) {
 		if before-start > x.edge.cfg.ResponseBytes && req.ID != nil {
 			x.failed++
 			x.answer = x.edge.appendError(x.answer, req.ID, errResponseTooLarge)
-			x.record(i, errResponseTooLarge, x.calls[i].paid, len(x.answer)-mark, 0)
+			x.record(i, &executed{err: errResponseTooLarge}, x.calls[i].paid, len(x.answer)-mark)
 			continue
 		}
 		if len(x.ahead) > 0 && !x.ahead[i].done {
@@ -147,7 +147,7 @@ func (x *exchange) one(ctx context.Context, i int) error {
 		if req.ID != nil { // a notification with bad params has nobody to tell
 			x.answer = jsonrpc.AppendError(x.answer, req.ID, req.Err.Code, req.Err.Message, nil)
 		}
-		x.record(i, errNotARequest, c.paid, len(x.answer)-mark, 0)
+		x.record(i, &executed{err: errNotARequest, told: req.Err.Message}, c.paid, len(x.answer)-mark)
 		return nil
 	}
 	var o executed
@@ -161,8 +161,8 @@ func (x *exchange) one(ctx context.Context, i int) error {
 		x.failed++
 	}
 	x.took = o.took
-	answered := x.append(req, c.method.name, o.result, o.err)
-	x.record(i, o.err, x.settle(c, o.err), len(x.answer)-mark, o.took)
+	answered := x.append(req, c.method.name, &o)
+	x.record(i, &o, x.settle(c, o.err), len(x.answer)-mark)
 	return answered
 }
 
@@ -170,6 +170,8 @@ func (x *exchange) one(ctx context.Context, i int) error {
 type executed struct {
 	result []byte
 	err    error
+	told   string // what the client sees of err, once it is answered
+	begun  time.Time
 	took   time.Duration
 	done   bool
 }
@@ -178,8 +180,7 @@ type executed struct {
 // belongs to this request, so that several may run at once.
 func (x *exchange) execute(ctx context.Context, i int) (o executed) {
 	req, c := &x.scan.Requests[i], &x.calls[i]
-	start := time.Now()
-	o.err, o.done = c.refused, true
+	o.err, o.begun, o.done = c.refused, time.Now(), true
 	if o.err == nil {
 		if len(x.traces) > 0 {
 			ctx = nodegate.WithTrace(ctx, &x.traces[i])
@@ -189,7 +190,7 @@ func (x *exchange) execute(ctx context.Context, i int) (o executed) {
 	if len(o.result) > x.edge.cfg.ResponseBytes {
 		o.result, o.err = nil, errResponseTooLarge
 	}
-	o.took = time.Since(start)
+	o.took = time.Since(o.begun)
 	c.method.metrics.Done(o.err, o.took)
 	if len(x.traces) > 0 {
 		c.method.metrics.Cached(x.traces[i].Cache)
@@ -200,17 +201,17 @@ func (x *exchange) execute(ctx context.Context, i int) (o executed) {
 var errNotARequest = &nodegate.Error{Op: "edge", Code: nodegate.InvalidRequest}
 
 // append writes the answer of a call. The error is what the client sees.
-func (x *exchange) append(req *jsonrpc.Request, method string, result []byte, err error) error {
+func (x *exchange) append(req *jsonrpc.Request, method string, o *executed) error {
 	switch {
 	case req.ID == nil: // a notification is executed and not answered
-		if err != nil && nodegate.AsError(err).Code == nodegate.Internal {
-			x.edge.cfg.Log.Error("internal error", "method", method, "err", err)
+		if o.err != nil && nodegate.AsError(o.err).Code == nodegate.Internal {
+			x.edge.cfg.Log.Error("internal error", "method", method, "err", o.err)
 		}
-	case err != nil:
-		x.answer = x.edge.appendError(x.answer, req.ID, err)
-		return err
+	case o.err != nil:
+		x.answer, o.told = x.edge.appendFault(x.answer, req.ID, o.err)
+		return o.err
 	default:
-		x.answer = jsonrpc.AppendResult(x.answer, req.ID, result)
+		x.answer = jsonrpc.AppendResult(x.answer, req.ID, o.result)
 	}
 	return nil
 }

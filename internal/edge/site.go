@@ -35,6 +35,14 @@ type methodEntry struct {
 	metrics *obs.Method
 }
 
+// shown is the method's name for people.
+func (m *methodEntry) shown() string {
+	if m.rule == "" {
+		return m.name
+	}
+	return m.rule
+}
+
 // Serve replaces what is served. Requests under way end with what they began with.
 // The WebSockets of a network that is gone, or has another Node, are closed with
 // 1001; those of the others stay.

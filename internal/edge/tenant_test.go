@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/journal"
 	"github.com/nodegate/nodegate/internal/meter"
 	"github.com/nodegate/nodegate/internal/usage"
 )
@@ -23,13 +24,15 @@ func NewTestGrant(key string, p nodegate.Policy) *nodegate.Grant {
 // CostsOfTest are easy to tell apart in a sum.
 var CostsOfTest = nodegate.Costs{Methods: map[string]int64{"echo": 10}, Other: 80, Unknown: 160, Refused: 5}
 
-// Bill puts a real meter and recorder into a configuration. What was recorded is
+// Bill puts a real meter, recorder and journal into a configuration. What was recorded is
 // in the returned sink once Flush was called on the recorder.
 func Bill(tb testing.TB, c *Config) *Sink {
 	sink := &Sink{}
 	c.Meter, c.Costs = meter.New(meter.Config{}), CostsOfTest
 	c.Usage = usage.New(usage.Config{Store: sink, Every: time.Hour})
+	c.Journal = journal.New(journal.Config{})
 	tb.Cleanup(func() {
+		c.Journal.Close()
 		ctx := context.Background()
 		if err := c.Usage.Close(ctx); err != nil {
 			tb.Error(err)
@@ -63,6 +66,11 @@ func (s *Sink) AddUsage(_ context.Context, b *nodegate.UsageBatch) error {
 
 func (s *Sink) Usage(context.Context, nodegate.UsageQuery) ([]nodegate.Usage, error) {
 	return s.Rows(), nil
+}
+
+// SumUsage answers nothing.
+func (s *Sink) SumUsage(context.Context, nodegate.UsageSums) ([]nodegate.UsageSum, error) {
+	return nil, nil
 }
 
 func (s *Sink) Spent(context.Context, time.Time) (*nodegate.Spent, error) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/door"
+	"github.com/nodegate/nodegate/internal/journal"
 	"github.com/nodegate/nodegate/internal/meter"
 	"github.com/nodegate/nodegate/internal/redisstore"
 	"github.com/nodegate/nodegate/internal/usage"
@@ -15,11 +16,12 @@ import (
 
 // accounts is what a running server has beyond its control side.
 type accounts struct {
-	door   *door.Door
-	meter  *meter.Meter
-	usage  *usage.Recorder
-	redis  *redisstore.Store // nil on one server
-	notice context.CancelFunc
+	door    *door.Door
+	meter   *meter.Meter
+	usage   *usage.Recorder
+	journal *journal.Journal
+	redis   *redisstore.Store // nil on one server
+	notice  context.CancelFunc
 
 	answers *redisstore.Answers // of remote nodes, for all servers; nil on one
 }
@@ -43,6 +45,7 @@ func (s *Server) openAccounts(ctx context.Context) error {
 	if err := s.openMeter(ctx); err != nil {
 		return err
 	}
+	s.accounts.journal = journal.New(journal.Config{Bytes: int64(s.cfg.Memory.Journal)})
 	s.accounts.usage = usage.New(usage.Config{Store: s.control.Store, Every: s.cfg.Usage.Flush, Log: s.log})
 	s.accounts.door, err = door.Open(ctx, door.Config{
 		Store: s.control.Store, Vault: s.control.vault, Plans: s.control.Plans, DefaultPlan: s.cfg.DefaultPlan,
@@ -118,6 +121,7 @@ func (a *accounts) close(ctx context.Context) error {
 	if a.door != nil {
 		a.door.Close()
 	}
+	a.journal.Close()
 	if a.usage != nil {
 		errs = append(errs, a.usage.Close(ctx))
 	}

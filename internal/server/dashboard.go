@@ -15,6 +15,7 @@ import (
 	"github.com/nodegate/nodegate/internal/faucet"
 	"github.com/nodegate/nodegate/internal/files"
 	"github.com/nodegate/nodegate/internal/objects"
+	"github.com/nodegate/nodegate/internal/report"
 )
 
 // openDashboard builds the front end for people; nil where it is turned off.
@@ -27,7 +28,8 @@ func (s *Server) openDashboard() (http.Handler, error) {
 		Accounts: s.control.Accounts, Plans: s.control.Plans, SignUp: s.cfg.Dashboard.SignUp, TrustedProxies: s.trustedProxies(),
 		URL: s.cfg.Dashboard.URL, StorageURL: s.cfg.Dashboard.StorageURL, Networks: func() []dashboard.Network { return *s.shown.Load() },
 		StoragePort: s.storagePort, StorageCA: s.storageCA(), Cost: s.costOf,
-		Grant: s.accounts.door.Grant, RPC: s.rpcGranted, Faucet: s.faucets(), Log: s.log,
+		Grant: s.accounts.door.Grant, RPC: s.rpcGranted, Faucet: s.faucets(),
+		Reports: report.New(report.Config{Store: s.control.Store, SpentToday: s.accounts.meter.SpentToday}), Journal: s.accounts.journal, Log: s.log,
 	}
 	if s.storage.gateway != nil {
 		c.Storage, c.Files = s.storage.gateway.ServeGranted, files.New(shelf{s.storage.engine, s.storage.engine.Begin})

@@ -19,6 +19,7 @@ import (
 	"github.com/nodegate/nodegate/internal/dashboard"
 	"github.com/nodegate/nodegate/internal/edge"
 	"github.com/nodegate/nodegate/internal/eth"
+	"github.com/nodegate/nodegate/internal/journal"
 	"github.com/nodegate/nodegate/internal/obs"
 	"github.com/nodegate/nodegate/internal/plainhttp"
 	"github.com/nodegate/nodegate/internal/web"
@@ -116,6 +117,7 @@ func (s *Server) open() error {
 		Auth:                 s.accounts.door,
 		Meter:                s.accounts.meter,
 		Usage:                s.accounts.usage,
+		Journal:              s.accounts.journal,
 		Costs:                *s.costs.Load(),
 		TrustedProxies:       s.trustedProxies(),
 		Methods:              eth.Methods(),
@@ -223,6 +225,9 @@ func (s *Server) FirstKey() *IssuedKey {
 
 // Control is the account side of this server.
 func (s *Server) Control() *Control { return s.control }
+
+// Journal holds the latest requests of keys.
+func (s *Server) Journal() *journal.Journal { return s.accounts.journal }
 
 // ready is what balancers ask: is traffic welcome?
 func (s *Server) ready() error {

@@ -61,7 +61,7 @@ func (s *Server) openStorage(ctx context.Context) error {
 	}
 	s.watchNodes()
 	s.storage.gateway = storage.New(s.withReading(storage.Config{
-		Auth: s.accounts.door, Usage: s.accounts.usage, Engine: s.storage.engine,
+		Auth: s.accounts.door, Usage: s.accounts.usage, Journal: s.accounts.journal, Engine: s.storage.engine,
 		Limits:  objects.Limits{Parts: s.cfg.Storage.MaxParts, FileBytes: int64(s.cfg.Storage.MaxFile)},
 		Timeout: s.cfg.Storage.Timeout, TrustedProxies: s.trustedProxies(), Moved: s.movedIn, Log: s.log,
 	}))

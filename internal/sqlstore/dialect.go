@@ -17,10 +17,11 @@ import (
 
 // dialect is what differs between the two databases.
 type dialect struct {
-	name  string            // also the middle part of a migration's file name
-	words *strings.Replacer // what the migrations' words are here
-	lock  []string          // keeps two servers from migrating at once
-	rows  []int             // how many rows of usage one statement takes, falling to 1
+	name   string            // also the middle part of a migration's file name
+	words  *strings.Replacer // what the migrations' words are here
+	lock   []string          // keeps two servers from migrating at once
+	rows   []int             // how many rows of usage one statement takes, falling to 1
+	inside bool              // it runs in this process, and a query on one core
 
 	// locked tells whether another process writes at the moment.
 	locked func(error) bool
@@ -35,6 +36,7 @@ func sqliteDialect() *dialect {
 		name:   "sqlite",
 		words:  strings.NewReplacer(),
 		rows:   []int{1},
+		inside: true,
 		locked: sqliteLocked,
 		fault:  sqliteFault,
 	}

@@ -45,9 +45,13 @@ func calls(s *Store) map[string]func(context.Context) error {
 		"EndRemoval":     func(ctx context.Context) error { return s.EndRemoval(ctx, "c", time.Now(), true) },
 		"AddUsage":       func(ctx context.Context) error { return s.AddUsage(ctx, &nodegate.UsageBatch{}) },
 		"Usage":          func(ctx context.Context) error { _, err := s.Usage(ctx, nodegate.UsageQuery{}); return err },
-		"Spent":          func(ctx context.Context) error { _, err := s.Spent(ctx, time.Now()); return err },
-		"Figures":        func(ctx context.Context) error { _, err := s.Figures(ctx, "a", time.Now()); return err },
-		"PurgeUsage":     func(ctx context.Context) error { _, err := s.PurgeUsage(ctx, time.Now()); return err },
+		"SumUsage": func(ctx context.Context) error {
+			_, err := s.SumUsage(ctx, nodegate.UsageSums{By: nodegate.ByKey, To: time.Now()})
+			return err
+		},
+		"Spent":      func(ctx context.Context) error { _, err := s.Spent(ctx, time.Now()); return err },
+		"Figures":    func(ctx context.Context) error { _, err := s.Figures(ctx, "a", time.Now()); return err },
+		"PurgeUsage": func(ctx context.Context) error { _, err := s.PurgeUsage(ctx, time.Now()); return err },
 	}
 }
 

@@ -13,24 +13,38 @@ const (
 	writersKept = 48 * time.Hour // how long a batch may be offered again
 )
 
+// old are the rows of a table that are kept no longer.
+type old struct {
+	table, key, column string
+	before             time.Time
+	sums               bool // of other rows: they are deleted and not counted
+}
+
+func outdated(now time.Time) []old {
+	list := []old{
+		{"usage_writers", "server, number", "at", now.Add(-writersKept), false},
+		{"sessions", "digest", "expires", now, false},
+	}
+	for _, r := range []nodegate.Resolution{nodegate.ByMinute, nodegate.ByHour} {
+		for _, part := range usageParts() {
+			list = append(list, old{usageTable(r) + part.table, usageKey, "at", r.Start(now.Add(-r.Kept())), part.table != ""})
+		}
+	}
+	return list
+}
+
 // PurgeUsage deletes usage that is kept no longer, and with it expired sessions and
 // the numbers of old batches. Each part is a transaction of its own: what is done
 // stays done when the context ends.
 func (s *Store) PurgeUsage(ctx context.Context, now time.Time) (int64, error) {
 	var total int64
-	for _, old := range []struct {
-		table, key, column string
-		before             time.Time
-	}{
-		{"usage_minute", usageKey, "at", nodegate.ByMinute.Start(now.Add(-nodegate.ByMinute.Kept()))},
-		{"usage_hour", usageKey, "at", nodegate.ByHour.Start(now.Add(-nodegate.ByHour.Kept()))},
-		{"usage_writers", "server, number", "at", now.Add(-writersKept)},
-		{"sessions", "digest", "expires", now},
-	} {
+	for _, old := range outdated(now) {
 		part := fmt.Sprintf("DELETE FROM %s WHERE (%s) IN (SELECT %s FROM %s WHERE %s < $1 LIMIT %d)", old.table, old.key, old.key, old.table, old.column, purgePart)
 		for {
 			n, err := s.writeOne(ctx, "purgeUsage", "usage", part, old.before.UnixMicro())
-			total += n
+			if !old.sums {
+				total += n
+			}
 			if err != nil {
 				return total, err
 			}

@@ -37,9 +37,12 @@ func (s *Store) AddUsage(ctx context.Context, b *nodegate.UsageBatch) error {
 		if err != nil || n == 0 {
 			return err // without one, the batch was counted before
 		}
-		for _, r := range []nodegate.Resolution{nodegate.ByMinute, nodegate.ByHour, nodegate.ByDay} {
-			if err := t.addRows(usageTable(r), summed(b.Rows, r), s.dialect.rows); err != nil {
-				return err
+		for _, part := range usageParts() {
+			rows := part.fold(b.Rows)
+			for _, r := range []nodegate.Resolution{nodegate.ByMinute, nodegate.ByHour, nodegate.ByDay} {
+				if err := t.addRows(usageTable(r)+part.table, summed(rows, r), s.dialect.rows); err != nil {
+					return err
+				}
 			}
 		}
 		return t.addFigures(b.Figures)
@@ -178,9 +181,13 @@ func (s *Store) Usage(ctx context.Context, q nodegate.UsageQuery) ([]nodegate.Us
 		return nil, err
 	}
 	if len(list) > s.maxRows {
-		return nil, &nodegate.Error{Op: "sqlstore.usage", Code: nodegate.InvalidInput, Msg: "this is too much usage for one answer: ask for a shorter time, or by the hour or the day"}
+		return nil, tooMuch("sqlstore.usage")
 	}
 	return list, nil
+}
+
+func tooMuch(op string) error {
+	return &nodegate.Error{Op: op, Code: nodegate.InvalidInput, Msg: "this is too much usage for one answer: ask for a shorter time, or by the hour or the day"}
 }
 
 // Spent sums the credits of a day.

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/journal"
 	"github.com/nodegate/nodegate/internal/objects"
 	"github.com/nodegate/nodegate/internal/obs"
 	"github.com/nodegate/nodegate/internal/usage"
@@ -25,6 +26,7 @@ import (
 type Config struct {
 	Auth           nodegate.Authenticator
 	Usage          *usage.Recorder
+	Journal        *journal.Journal // nil keeps no requests
 	Engine         objects.Engine
 	Limits         objects.Limits
 	Timeout        time.Duration                                          // of a command that names none
@@ -272,9 +274,9 @@ func (g *Gateway) find(name string, args []string) (*command, []string) {
 // record counts the request, for its account too, and logs it.
 func (c *call) record(err error, took time.Duration) {
 	c.gateway.metrics.Done(c.name(), err, took, c.read, c.answer.written)
-	outcome := "ok"
+	outcome, told := nodegate.OutcomeOK, ""
 	if err != nil {
-		outcome = nodegate.AsError(err).Code.String()
+		outcome, told = nodegate.AsError(err).Code.String(), journal.Told(err)
 	}
 	c.log(outcome, took)
 	if c.grant == nil || c.command == nil {
@@ -282,6 +284,9 @@ func (c *call) record(err error, took time.Duration) {
 	}
 	c.gateway.cfg.Usage.Record(c.grant, usage.Event{
 		Network: "storage", Method: c.command.name, Outcome: outcome, BytesIn: c.read, BytesOut: c.answer.written, Took: took,
+	})
+	c.gateway.cfg.Journal.Record(c.grant, &journal.Entry{
+		At: time.Now().Add(-took), Network: "storage", Method: c.command.name, Outcome: outcome, Error: told, Took: took,
 	})
 	_ = c.settle()
 }

@@ -63,6 +63,9 @@ func (s *memory) AddUsage(_ context.Context, b *nodegate.UsageBatch) error {
 func (s *memory) Usage(context.Context, nodegate.UsageQuery) ([]nodegate.Usage, error) {
 	return nil, nil
 }
+func (s *memory) SumUsage(context.Context, nodegate.UsageSums) ([]nodegate.UsageSum, error) {
+	return nil, nil
+}
 func (s *memory) Spent(context.Context, time.Time) (*nodegate.Spent, error) { return nil, nil }
 func (s *memory) Figures(context.Context, string, time.Time) (nodegate.Figures, error) {
 	return nodegate.Figures{}, nil

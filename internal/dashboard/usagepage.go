@@ -1,0 +1,205 @@
+package dashboard
+
+import (
+	"bytes"
+	"html/template"
+	"math"
+	"net/url"
+	"time"
+
+	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/chart"
+	"github.com/nodegate/nodegate/internal/report"
+)
+
+func usageRoutes() []route {
+	return []route{
+		{pattern: "GET /usage", who: members, serve: (*visit).usagePage},
+		{pattern: "GET /usage.csv", who: members, serve: (*visit).usageCSV},
+	}
+}
+
+// usageData is the page of figures and plots.
+type usageData struct {
+	*report.Result
+	Ranges   []link
+	Groupers []link
+	Filters  []link // what the page is narrowed to; following one takes it off
+	Rows     []usageRow
+	Plots    []template.HTML
+	CSV      string
+}
+
+// link is a choice on a page.
+type link struct {
+	Name, Path string
+	Here       bool
+}
+
+// usageRow is one group of the table.
+type usageRow struct {
+	report.Group
+	Shown string // its name for people
+	Path  string // the page narrowed to it; "" where that can't be
+	Share float64
+}
+
+func (v *visit) usagePage() error {
+	result, err := v.report()
+	if err != nil {
+		return err
+	}
+	names, err := v.keyNames()
+	if err != nil {
+		return err
+	}
+	data := &usageData{Result: result, Plots: usagePlots(result), CSV: usageAddress("/usage.csv", result.Query)}
+	for _, r := range report.Ranges() {
+		q := result.Query
+		q.Range = r
+		data.Ranges = append(data.Ranges, link{Name: string(r), Path: usageAddress("/usage", q), Here: r == result.Query.Range})
+	}
+	for _, by := range report.Dimensions() {
+		q := result.Query
+		q.By = by
+		data.Groupers = append(data.Groupers, link{Name: string(by), Path: usageAddress("/usage", q), Here: by == result.Query.By})
+	}
+	data.Filters = filtersOf(result.Query, names)
+	data.Rows = usageRows(result, names)
+	return v.show("usage", data)
+}
+
+// report makes the figures that the address asks for.
+func (v *visit) report() (*report.Result, error) {
+	form := v.req.URL.Query()
+	q := report.Query{
+		AccountID: v.account.ID, KeyID: form.Get("key"), Network: form.Get("network"), Method: form.Get("method"), Outcome: form.Get("outcome"),
+		Range: report.Range(form.Get("range")), By: report.Dimension(form.Get("by")),
+	}
+	if q.Range == "" {
+		q.Range = "24h"
+	}
+	if q.By == "" {
+		q.By = nodegate.ByMethod
+	}
+	return v.cfg.Reports.Make(v.req.Context(), q, v.cfg.Plans[v.account.Plan], time.Now())
+}
+
+// keyNames are the names of the account's keys, revoked ones too, by id.
+func (v *visit) keyNames() (map[string]string, error) {
+	keys, err := v.cfg.Accounts.Keys(v.req.Context(), v.account.ID)
+	names := map[string]string{}
+	for _, k := range keys {
+		names[k.ID] = k.Name
+	}
+	return names, err
+}
+
+// usageAddress is the page of a query.
+func usageAddress(path string, q report.Query) string {
+	values := url.Values{}
+	for name, value := range map[string]string{
+		"range": string(q.Range), "by": string(q.By), "key": q.KeyID, "network": q.Network, "method": q.Method, "outcome": q.Outcome,
+	} {
+		if value != "" {
+			values.Set(name, value)
+		}
+	}
+	return path + "?" + values.Encode()
+}
+
+// filtersOf are the filters that hold, each with the page without it.
+func filtersOf(q report.Query, names map[string]string) (list []link) {
+	for _, f := range []struct {
+		name, shown string
+		value       func(*report.Query) *string
+	}{
+		{"key", names[q.KeyID], func(q *report.Query) *string { return &q.KeyID }},
+		{"network", q.Network, func(q *report.Query) *string { return &q.Network }},
+		{"method", q.Method, func(q *report.Query) *string { return &q.Method }},
+		{"outcome", q.Outcome, func(q *report.Query) *string { return &q.Outcome }},
+	} {
+		if *f.value(&q) == "" {
+			continue
+		}
+		without := q
+		*f.value(&without) = ""
+		list = append(list, link{Name: f.name + ": " + f.shown, Path: usageAddress("/usage", without)})
+	}
+	return list
+}
+
+// usageRows are the groups, each with the page that is narrowed to it.
+func usageRows(r *report.Result, names map[string]string) (rows []usageRow) {
+	for _, g := range r.Groups {
+		row := usageRow{Group: g, Shown: g.Name}
+		if r.Total.Requests > 0 {
+			row.Share = 100 * float64(g.Requests) / float64(r.Total.Requests)
+		}
+		q := r.Query
+		switch {
+		case g.Rest:
+			row.Shown = "all others"
+		case q.By == nodegate.ByKey:
+			q.KeyID, q.By, row.Shown = g.Name, nodegate.ByMethod, names[g.Name]
+		case q.By == nodegate.ByNetwork:
+			q.Network, q.By = g.Name, nodegate.ByMethod
+		case q.By == nodegate.ByMethod:
+			q.Method, q.By = g.Name, nodegate.ByOutcome
+		default:
+			q.Outcome, q.By = g.Name, nodegate.ByMethod
+		}
+		if !g.Rest {
+			row.Path = usageAddress("/usage", q)
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+// usagePlots draws requests, credits and times.
+func usagePlots(r *report.Result) []template.HTML {
+	values := func(of func(*report.Sums) float64) []float64 {
+		list := make([]float64, len(r.Series))
+		for i := range r.Series {
+			list[i] = of(&r.Series[i].Sums)
+		}
+		return list
+	}
+	times := func(of func(*report.Sums) time.Duration) []float64 {
+		return values(func(s *report.Sums) float64 {
+			if s.Requests == 0 {
+				return math.NaN() // a gap, not no time at all
+			}
+			return float64(of(s)) / float64(time.Millisecond)
+		})
+	}
+	requests := chart.Plot{ID: "requests", Title: "Requests", Kind: chart.Bars, Unit: chart.Count, Begin: r.Begin, Step: r.Step, Series: []chart.Series{
+		{Name: "ok", Class: "good", Values: values(func(s *report.Sums) float64 { return float64(s.Requests - s.Errors) })},
+		{Name: "failed", Class: "bad", Values: values(func(s *report.Sums) float64 { return float64(s.Errors) })},
+	}}
+	credits := chart.Plot{ID: "credits", Title: "Credits", Kind: chart.Bars, Unit: chart.Count, Begin: r.Begin, Step: r.Step, Series: []chart.Series{
+		{Name: "credits", Values: values(func(s *report.Sums) float64 { return float64(s.Credits) })},
+	}}
+	latency := chart.Plot{ID: "latency", Title: "Time of a request", Kind: chart.Lines, Unit: chart.Milliseconds, Begin: r.Begin, Step: r.Step, Series: []chart.Series{
+		{Name: "p50", Values: times(func(s *report.Sums) time.Duration { return s.P50 })},
+		{Name: "p95", Values: times(func(s *report.Sums) time.Duration { return s.P95 })},
+		{Name: "p99", Values: times(func(s *report.Sums) time.Duration { return s.P99 })},
+	}}
+	return []template.HTML{requests.SVG(), credits.SVG(), latency.SVG()}
+}
+
+// usageCSV is the same figures as a file.
+func (v *visit) usageCSV() error {
+	result, err := v.report()
+	if err != nil {
+		return err
+	}
+	var b bytes.Buffer
+	if err := report.WriteCSV(&b, result); err != nil {
+		return err
+	}
+	v.w.Header().Set("Content-Disposition", `attachment; filename="usage.csv"`)
+	v.send(200, "text/csv; charset=utf-8", b.Bytes())
+	return nil
+}

@@ -1,0 +1,209 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nodegate/nodegate"
+)
+
+// usagePart is one way in which usage is kept: every row, or sums of them, which
+// are fewer by the number of keys or of methods.
+type usagePart struct {
+	table string // what follows the name of the resolution's table
+	fold  func([]nodegate.Usage) []nodegate.Usage
+}
+
+// The tables beside those of every row.
+const (
+	withoutKeys    = "_all"  // key_id is ""
+	withoutMethods = "_keys" // method is "", and an outcome that is not ok is failed
+)
+
+const failed = "failed"
+
+func usageParts() []usagePart {
+	return []usagePart{
+		{"", func(rows []nodegate.Usage) []nodegate.Usage { return rows }},
+		{withoutKeys, folded(func(k *nodegate.UsageKey) { k.KeyID = "" })},
+		{withoutMethods, folded(func(k *nodegate.UsageKey) {
+			k.Method = ""
+			if k.Outcome != nodegate.OutcomeOK {
+				k.Outcome = failed
+			}
+		})},
+	}
+}
+
+func folded(fold func(*nodegate.UsageKey)) func([]nodegate.Usage) []nodegate.Usage {
+	return func(rows []nodegate.Usage) []nodegate.Usage {
+		rows = slices.Clone(rows)
+		for i := range rows {
+			fold(&rows[i].UsageKey)
+		}
+		return rows
+	}
+}
+
+// columnOf is where a dimension's values stand.
+func columnOf(d nodegate.Dimension) (string, error) {
+	switch d {
+	case nodegate.NoDimension:
+		return "''", nil
+	case nodegate.ByKey:
+		return "key_id", nil
+	case nodegate.ByNetwork, nodegate.ByMethod, nodegate.ByOutcome:
+		return string(d), nil
+	}
+	return "", &nodegate.Error{Op: "sqlstore.sumUsage", Code: nodegate.InvalidInput, Msg: "usage is grouped by key, network, method or outcome"}
+}
+
+// partOf is the table with the fewest rows that can answer.
+func partOf(q *nodegate.UsageSums) string {
+	if q.KeyID == "" && q.By != nodegate.ByKey {
+		return withoutKeys
+	}
+	if q.Method != "" || q.Outcome != "" && q.Outcome != nodegate.OutcomeOK || q.By == nodegate.ByMethod || q.By == nodegate.ByOutcome {
+		return ""
+	}
+	return withoutMethods
+}
+
+// SumUsage adds usage up, by step and by one dimension.
+func (s *Store) SumUsage(ctx context.Context, q nodegate.UsageSums) ([]nodegate.UsageSum, error) {
+	parts := s.split(q)
+	if len(parts) == 1 {
+		return s.sumPart(ctx, q)
+	}
+	lists, errs := make([][]nodegate.UsageSum, len(parts)), make([]error, len(parts))
+	var all sync.WaitGroup
+	for i := range parts {
+		all.Go(func() { lists[i], errs[i] = s.sumPart(ctx, parts[i]) })
+	}
+	all.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	return merged(q.From, slices.Concat(lists...)), nil
+}
+
+// maxParts is how many parts of one query run at once.
+const maxParts = 4
+
+// split divides the time of a query by key, the one that reads much, where the database
+// runs in this process: each part then has a core.
+func (s *Store) split(q nodegate.UsageSums) []nodegate.UsageSums {
+	first := q.Resolution.Start(q.From)
+	spans := q.To.Sub(first) / q.Resolution.Length()
+	if !s.dialect.inside || q.By != nodegate.ByKey || q.Step != 0 || q.KeyID != "" || spans < maxParts {
+		return []nodegate.UsageSums{q}
+	}
+	var parts []nodegate.UsageSums
+	part := q
+	for i := range time.Duration(maxParts - 1) {
+		part.To = first.Add((i + 1) * spans / maxParts * q.Resolution.Length())
+		parts = append(parts, part)
+		part.From = part.To
+	}
+	part.To = q.To
+	return append(parts, part)
+}
+
+// merged adds the sums of each group up, in the order of groups.
+func merged(at time.Time, list []nodegate.UsageSum) []nodegate.UsageSum {
+	slices.SortStableFunc(list, func(a, b nodegate.UsageSum) int { return strings.Compare(a.Group, b.Group) })
+	var sums []nodegate.UsageSum
+	for i := range list {
+		if last := len(sums) - 1; last >= 0 && sums[last].Group == list[i].Group {
+			sums[last].Add(&list[i])
+			continue
+		}
+		list[i].At = at.UTC()
+		sums = append(sums, list[i])
+	}
+	return sums
+}
+
+func (s *Store) sumPart(ctx context.Context, q nodegate.UsageSums) ([]nodegate.UsageSum, error) {
+	query, args, err := s.sumQuery(&q)
+	if err != nil {
+		return nil, err
+	}
+	var (
+		list []nodegate.UsageSum
+		step int64
+		u    nodegate.UsageSum
+	)
+	into := []any{&step, &u.Group, &u.Errors, &u.Requests, &u.Credits, &u.BytesIn, &u.BytesOut}
+	for i := range u.Latency {
+		into = append(into, &u.Latency[i])
+	}
+	err = s.each(ctx, "sumUsage", "usage", query, args, func(row scan) error {
+		err := row(into...)
+		u.At = q.From.Add(time.Duration(step) * q.Step).UTC()
+		list = append(list, u)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if len(list) > s.maxRows {
+		return nil, tooMuch("sqlstore.sumUsage")
+	}
+	return list, nil
+}
+
+func (s *Store) sumQuery(q *nodegate.UsageSums) (query string, args []any, err error) {
+	group, err := columnOf(q.By)
+	if err != nil {
+		return "", nil, err
+	}
+	step := "0"
+	if q.Step > 0 {
+		step = fmt.Sprintf("(at - %d) / %d", q.From.UnixMicro(), q.Step.Microseconds())
+	}
+	where, args := spansOf(q)
+	for _, filter := range []struct{ column, value, all string }{
+		{"account", q.AccountID, "*"}, {"key_id", q.KeyID, ""}, {"network", q.Network, ""}, {"method", q.Method, ""}, {"outcome", q.Outcome, ""},
+	} {
+		if filter.value != filter.all {
+			args = append(args, cleaned(filter.value))
+			where += fmt.Sprintf(" AND %s = $%d", filter.column, len(args))
+		}
+	}
+	sums := []string{"CAST(SUM(CASE outcome WHEN 'ok' THEN 0 ELSE requests END) AS BIGINT)"}
+	for _, name := range counters() {
+		sums = append(sums, "CAST(SUM("+name+") AS BIGINT)")
+	}
+	return fmt.Sprintf("SELECT %s, %s, %s FROM %s%s WHERE %s GROUP BY 1, 2 ORDER BY 1, 2 LIMIT %d",
+		step, group, strings.Join(sums, ", "), usageTable(q.Resolution), partOf(q), where, s.maxRows+1), args, nil
+}
+
+// maxSpans is how many spans a query names one by one.
+const maxSpans = 1000
+
+// spansOf selects the time. The rows of one key lie apart from each other, after
+// the time in the tables' order, so that its spans are looked up one by one.
+func spansOf(q *nodegate.UsageSums) (where string, args []any) {
+	first, length := q.Resolution.Start(q.From), q.Resolution.Length()
+	if first.Before(q.From) {
+		first = first.Add(length)
+	}
+	if n := q.To.Sub(first) / length; q.KeyID == "" || n > maxSpans || n < 0 {
+		return "at >= $1 AND at < $2", []any{q.From.UnixMicro(), q.To.UnixMicro()}
+	}
+	list := []string{}
+	for at := first; at.Before(q.To); at = at.Add(length) {
+		list = append(list, strconv.FormatInt(at.UnixMicro(), 10))
+	}
+	if len(list) == 0 {
+		return "1 = 0", nil
+	}
+	return "at IN (" + strings.Join(list, ", ") + ")", nil
+}

@@ -12,8 +12,10 @@ import (
 	"github.com/nodegate/nodegate/internal/faucet"
 	"github.com/nodegate/nodegate/internal/files"
 	"github.com/nodegate/nodegate/internal/journal"
+	"github.com/nodegate/nodegate/internal/methoddoc"
 	"github.com/nodegate/nodegate/internal/obs"
 	"github.com/nodegate/nodegate/internal/report"
+	"github.com/nodegate/nodegate/internal/snippet"
 )
 
 // Config is what the dashboard shows and works on.
@@ -24,8 +26,12 @@ type Config struct {
 	TrustedProxies []netip.Prefix // whose word on the client's address and on HTTPS is believed
 
 	URL        string           // of JSON-RPC as users reach it; "" is the address of the request
-	StorageURL string           // of the storage gateway; "" is none
+	StorageURL string           // of the storage gateway; "" is the host of the request with StoragePort
 	Networks   func() []Network // as they are served now
+
+	StoragePort func() string             // where the storage gateway listens
+	StorageCA   bool                      // its certificate is of the local authority
+	Cost        func(method string) int64 // credits of a call
 
 	// Grant lets the owner of a key use it without its text.
 	Grant func(ctx context.Context, accountID, keyID string) (*nodegate.Grant, error)
@@ -61,6 +67,9 @@ type Dashboard struct {
 	ids      *obs.RequestIDs
 	examples *example.Examples
 	routes   []route
+
+	snippets *snippet.Set
+	book     *methoddoc.Book
 }
 
 // New builds the front end.
@@ -71,6 +80,12 @@ func New(cfg Config) (*Dashboard, error) {
 		return nil, err
 	}
 	if d.pages, err = newPages(d.static); err != nil {
+		return nil, err
+	}
+	if d.snippets, err = snippet.New(); err != nil {
+		return nil, err
+	}
+	if d.book, err = methoddoc.New(); err != nil {
 		return nil, err
 	}
 	for _, r := range d.routes {

@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/nodegate/nodegate/internal/methoddoc"
 )
 
 // functions are what templates can call: forms of numbers and times, and the names of
@@ -23,6 +25,8 @@ func functions(f *static) template.FuncMap {
 		"percent": percent,
 		"gauge":   gauge,
 		"limit":   limitText,
+
+		"typename": methoddoc.TypeName,
 	}
 }
 

@@ -8,6 +8,7 @@ var menu = []struct {
 	who        access
 }{
 	{"/", "Overview", members},
+	{"/keys", "Keys", members},
 	{"/try", "Try it", members},
 	{"/usage", "Usage", members},
 	{"/requests", "Requests", members},

@@ -122,6 +122,8 @@ var notices = map[string]string{
 	"card-removed": "The card is removed.",
 	"plan":         "The account has its new plan.",
 	"password-set": "The password is set. All sessions of the account have ended.",
+	"key-settings": "The key's settings are saved.",
+	"revoked":      "The key is revoked. It works nowhere any more.",
 }
 
 func retrySeconds(d time.Duration) string {

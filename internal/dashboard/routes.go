@@ -30,6 +30,8 @@ func routes() []route {
 	return slices.Concat(
 		signInRoutes(),
 		overviewRoutes(),
+		keyRoutes(),
+		docsRoutes(),
 		tryRoutes(),
 		usageRoutes(),
 		requestsRoutes(),

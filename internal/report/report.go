@@ -17,6 +17,8 @@ type Config struct {
 	// SpentToday is what the meter knows of an account's credits of today, which is
 	// newer than what the store has. It may be nil.
 	SpentToday func(accountID string) int64
+	// Stored is what the storage gateway keeps for an account; nil without a gateway.
+	Stored func(accountID string) int64
 }
 
 // Reports makes reports.
@@ -196,5 +198,8 @@ func (r *Reports) Standing(ctx context.Context, accountID string, plan nodegate.
 	}
 	figures, err := r.cfg.Store.Figures(ctx, accountID, now)
 	s.Stored, s.Moved = Share{figures.Stored, plan.StoredBytes}, Share{figures.Moved, plan.MovedBytes}
+	if r.cfg.Stored != nil {
+		s.Stored.Used = r.cfg.Stored(accountID)
+	}
 	return s, err
 }

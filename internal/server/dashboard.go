@@ -2,7 +2,11 @@ package server
 
 import (
 	"context"
+	"net"
 	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/chain"
@@ -23,8 +27,9 @@ func (s *Server) openDashboard() (http.Handler, error) {
 	c := dashboard.Config{
 		Accounts: s.control.Accounts, Plans: s.control.Plans, SignUp: s.cfg.Dashboard.SignUp, TrustedProxies: s.trustedProxies(),
 		URL: s.cfg.Dashboard.URL, StorageURL: s.cfg.Dashboard.StorageURL, Networks: func() []dashboard.Network { return *s.shown.Load() },
+		StoragePort: s.storagePort, StorageCA: s.storageCA(), Cost: s.costOf,
 		Grant: s.accounts.door.Grant, RPC: s.rpcGranted, Faucet: s.faucets(),
-		Reports: report.New(report.Config{Store: s.control.Store, SpentToday: s.accounts.meter.SpentToday}), Journal: s.accounts.journal,
+		Reports: report.New(report.Config{Store: s.control.Store, SpentToday: s.accounts.meter.SpentToday, Stored: s.control.stored}), Journal: s.accounts.journal,
 		Log:    s.log,
 		Stripe: s.cfg.Payment.Processor == "stripe", Mails: s.cfg.Mail.SMTP != "",
 		Operator: dashboard.Operator{Networks: s.networkStates, System: s.system},
@@ -87,4 +92,29 @@ func (s shelf) Unpin(ctx context.Context, accountID, cid string) error {
 	defer b.Abort()
 	b.Unpin(cid)
 	return b.Commit(ctx)
+}
+
+// storagePort is where the storage gateway listens, once it does.
+func (s *Server) storagePort() string {
+	at := s.cfg.StorageListen
+	if s.serving.Load() {
+		at = strings.TrimPrefix(s.storage.addr, "https://")
+	}
+	_, port, _ := net.SplitHostPort(at)
+	return port
+}
+
+// storageCA tells whether clients of the storage gateway have to trust the local
+// authority. Where the gateway has a public address of its own, something with another
+// certificate stands before it.
+func (s *Server) storageCA() bool {
+	if s.cfg.Storage.TLS.Cert != "" {
+		return false
+	}
+	u, err := url.Parse(s.cfg.Dashboard.StorageURL)
+	if err != nil || u.Host == "" || u.Hostname() == "localhost" {
+		return true
+	}
+	ip, err := netip.ParseAddr(u.Hostname())
+	return err == nil && ip.IsLoopback()
 }

@@ -1,0 +1,115 @@
+package dashboard
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"strings"
+
+	"github.com/nodegate/nodegate/internal/methoddoc"
+)
+
+func docsRoutes() []route {
+	return []route{
+		{pattern: "GET /docs", who: everybody, serve: (*visit).docsPage},
+		{pattern: "GET /docs/types", who: everybody, serve: (*visit).typesPage},
+		{pattern: "GET /docs/{method}", who: everybody, serve: (*visit).methodPage},
+		{pattern: "GET /openrpc.json", who: everybody, serve: (*visit).openRPC},
+	}
+}
+
+// docsData is the index of methods.
+type docsData struct {
+	Query    string
+	Groups   []methoddoc.Group
+	Found    int
+	Networks []Network
+	Base, WS string
+	Common   []methoddoc.CommonFault
+
+	cost func(method string) int64
+}
+
+// Credits are what a call of a method costs.
+func (d docsData) Credits(method string) int64 { return d.cost(method) }
+
+// maxQuery bounds a search.
+const maxQuery = 100
+
+func (v *visit) docsPage() error {
+	d := docsData{Query: v.req.URL.Query().Get("q"), Networks: v.cfg.Networks(), Common: v.book.Common, cost: v.cfg.Cost}
+	if len(d.Query) > maxQuery {
+		d.Query = strings.ToValidUTF8(d.Query[:maxQuery], "")
+	}
+	d.Base, d.WS = v.base()
+	d.Groups = v.book.Groups(d.Query)
+	for _, g := range d.Groups {
+		d.Found += len(g.Methods)
+	}
+	return v.show("docs", d)
+}
+
+// methodData is the page of one method.
+type methodData struct {
+	*methoddoc.Method
+	Credits  int64
+	Base, WS string
+	Request  string
+	Curl     string // the request as a line to paste
+	Answer   string
+	Aliases  []string // other names that networks have for it
+}
+
+func (v *visit) methodPage() error {
+	m := v.book.Find(v.req.PathValue("method"))
+	if m == nil {
+		return errNotHere
+	}
+	d := methodData{Method: m, Credits: v.cfg.Cost(m.Name), Request: m.Request(), Answer: indented(v.book.Answer(m.Name))}
+	d.Base, d.WS = v.base()
+	d.Curl = "curl " + d.Base + "/" + m.Example.Network + "/v3/$KEY \\\n  -H 'Content-Type: application/json' \\\n  -d '" + d.Request + "'"
+	if m.Name == "layer2_estimateGas" {
+		for _, n := range v.cfg.Networks() {
+			if n.Alias != "" {
+				d.Aliases = append(d.Aliases, n.Alias+"_estimateGas on "+n.Name)
+			}
+		}
+	}
+	return v.show("method", d)
+}
+
+// indented is JSON for people.
+func indented(text json.RawMessage) string {
+	var b bytes.Buffer
+	if json.Indent(&b, text, "", "  ") != nil {
+		return string(text)
+	}
+	return b.String()
+}
+
+// typesData are the kinds of values.
+type typesData struct {
+	Types []methoddoc.Type
+}
+
+func (v *visit) typesPage() error { return v.show("types", typesData{v.book.Types}) }
+
+// documentVersion is that of the addresses that the document describes: /v3.
+const documentVersion = "3.0.0"
+
+// openRPC is the same for machines. Tools on other sites may read it too.
+func (v *visit) openRPC() error {
+	overHTTP, _ := v.base()
+	s := methoddoc.Service{Version: documentVersion, Credits: v.cfg.Cost}
+	for _, n := range v.cfg.Networks() {
+		s.Servers = append(s.Servers, methoddoc.Server{Name: n.Name, URL: overHTTP + "/" + n.Name + "/v3/YOUR-API-KEY"})
+	}
+	body, err := v.book.OpenRPC(s)
+	if err != nil {
+		return err
+	}
+	v.w.Header().Set("Access-Control-Allow-Origin", "*")
+	v.w.Header().Set("Cross-Origin-Resource-Policy", "cross-origin")
+	v.send(http.StatusOK, "application/json", body)
+	return nil
+}

@@ -1,0 +1,194 @@
+package dashboard
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/account"
+)
+
+// settingsData is the form of a key's name and settings.
+type settingsData struct {
+	Key     *nodegate.Key
+	Plan    nodegate.Plan
+	Form    settingsForm
+	Problem string
+}
+
+// settingsForm is the form as it was typed: it comes back that way when something is wrong.
+type settingsForm struct {
+	Name                                    string
+	SecretRequired, KeepParams              bool
+	Methods, Addresses, Origins, UserAgents string // an entry a line
+	CreditsPerSecond, CreditsPerDay         string // "" is the plan's
+}
+
+func (v *visit) keySettingsPage() error {
+	k, err := v.key()
+	if err != nil {
+		return err
+	}
+	if !k.Live() {
+		return v.seeOther("/keys/" + k.ID)
+	}
+	return v.showSettings(http.StatusOK, settingsData{Key: k, Form: formOf(k)})
+}
+
+func (v *visit) showSettings(status int, d settingsData) error {
+	d.Plan = v.cfg.Plans[v.account.Plan]
+	return v.showStatus(status, "keysettings", d)
+}
+
+func formOf(k *nodegate.Key) settingsForm {
+	s := &k.Settings
+	return settingsForm{
+		Name: k.Name, SecretRequired: s.SecretRequired, KeepParams: s.KeepParams,
+		Methods: lines(s.Methods), Addresses: lines(s.Addresses), Origins: lines(s.Origins), UserAgents: lines(s.UserAgents),
+		CreditsPerSecond: ownLimit(s.CreditsPerSecond), CreditsPerDay: ownLimit(s.CreditsPerDay),
+	}
+}
+
+func lines(entries []string) string { return strings.Join(entries, "\n") }
+
+// ownLimit is what the form shows; zero is the plan's.
+func ownLimit(n int64) string {
+	if n == 0 {
+		return ""
+	}
+	return strconv.FormatInt(n, 10)
+}
+
+func (v *visit) changeKeySettings() error {
+	k, err := v.key()
+	if err != nil {
+		return err
+	}
+	form := v.typedSettings()
+	if err = v.saveSettings(k.ID, form); err == nil {
+		return v.seeOther("/keys/" + k.ID + "/settings?done=key-settings")
+	}
+	problem, err := mendable(err)
+	if err != nil {
+		return err
+	}
+	return v.showSettings(http.StatusUnprocessableEntity, settingsData{Key: k, Form: form, Problem: problem})
+}
+
+func (v *visit) typedSettings() settingsForm {
+	field := v.req.PostFormValue
+	return settingsForm{
+		Name: field("name"), SecretRequired: field("secret_required") != "", KeepParams: field("keep_params") != "",
+		Methods: field("methods"), Addresses: field("addresses"), Origins: field("origins"), UserAgents: field("user_agents"),
+		CreditsPerSecond: strings.TrimSpace(field("credits_per_second")), CreditsPerDay: strings.TrimSpace(field("credits_per_day")),
+	}
+}
+
+// saveSettings changes what the form has and leaves the other settings alone.
+func (v *visit) saveSettings(id string, f settingsForm) error {
+	second, err := limitOf(f.CreditsPerSecond)
+	if err != nil {
+		return err
+	}
+	day, err := limitOf(f.CreditsPerDay)
+	if err != nil {
+		return err
+	}
+	return v.cfg.Accounts.UpdateKey(v.req.Context(), v.actor(), v.account.ID, id, func(name *string, s *nodegate.KeySettings) {
+		*name, s.SecretRequired, s.KeepParams = f.Name, f.SecretRequired, f.KeepParams
+		s.Methods, s.Addresses, s.Origins, s.UserAgents = entries(f.Methods), entries(f.Addresses), entries(f.Origins), entries(f.UserAgents)
+		s.CreditsPerSecond, s.CreditsPerDay = second, day
+	})
+}
+
+// entries are the lines of a textarea that are not empty.
+func entries(text string) (list []string) {
+	for line := range strings.Lines(text) {
+		if line = strings.TrimSpace(line); line != "" {
+			list = append(list, line)
+		}
+	}
+	return list
+}
+
+func limitOf(text string) (int64, error) {
+	if text == "" {
+		return 0, nil
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		return 0, &nodegate.Error{Op: "dashboard.limit", Code: nodegate.InvalidInput, Msg: "a limit is a whole number of credits, or left empty for the plan's"}
+	}
+	return n, nil
+}
+
+// rotateData is the page where a key is made new or ended.
+type rotateData struct {
+	Key           *nodegate.Key
+	Value, Secret bool
+	Overlap       string
+	Overlaps      []overlap
+	Problem       string // of the rotation
+	RevokeProblem string
+}
+
+// overlap is a choice of how long the old ones still work.
+type overlap struct{ Value, Name string }
+
+var overlaps = []overlap{{"0s", "not at all: they end now"}, {"1h", "for an hour"}, {"24h", "for 24 hours"}, {"168h", "for 7 days"}}
+
+func (v *visit) rotatePage() error {
+	k, err := v.key()
+	if err != nil {
+		return err
+	}
+	if !k.Live() {
+		return v.seeOther("/keys/" + k.ID)
+	}
+	return v.showRotation(http.StatusOK, rotateData{Key: k, Value: true, Secret: true, Overlap: "24h"})
+}
+
+func (v *visit) showRotation(status int, d rotateData) error {
+	d.Overlaps = overlaps
+	return v.showStatus(status, "keyrotate", d)
+}
+
+func (v *visit) rotateKey() error {
+	k, err := v.key()
+	if err != nil {
+		return err
+	}
+	d := rotateData{Key: k, Value: v.req.PostFormValue("value") != "", Secret: v.req.PostFormValue("secret") != "", Overlap: v.req.PostFormValue("overlap")}
+	issued, err := v.rotation(d)
+	if err == nil {
+		return v.showIssued(issued, "The key is rotated")
+	}
+	if d.Problem, err = mendable(err); err != nil {
+		return err
+	}
+	return v.showRotation(http.StatusUnprocessableEntity, d)
+}
+
+func (v *visit) rotation(d rotateData) (*account.IssuedKey, error) {
+	length, err := time.ParseDuration(d.Overlap)
+	if err != nil {
+		return nil, &nodegate.Error{Op: "dashboard.rotate", Code: nodegate.InvalidInput, Msg: "choose for how long the old ones still work"}
+	}
+	return v.cfg.Accounts.RotateKey(v.req.Context(), v.actor(), v.account.ID, d.Key.ID, account.Rotation{Value: d.Value, Secret: d.Secret, Overlap: length})
+}
+
+func (v *visit) revokeKey() error {
+	k, err := v.key()
+	if err != nil {
+		return err
+	}
+	if v.req.PostFormValue("sure") == "" && k.Live() {
+		return v.showRotation(http.StatusUnprocessableEntity, rotateData{Key: k, Value: true, Secret: true, Overlap: "24h", RevokeProblem: "Tick the box to say that you are sure."})
+	}
+	if err := v.cfg.Accounts.RevokeKey(v.req.Context(), v.actor(), v.account.ID, k.ID); err != nil {
+		return err
+	}
+	return v.seeOther("/keys?done=revoked")
+}

@@ -13,7 +13,9 @@ import (
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/account"
+	"github.com/nodegate/nodegate/internal/journal"
 	"github.com/nodegate/nodegate/internal/payment"
+	"github.com/nodegate/nodegate/internal/report"
 	"github.com/nodegate/nodegate/internal/sqlstore"
 	"github.com/nodegate/nodegate/internal/vault"
 )
@@ -42,6 +44,8 @@ func newBooth(t *testing.T, change func(*Config)) *booth {
 	plans := map[string]nodegate.Plan{"free": {Name: "free", CreditsPerDay: 1000, StoredBytes: 1 << 20}, "unlimited": {Name: "unlimited"}}
 	cfg := Config{
 		Accounts: account.New(account.Config{Store: d.store, Vault: v, Plans: plans, DefaultPlan: "free", Cards: payment.NewTest(), Log: log}),
+		Reports:  report.New(report.Config{Store: d.store}),
+		Journal:  newJournal(t),
 		Plans:    plans, SignUp: true, Networks: func() []Network { return nil }, Log: log,
 		Operator: Operator{
 			Networks: func(context.Context) []NetworkState { return nil },
@@ -84,4 +88,11 @@ func (d *booth) ask(method, path, cookie string, form url.Values) *httptest.Resp
 	w := httptest.NewRecorder()
 	d.ServeHTTP(w, req)
 	return w
+}
+
+func newJournal(t *testing.T) *journal.Journal {
+	t.Helper()
+	j := journal.New(journal.Config{})
+	t.Cleanup(j.Close)
+	return j
 }

@@ -2,7 +2,9 @@ package dashboard
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
+	"runtime/debug"
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/web"
@@ -22,10 +24,25 @@ type visit struct {
 func (d *Dashboard) handler(r route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		v := &visit{Dashboard: d, w: w, req: req, route: r}
-		if err := v.run(); err != nil {
+		if err := v.guarded(); err != nil {
 			v.fail(err)
 		}
 	})
+}
+
+// guarded runs the route. A panic below is this page's error and nobody else's; an answer
+// that is broken off on purpose stays that.
+func (v *visit) guarded() (err error) {
+	defer func() {
+		switch p := recover(); p {
+		case nil:
+		case http.ErrAbortHandler:
+			panic(p)
+		default:
+			err = &nodegate.Error{Op: "dashboard", Code: nodegate.Internal, Err: fmt.Errorf("panic in %s: %v\n%s", v.route.pattern, p, debug.Stack())}
+		}
+	}()
+	return v.run()
 }
 
 func (v *visit) run() error {
@@ -43,11 +60,11 @@ func (v *visit) run() error {
 	if err := v.findSession(); err != nil {
 		return err
 	}
-	if v.route.who == operators && (v.account == nil || !v.account.Operator) {
-		return errNotHere // not even that there is such a page
-	}
 	if v.account == nil && v.route.who != everybody {
 		return v.askToSignIn()
+	}
+	if v.route.who == operators && !v.account.Operator {
+		return errNotHere // not even that there is such a page
 	}
 	return v.route.serve(v)
 }

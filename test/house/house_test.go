@@ -66,8 +66,8 @@ var mayImport = map[string][]string{
 	"internal/files":          {""},
 	"internal/mailer":         {""},
 	"internal/alert":          {"", "internal/mailer"},
-	"internal/storage":        {"", "internal/obs", "internal/web", "internal/permit", "internal/usage", "internal/objects"},
-	"internal/edge":           {"", "internal/obs", "internal/web", "internal/jsonrpc", "internal/plainhttp", "internal/permit", "internal/meter", "internal/usage"},
+	"internal/storage":        {"", "internal/obs", "internal/web", "internal/permit", "internal/usage", "internal/journal", "internal/objects"},
+	"internal/edge":           {"", "internal/obs", "internal/web", "internal/jsonrpc", "internal/plainhttp", "internal/ws", "internal/permit", "internal/meter", "internal/usage", "internal/journal"},
 	"cmd/nodegate":            {"", "internal/config", "internal/server", "internal/obs", "internal/doctor"},
 }
 

@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"html/template"
 	"time"
 
 	"github.com/nodegate/nodegate"
@@ -19,7 +18,7 @@ type overviewData struct {
 	HasCard  bool
 	Used     bool // there was a request today
 	Today    *report.Result
-	Plot     template.HTML
+	Plot     plot
 	Failed   int // of the latest requests of all keys
 }
 

@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"bytes"
+	"fmt"
 	"html/template"
 	"math"
 	"net/url"
@@ -26,9 +27,18 @@ type usageData struct {
 	Groupers []link
 	Filters  []link // what the page is narrowed to; following one takes it off
 	Rows     []usageRow
-	Plots    []template.HTML
+	Plots    []plot
 	CSV      string
 }
+
+// plot is a drawing with its title and what its colours mean.
+type plot struct {
+	Title   string
+	Legend  []legend
+	Drawing template.HTML
+}
+
+type legend struct{ Name, Class string }
 
 // link is a choice on a page.
 type link struct {
@@ -158,7 +168,7 @@ func usageRows(r *report.Result, names map[string]string) (rows []usageRow) {
 }
 
 // usagePlots draws requests, credits and times.
-func usagePlots(r *report.Result) []template.HTML {
+func usagePlots(r *report.Result) []plot {
 	values := func(of func(*report.Sums) float64) []float64 {
 		list := make([]float64, len(r.Series))
 		for i := range r.Series {
@@ -174,19 +184,30 @@ func usagePlots(r *report.Result) []template.HTML {
 			return float64(of(s)) / float64(time.Millisecond)
 		})
 	}
-	requests := chart.Plot{ID: "requests", Title: "Requests", Kind: chart.Bars, Unit: chart.Count, Begin: r.Begin, Step: r.Step, Series: []chart.Series{
-		{Name: "ok", Class: "good", Values: values(func(s *report.Sums) float64 { return float64(s.Requests - s.Errors) })},
-		{Name: "failed", Class: "bad", Values: values(func(s *report.Sums) float64 { return float64(s.Errors) })},
-	}}
-	credits := chart.Plot{ID: "credits", Title: "Credits", Kind: chart.Bars, Unit: chart.Count, Begin: r.Begin, Step: r.Step, Series: []chart.Series{
-		{Name: "credits", Values: values(func(s *report.Sums) float64 { return float64(s.Credits) })},
-	}}
-	latency := chart.Plot{ID: "latency", Title: "Time of a request", Kind: chart.Lines, Unit: chart.Milliseconds, Begin: r.Begin, Step: r.Step, Series: []chart.Series{
-		{Name: "p50", Values: times(func(s *report.Sums) time.Duration { return s.P50 })},
-		{Name: "p95", Values: times(func(s *report.Sums) time.Duration { return s.P95 })},
-		{Name: "p99", Values: times(func(s *report.Sums) time.Duration { return s.P99 })},
-	}}
-	return []template.HTML{requests.SVG(), credits.SVG(), latency.SVG()}
+	return []plot{
+		drawn(r, chart.Plot{ID: "requests", Title: "Requests", Kind: chart.Bars, Unit: chart.Count, Series: []chart.Series{
+			{Name: "ok", Values: values(func(s *report.Sums) float64 { return float64(s.Requests - s.Errors) })},
+			{Name: "failed", Class: "bad", Values: values(func(s *report.Sums) float64 { return float64(s.Errors) })},
+		}}),
+		drawn(r, chart.Plot{ID: "credits", Title: "Credits", Kind: chart.Bars, Unit: chart.Count, Series: []chart.Series{
+			{Name: "credits", Values: values(func(s *report.Sums) float64 { return float64(s.Credits) })},
+		}}),
+		drawn(r, chart.Plot{ID: "latency", Title: "Time of a request", Kind: chart.Lines, Unit: chart.Milliseconds, Series: []chart.Series{
+			{Name: "p50", Values: times(func(s *report.Sums) time.Duration { return s.P50 })},
+			{Name: "p95", Values: times(func(s *report.Sums) time.Duration { return s.P95 })},
+			{Name: "p99", Values: times(func(s *report.Sums) time.Duration { return s.P99 })},
+		}}),
+	}
+}
+
+// drawn is a plot over the time of a report.
+func drawn(r *report.Result, c chart.Plot) plot {
+	c.Begin, c.Step = r.Begin, r.Step
+	p := plot{Title: c.Title, Drawing: c.SVG()}
+	for i, s := range c.Series {
+		p.Legend = append(p.Legend, legend{Name: s.Name, Class: fmt.Sprintf("key-s%d %s", i, s.Class)})
+	}
+	return p
 }
 
 // usageCSV is the same figures as a file.

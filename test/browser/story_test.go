@@ -1,33 +1,174 @@
 package browser
 
 import (
+	"context"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp"
 
+	"github.com/nodegate/nodegate/internal/config"
 	"github.com/nodegate/nodegate/test/harness"
 )
 
-// The whole story of a new user, on a server that has just started.
+// story is one new user before a server that has just started.
+type story struct {
+	*testing.T
+	ctx     context.Context
+	service *harness.Service
+	base    string
+	curl    string // the line that was pasted
+}
+
+// The whole story: sign up, make a key, run the snippet with curl, see the request and
+// the plot move, add a file, unpin it, put a card on, revoke the key and see 401.
 func TestStory(t *testing.T) {
-	s := harness.Start(t, nil)
-	ctx := Open(t)
-	base := localhost(s.RPC)
+	s := &story{T: t, service: harness.Start(t, func(c *config.Config) { c.Usage.Flush = time.Second })}
+	s.ctx, s.base = Open(t), localhost(s.service.RPC)
+	s.signUp()
+	s.makeKey()
+	s.paste()
+	s.seeRequest()
+	s.seePlot()
+	s.putCard()
+	s.addFile()
+	s.unpin()
+	s.try()
+	s.revoke()
+	s.leave()
+}
 
-	Do(t, ctx, chromedp.Navigate(base+"/"), chromedp.WaitVisible(`input[name="password"]`))
-	shoot(t, ctx, "login")
-	Do(t, ctx, chromedp.Click(`a[href="/signup"]`), chromedp.WaitVisible(`form[action="/signup"]`))
-	shoot(t, ctx, "signup")
-	Do(t, ctx,
-		chromedp.SendKeys(`input[name="email"]`, "ada@example.com"), chromedp.SendKeys(`input[name="password"]`, "a long password"),
-		chromedp.Submit(`form[action="/signup"]`), chromedp.WaitVisible(`nav.menu`))
+func (s *story) do(steps ...Step) { s.Helper(); Do(s, s.ctx, steps...) }
+func (s *story) open(path, waitFor string) {
+	s.Helper()
+	s.do(chromedp.Navigate(s.base+path), chromedp.WaitVisible(waitFor))
+}
+func (s *story) shoot(name string)                     { s.Helper(); shoot(s.T, s.ctx, name) }
+func (s *story) text(selector string) string           { s.Helper(); return Text(s, s.ctx, selector) }
+func (s *story) contains(selector string, want string) { s.Helper(); s.holds(selector, want, true) }
 
-	Do(t, ctx, chromedp.Navigate(base+"/"), chromedp.WaitVisible(`h1`))
-	shoot(t, ctx, "overview")
-	Do(t, ctx, chromedp.Navigate(base+"/try"), chromedp.WaitVisible(`h1`))
-	shoot(t, ctx, "try")
-	Do(t, ctx, chromedp.Navigate(base+"/files"), chromedp.WaitVisible(`h1`))
-	shoot(t, ctx, "files")
-	Do(t, ctx, chromedp.Navigate(base+"/account"), chromedp.WaitVisible(`h1`))
-	shoot(t, ctx, "account")
+func (s *story) holds(selector, want string, wanted bool) {
+	s.Helper()
+	if got := s.text(selector); strings.Contains(got, want) != wanted {
+		s.Fatalf("%s: %q is there: %v\n%s", selector, want, !wanted, got)
+	}
+}
+
+func (s *story) signUp() {
+	s.open("/", `form[action="/login"]`)
+	s.shoot("login")
+	s.do(chromedp.Click(`a[href="/signup"]`), chromedp.WaitVisible(`form[action="/signup"]`))
+	s.shoot("signup")
+	s.do(chromedp.SendKeys(`input[name="email"]`, "ada@example.com"), chromedp.SendKeys(`input[name="password"]`, "a long password"),
+		chromedp.Submit(`form[action="/signup"]`), chromedp.WaitVisible(`form[action="/keys"]`))
+}
+
+func (s *story) makeKey() {
+	s.do(chromedp.SendKeys(`#name`, "my app"), chromedp.Submit(`form[action="/keys"]`), chromedp.WaitVisible(`.secret`))
+	s.curl = strings.TrimSpace(s.text(`.pick .panel pre`))
+	if !strings.HasPrefix(s.curl, "curl ") {
+		s.Fatalf("the first snippet is %q", s.curl)
+	}
+}
+
+// paste runs the snippet as it stands on the page.
+func (s *story) paste() {
+	out, err := exec.CommandContext(s.ctx, "bash", "-c", s.curl).Output()
+	if err != nil || !strings.Contains(string(out), `"result":"0xa"`) {
+		s.Fatalf("%s\nsays %s, %v", s.curl, out, err)
+	}
+}
+
+func (s *story) seeRequest() {
+	s.open("/requests", `table`)
+	s.contains(`table`, "eth_blockNumber")
+	s.shoot("requests")
+}
+
+// seePlot waits until the request is counted.
+func (s *story) seePlot() {
+	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(300 * time.Millisecond) {
+		s.open("/usage?range=15m", `.chart`)
+		if Ask(s, s.ctx, chromedp.TextContent(`.grid .figure`)) == "1" {
+			break
+		}
+		if time.Now().After(deadline) {
+			s.Fatal("the request doesn't show in the figures")
+		}
+	}
+	s.contains(`#groups`, "eth_blockNumber")
+	s.shoot("usage")
+}
+
+func (s *story) putCard() {
+	s.open("/files", `.notice.warn`)
+	s.contains(`.notice.warn`, "billing card")
+	s.open("/billing", `form[action="/billing/card"]`)
+	s.do(chromedp.SendKeys(`input[name="number"]`, "4242424242424242"), chromedp.SendKeys(`[name="month"]`, "12"),
+		chromedp.SendKeys(`[name="year"]`, time.Now().AddDate(2, 0, 0).Format("2006")), chromedp.SendKeys(`input[name="cvc"]`, "123"),
+		chromedp.Submit(`form[action="/billing/card"]`), chromedp.WaitVisible(`.notice.good`))
+	s.contains(`main`, "ending in 4242")
+	s.shoot("billing")
+}
+
+// addFile gives the page a file; its script sends it with a bar and shows the CID.
+func (s *story) addFile() {
+	path := filepath.Join(s.TempDir(), "note.txt")
+	if err := os.WriteFile(path, []byte("a note from the story\n"), 0o600); err != nil {
+		s.Fatal(err)
+	}
+	s.open("/files", `form[data-upload]`)
+	s.do(chromedp.SetUploadFiles(`input[type="file"]`, []string{path}), chromedp.Click(`form[data-upload] button`),
+		chromedp.WaitVisible(`[data-upload-result].good`), chromedp.WaitVisible(`[data-pins] table`))
+	s.contains(`[data-upload-result]`, "bafkrei")
+	s.contains(`[data-pins]`, "note.txt")
+	s.shoot("files")
+}
+
+func (s *story) unpin() {
+	s.do(chromedp.Click(`form[action="/files/unpin"] button`), chromedp.WaitVisible(`#undo`))
+	s.contains(`#undo`, "note.txt")
+	s.do(chromedp.Click(`form[action="/files/undo"] button`), chromedp.WaitVisible(`.notice.good`))
+	s.contains(`[data-pins]`, "note.txt")
+	s.do(chromedp.Click(`form[action="/files/unpin"] button`), chromedp.WaitVisible(`#undo`))
+	s.contains(`[data-pins]`, "Nothing is pinned yet")
+}
+
+func (s *story) try() {
+	s.open("/try?network=rollup&method=eth_getBlockReceipts", `form[action="/try"] button`)
+	s.do(chromedp.Click(`form[action="/try"] button.primary`), chromedp.WaitVisible(`#answer`))
+	s.contains(`#answer`, "transactionHash")
+	s.shoot("try")
+	s.open("/", `.grid`)
+	s.shoot("overview")
+	s.open("/account", `form[action="/account/password"]`)
+	s.shoot("account")
+}
+
+// revoke ends the key: the pasted line is refused from then on.
+func (s *story) revoke() {
+	s.open("/keys", `table a`)
+	s.do(chromedp.Click(`table a`), chromedp.WaitVisible(`a[href$="/rotate"]`), chromedp.Click(`a[href$="/rotate"]`), chromedp.WaitVisible(`input[name="sure"]`),
+		chromedp.Click(`input[name="sure"]`), chromedp.Click(`form[action$="/revoke"] button`), chromedp.WaitVisible(`.notice.good`))
+	out, err := exec.CommandContext(s.ctx, "bash", "-c", s.curl+" -o /dev/null -w '%{http_code}'").Output()
+	if err != nil || !strings.HasSuffix(strings.TrimSpace(string(out)), "401") {
+		s.Fatalf("after the revocation: %s, %v", out, err)
+	}
+}
+
+func (s *story) leave() {
+	s.do(chromedp.Click(`form[action="/logout"] button`), chromedp.WaitVisible(`form[action="/login"]`))
+	res, err := http.Get(s.base + "/account")
+	if err != nil {
+		s.Fatal(err)
+	}
+	defer res.Body.Close()
+	if res.Request.URL.Path != "/login" {
+		s.Errorf("without a session the account's page is at %s", res.Request.URL)
+	}
 }

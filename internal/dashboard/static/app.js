@@ -4,16 +4,18 @@
 
   function all(selector, run) { document.querySelectorAll(selector).forEach(run); }
 
-  // Copy buttons.
-  all("[data-copy]", function (button) {
-    if (!navigator.clipboard) return;
-    button.hidden = false;
-    button.addEventListener("click", function () {
-      navigator.clipboard.writeText(button.dataset.copy).then(function () {
-        var was = button.textContent;
-        button.textContent = "Copied";
-        setTimeout(function () { button.textContent = was; }, 1500);
-      });
+  // Copy buttons, also those of parts that are loaded later.
+  function showCopy() {
+    if (navigator.clipboard) all("[data-copy]", function (button) { button.hidden = false; });
+  }
+  showCopy();
+  document.addEventListener("click", function (event) {
+    var button = event.target.closest("[data-copy]");
+    if (!button) return;
+    navigator.clipboard.writeText(button.dataset.copy).then(function () {
+      var was = button.textContent;
+      button.textContent = "Copied";
+      setTimeout(function () { button.textContent = was; }, 1500);
     });
   });
 
@@ -80,6 +82,7 @@
       var fresh = new DOMParser().parseFromString(text, "text/html").querySelector("[data-pins]");
       var here = document.querySelector("[data-pins]");
       if (fresh && here) here.replaceWith(fresh);
+      showCopy();
     }
 
     form.addEventListener("submit", function (event) {

@@ -99,6 +99,7 @@ func Open(cfg *config.Config, log *slog.Logger) (Server, error) {
 	if err := srv.Start(); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
+	server.ForgetStart()
 	return s, nil
 }
 

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"errors"
+	"runtime/debug"
 	"time"
 
 	"github.com/nodegate/nodegate"
@@ -30,6 +31,7 @@ func (c *Control) firstStart(ctx context.Context) (*FirstStart, error) {
 	actor := nodegate.Actor{Name: "server", From: "first start"}
 	first := &FirstStart{Email: developer, Password: vault.NewPassword()}
 	a, err := c.Accounts.Create(ctx, actor, account.NewAccount{Email: developer, Password: first.Password, Plan: "unlimited", Operator: true})
+	debug.FreeOSMemory() // hashing a password takes 19 MiB, and there is rarely another soon
 	if errors.Is(err, nodegate.Conflict) {
 		return nil, nil // another server starts at the same time
 	}

@@ -1,0 +1,6 @@
+//go:build !linux
+
+package server
+
+// ForgetStart is for Linux only.
+func ForgetStart() {}

@@ -6,7 +6,7 @@ LIGHT = . ./internal/account/... ./internal/alert/... ./internal/anchor/... ./in
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME ?= 30s
 
-.PHONY: help build run test race lint fuzz chaos bench bench-rpc bench-storage bench-gateway docs clean
+.PHONY: help build run test race lint fuzz chaos bench bench-rpc bench-storage bench-gateway bench-dashboard docs clean
 
 #? help: list the targets
 help:
@@ -59,6 +59,10 @@ bench-storage:
 #? bench-gateway: before a remote node, beside nginx and the node itself (apt-get install nginx)
 bench-gateway:
 	$(GO) run ./bench/gateway
+
+#? bench-dashboard: how long and how large the pages are with a million rows of usage (some minutes)
+bench-dashboard:
+	$(GO) run ./bench/dashboard
 
 #? docs: rewrite the generated pages
 docs:

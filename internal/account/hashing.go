@@ -70,12 +70,26 @@ type attempts struct {
 	counts map[string]int
 }
 
+// What one place may try in a minute. Many people may sit behind one address, so it gets
+// more than one account; what it gets bounds the hashes that it can have computed.
 const (
-	triesPerMinute = 5
+	triesOfAccount = 5
+	triesOfAddress = 50
+	signUpsOfPlace = 20
 	attemptPlaces  = 10_000 // that are told apart within a minute; more share one count
 )
 
-func (l *attempts) allow(place string) bool {
+// mayTry counts a try for an account from an address.
+func (l *attempts) mayTry(email, from string) bool {
+	return l.allow(from, triesOfAddress) && l.allow(email+"\x00"+from, triesOfAccount)
+}
+
+// maySignUp counts a new account from an address.
+func (l *attempts) maySignUp(from string) bool {
+	return l.allow(from, triesOfAddress) && l.allow("sign-up\x00"+from, signUpsOfPlace)
+}
+
+func (l *attempts) allow(place string, most int) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.counts == nil || time.Since(l.begin) >= time.Minute {
@@ -85,5 +99,5 @@ func (l *attempts) allow(place string) bool {
 		place = ""
 	}
 	l.counts[place]++
-	return l.counts[place] <= triesPerMinute
+	return l.counts[place] <= most
 }

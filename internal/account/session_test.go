@@ -107,7 +107,7 @@ func TestChangePasswordTries(t *testing.T) {
 	a := d.person(t, "a@example.com")
 	token := d.signIn(t, a.Email, actor().From)
 	var err error
-	for range triesPerMinute {
+	for range triesOfAccount {
 		_, err = d.ChangePassword(t.Context(), actor(), token, "wrong horse battery", "another password")
 	}
 	want(t, err, nodegate.RateLimited, "wait a minute")

@@ -3,6 +3,7 @@ package account
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/nodegate/nodegate"
@@ -16,14 +17,14 @@ const sessionTime = 7 * 24 * time.Hour
 // one that was planted before is worth nothing.
 //
 // Returns SignInFailed for a wrong address or password, in the same time for both;
-// RateLimited after five tries a minute for an account from one place, or when too
-// many are signing in at once.
+// RateLimited after five tries a minute for an account from one place, or fifty for
+// all accounts, and when too many are signing in at once.
 func (s *Service) SignIn(ctx context.Context, email, password, from string) (token string, a *nodegate.Account, err error) {
 	email, err = normalizeEmail(email)
 	if err != nil {
 		return "", nil, errSignIn
 	}
-	if !s.attempts.allow(email + "\x00" + from) {
+	if !s.attempts.mayTry(email, from) {
 		return "", nil, errTooMany
 	}
 	a, err = s.cfg.Store.AccountByEmail(ctx, email)
@@ -45,6 +46,21 @@ func (s *Service) SignIn(ctx context.Context, email, password, from string) (tok
 		return "", nil, err
 	}
 	return token, a, nil
+}
+
+// SignUp makes an account for a stranger, on the default plan.
+//
+// Returns what Create returns, InvalidInput without a password, and RateLimited for a
+// place that makes many.
+func (s *Service) SignUp(ctx context.Context, email, password, from string) (*nodegate.Account, error) {
+	if password == "" { // such an account could never sign in
+		return nil, invalid("choose a password")
+	}
+	if !s.attempts.maySignUp(from) {
+		return nil, errTooMany
+	}
+	actor := nodegate.Actor{Name: strings.ToLower(strings.TrimSpace(email)), From: from}
+	return s.Create(ctx, actor, NewAccount{Email: email, Password: password})
 }
 
 // beginSession makes a session for somebody who knew the password in a.
@@ -133,7 +149,7 @@ func (s *Service) ChangePassword(ctx context.Context, actor nodegate.Actor, toke
 	if err != nil {
 		return "", err
 	}
-	if !s.attempts.allow(a.Email + "\x00" + actor.From) {
+	if !s.attempts.mayTry(a.Email, actor.From) {
 		return "", errTooMany
 	}
 	ok, err := s.check(ctx, a.Password, old)

@@ -92,27 +92,64 @@ func TestAttempts(t *testing.T) {
 		var l attempts
 		for range 3 {
 			for i := range 20 {
-				if got := l.allow("one"); got != (i < 5) {
+				if got := l.allow("one", triesOfAccount); got != (i < 5) {
 					t.Fatalf("try %d: %v", i, got)
 				}
 			}
 			time.Sleep(time.Minute - 1)
-			if l.allow("one") || !l.allow("two") {
+			if l.allow("one", triesOfAccount) || !l.allow("two", triesOfAccount) {
 				t.Error("wrong at the end of the minute")
 			}
 			time.Sleep(time.Nanosecond)
 		}
-		l.allow("known")
+		l.allow("known", triesOfAccount)
 		for i := range 2 * attemptPlaces {
-			l.allow(fmt.Sprint(i))
+			l.allow(fmt.Sprint(i), triesOfAccount)
 		}
 		if len(l.counts) > attemptPlaces+1 {
 			t.Errorf("%d places are held", len(l.counts))
 		}
-		if !l.allow("known") || l.allow("one more") {
+		if !l.allow("known", triesOfAccount) || l.allow("one more", triesOfAccount) {
 			t.Error("a known place lost its count, or a new one has its own")
 		}
 	})
+}
+
+// TestAddressTries: whoever tries many accounts from one address has few passwords
+// hashed, and others are not held up.
+func TestAddressTries(t *testing.T) {
+	d := newDesk(t)
+	d.person(t, "a@example.com")
+	counts := map[nodegate.Code]int{}
+	for i := range 500 {
+		_, _, err := d.SignIn(t.Context(), fmt.Sprintf("guess%d@example.com", i), "wrong horse battery", "192.0.2.1")
+		counts[nodegate.AsError(err).Code]++
+	}
+	if counts[nodegate.SignInFailed] != triesOfAddress || counts[nodegate.RateLimited] != 500-triesOfAddress {
+		t.Errorf("500 tries: %v", counts)
+	}
+	d.signIn(t, "a@example.com", "192.0.2.2")
+}
+
+// TestSignUps: one address makes a bounded number of accounts, each with a password.
+func TestSignUps(t *testing.T) {
+	d := newDesk(t)
+	_, err := d.SignUp(t.Context(), "none@example.com", "", "192.0.2.1")
+	want(t, err, nodegate.InvalidInput, "choose a password")
+	made := 0
+	for i := range signUpsOfPlace + 5 {
+		if _, err := d.SignUp(t.Context(), fmt.Sprintf("new%d@example.com", i), password, "192.0.2.1"); err == nil {
+			made++
+		} else {
+			want(t, err, nodegate.RateLimited, "wait a minute")
+		}
+	}
+	if made != signUpsOfPlace {
+		t.Errorf("%d accounts were made", made)
+	}
+	if _, err := d.SignUp(t.Context(), "new0@example.com", password, "192.0.2.2"); !errors.Is(err, nodegate.Conflict) {
+		t.Errorf("an address that is taken: %v", err)
+	}
 }
 
 // TestHashesAtOnce: two run, 32 wait, the rest is sent away at once.

@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/nodegate/nodegate"
-	"github.com/nodegate/nodegate/internal/account"
 	"github.com/nodegate/nodegate/internal/web"
 )
 
@@ -92,12 +91,7 @@ func (v *visit) signUp() error {
 		return err
 	}
 	form := credentialsPage{Email: v.req.PostFormValue("email"), Next: "/keys"}
-	password := v.req.PostFormValue("password")
-	if password == "" { // such an account could never sign in
-		return v.formAgain("signup", form, &nodegate.Error{Op: "dashboard.signup", Code: nodegate.InvalidInput, Msg: "choose a password"})
-	}
-	actor := nodegate.Actor{Name: strings.ToLower(form.Email), From: v.from()}
-	if _, err := v.cfg.Accounts.Create(v.req.Context(), actor, account.NewAccount{Email: form.Email, Password: password}); err != nil {
+	if _, err := v.cfg.Accounts.SignUp(v.req.Context(), form.Email, v.req.PostFormValue("password"), v.from()); err != nil {
 		return v.formAgain("signup", form, err)
 	}
 	return v.begin("signup", form)

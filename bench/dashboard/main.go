@@ -1,0 +1,233 @@
+// Command dashboard measures how long the dashboard's pages take, and how large they are,
+// for an account with 100 keys and a month of usage: a million rows.
+//
+//	go run ./bench/dashboard
+package main
+
+import (
+	"cmp"
+	"compress/gzip"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/bench/child"
+	"github.com/nodegate/nodegate/internal/dashboard"
+	"github.com/nodegate/nodegate/internal/server"
+)
+
+const (
+	pageGoal  = 50 * time.Millisecond
+	paintGoal = 100 << 10
+	keys      = 100
+	perHour   = 14 // rows of one key
+)
+
+func main() {
+	days := flag.Int("days", 30, "of usage")
+	rounds := flag.Int("rounds", 9, "of each page; the median counts")
+	flag.Parse()
+	if err := run(*days, *rounds); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func run(days, rounds int) (err error) {
+	folder, err := os.MkdirTemp("", "nodegate-bench")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(folder)
+	srv, err := server.New(child.Config(folder), slog.New(slog.DiscardHandler), server.Build{Version: "bench"})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, srv.Close(context.Background())) }()
+	if err := srv.Start(); err != nil {
+		return err
+	}
+	rows, err := fill(srv, days)
+	if err != nil {
+		return err
+	}
+	v, err := signIn(srv)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("\n%d keys, %d days, %d rows of usage by the hour, on SQLite; medians of %d\n\n", keys, days, rows, rounds)
+	return v.measure(rounds)
+}
+
+// fill makes the keys and their usage. What each hour holds is added as the server adds it.
+func fill(srv *server.Server, days int) (rows int, err error) {
+	ctx, c := context.Background(), srv.Control()
+	account := srv.FirstKey().Key.AccountID
+	ids := []string{srv.FirstKey().Key.ID}
+	for i := len(ids); i < keys; i++ {
+		issued, err := c.Accounts.CreateKey(ctx, nodegate.Actor{Name: "bench"}, account, fmt.Sprintf("key %d", i), nodegate.KeySettings{})
+		if err != nil {
+			return 0, err
+		}
+		ids = append(ids, issued.Key.ID)
+	}
+	batch := &nodegate.UsageBatch{Server: "bench"}
+	begin := time.Now().UTC().Truncate(time.Hour).AddDate(0, 0, -days)
+	for hour := range days * 24 {
+		batch.Rows = appendHour(batch.Rows, account, ids, begin.Add(time.Duration(hour)*time.Hour))
+		if len(batch.Rows) < 20_000 && hour < days*24-1 {
+			continue
+		}
+		batch.Number++
+		if err := c.Store.AddUsage(ctx, batch); err != nil {
+			return 0, err
+		}
+		rows += len(batch.Rows)
+		batch.Rows = batch.Rows[:0]
+		fmt.Fprintf(os.Stderr, "\r%d rows", rows)
+	}
+	return rows, nil
+}
+
+func appendHour(list []nodegate.Usage, account string, ids []string, at time.Time) []nodegate.Usage {
+	methods := []string{"eth_call", "eth_getBlockReceipts", "eth_blockNumber", "eth_getProof", "eth_estimateGas", "eth_getLogs", "eth_chainId"}
+	for _, id := range ids {
+		for i := range perHour {
+			u := nodegate.Usage{UsageKey: nodegate.UsageKey{AccountID: account, KeyID: id, Network: "devnet", Method: methods[i/2], Outcome: nodegate.OutcomeOK}, At: at, Requests: 60, Credits: 4800}
+			if i%2 == 1 {
+				u.Outcome, u.Requests, u.Credits = nodegate.Reverted.String(), 2, 160
+			}
+			u.Latency[2+i%3] = u.Requests
+			list = append(list, u)
+		}
+	}
+	return list
+}
+
+// visitor is somebody who is signed in.
+type visitor struct {
+	base, cookie string
+}
+
+func signIn(srv *server.Server) (*visitor, error) {
+	v, first := &visitor{base: srv.Addresses().RPC}, srv.First()
+	form := url.Values{"email": {first.Email}, "password": {first.Password}}.Encode()
+	req, err := http.NewRequest(http.MethodPost, v.base+"/login", strings.NewReader(form))
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	res, err := http.DefaultTransport.RoundTrip(req)
+	if err != nil {
+		return nil, err
+	}
+	defer res.Body.Close()
+	for _, c := range res.Cookies() {
+		v.cookie = c.Name + "=" + c.Value
+	}
+	if v.cookie == "" {
+		return nil, fmt.Errorf("no session: %s", res.Status)
+	}
+	return v, nil
+}
+
+// pages are those that show figures in all their forms, and every other page once.
+func pages() (list []string) {
+	for _, r := range []string{"15m", "1h", "6h", "24h", "7d", "30d"} {
+		for _, by := range []string{"method", "network", "key", "outcome"} {
+			list = append(list, "/usage?range="+r+"&by="+by)
+		}
+	}
+	list = append(list, "/usage?range=30d&by=key&outcome=reverted", "/usage?range=7d&by=key&method=eth_call")
+	for _, r := range dashboard.Routes() {
+		if r.Method == http.MethodGet && !strings.Contains(r.Path, "{") && r.Path != "/login" && r.Path != "/signup" {
+			list = append(list, r.Path)
+		}
+	}
+	return list
+}
+
+var static = regexp.MustCompile(`/static/[^"]+`)
+
+// measure opens each page as often as asked, and sums up what a first visit loads.
+func (v *visitor) measure(rounds int) error {
+	type line struct {
+		path  string
+		took  time.Duration
+		bytes int
+	}
+	var lines []line
+	missed := 0
+	for _, path := range pages() {
+		var times []time.Duration
+		var body string
+		var size int
+		for range rounds {
+			start := time.Now()
+			var err error
+			if body, size, err = v.get(path); err != nil {
+				return err
+			}
+			times = append(times, time.Since(start))
+		}
+		for _, file := range slices.Compact(slices.Sorted(slices.Values(static.FindAllString(body, -1)))) {
+			_, more, err := v.get(file)
+			if err != nil {
+				return err
+			}
+			size += more
+		}
+		slices.Sort(times)
+		lines = append(lines, line{path, times[len(times)/2], size})
+	}
+	slices.SortStableFunc(lines, func(a, b line) int { return cmp.Compare(b.took, a.took) })
+	for _, l := range lines {
+		verdict := "met"
+		if l.took > pageGoal || l.bytes > paintGoal {
+			verdict = "MISSED"
+			missed++
+		}
+		fmt.Printf("%-50s %8.1f ms %8.1f KB  %s\n", l.path, float64(l.took.Microseconds())/1000, float64(l.bytes)/1000, verdict)
+	}
+	fmt.Printf("\npages over 50 ms or 100 KB: %d of %d\n", missed, len(lines))
+	return nil
+}
+
+// get returns a page and how many bytes of it went over the wire.
+func (v *visitor) get(path string) (body string, size int, err error) {
+	req, err := http.NewRequest(http.MethodGet, v.base+path, nil)
+	if err != nil {
+		return "", 0, err
+	}
+	req.Header.Set("Cookie", v.cookie)
+	req.Header.Set("Accept-Encoding", "gzip")
+	res, err := http.DefaultTransport.RoundTrip(req)
+	if err != nil {
+		return "", 0, err
+	}
+	defer res.Body.Close()
+	raw, err := io.ReadAll(res.Body)
+	if err != nil || res.StatusCode >= http.StatusInternalServerError {
+		return "", 0, fmt.Errorf("%s: %s, %w", path, res.Status, err)
+	}
+	if res.Header.Get("Content-Encoding") != "gzip" {
+		return string(raw), len(raw), nil
+	}
+	plain, err := gzip.NewReader(strings.NewReader(string(raw)))
+	if err != nil {
+		return "", 0, err
+	}
+	text, err := io.ReadAll(plain)
+	return string(text), len(raw), err
+}

@@ -27,6 +27,7 @@ func TestPictures(t *testing.T) {
 	for _, page := range []struct{ name, path string }{
 		{"busy-overview", "/"}, {"busy-usage", "/usage"}, {"operator", "/operator"}, {"operator-accounts", "/operator/accounts"},
 		{"operator-audit", "/operator/audit"}, {"operator-system", "/operator/system"},
+		{"operator-account", "/operator/accounts/" + s.Server.FirstKey().Key.AccountID}, {"nothing", "/nothing/here"},
 	} {
 		Do(t, ctx, chromedp.Navigate(localhost(s.RPC)+page.path), chromedp.WaitVisible("h1"))
 		shoot(t, ctx, page.name)

@@ -1,0 +1,89 @@
+package dashboard
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nodegate/nodegate/internal/config"
+	"github.com/nodegate/nodegate/internal/dashboard"
+)
+
+// Every route that takes an id of something is asked for somebody else's: it is not
+// there, and nothing changes. A route that is in neither table fails the test.
+func TestForeignIDs(t *testing.T) {
+	s, _ := Start(t, nil)
+	owner, other := Operator(t, s), Member(t, s, "other@example.com")
+	other.Post("/keys", url.Values{"name": {"a key of my own"}})
+	key, cid := s.Server.FirstKey().Key.ID, stored(t, owner, "mine.txt", "mine")
+
+	// How routes without an id in their path are asked for one.
+	asked := map[string]url.Values{
+		"GET /try": {"key": {key}}, "POST /try": {"key": {key}, "method": {"eth_chainId"}}, "POST /try/faucet": {"key": {key}},
+		"GET /requests": {"key": {key}}, "GET /files": {"key": {key}}, "POST /files": {"key": {key}}, "GET /files/download": {"key": {key}, "cid": {cid}},
+		"POST /files/unpin": {"cid": {cid}}, "POST /files/undo": {"cid": {cid}},
+	}
+	none := []string{
+		"GET /login", "POST /login", "GET /signup", "POST /signup", "POST /logout", "GET /account", "POST /account/password", "GET /", "GET /keys", "POST /keys",
+		"GET /billing", "POST /billing/card", "POST /billing/card/begin", "POST /billing/card/remove",
+		"GET /docs", "GET /docs/types", "GET /docs/{method}", "GET /openrpc.json",
+		"GET /usage", "GET /usage.csv", // narrowed to a foreign key they are empty: see below
+	}
+	before := contents(t, s)
+	walked := 0
+	for _, r := range dashboard.Routes() {
+		name := r.Method + " " + r.Path
+		values, byForm := asked[name]
+		if r.Operator || slices.Contains(none, name) {
+			continue // members find no operator's page at all: see TestOperatorsOnly
+		}
+		if !byForm && !strings.Contains(r.Path, "{id}") {
+			t.Errorf("%s: say here how it is asked for an id, or that it takes none", name)
+			continue
+		}
+		walked++
+		path := address(r, key)
+		var p Page
+		if r.Method == http.MethodGet || name == "POST /files" {
+			path += "?" + values.Encode()
+		}
+		switch {
+		case name == "POST /files":
+			p = other.Upload(path, "x.txt", "x")
+		case r.Method == http.MethodGet:
+			p = other.Get(path)
+		default:
+			p = other.Post(path, values)
+		}
+		if p.Status != http.StatusNotFound {
+			t.Errorf("%s: %d", name, p.Status)
+		}
+	}
+	if walked < 12 {
+		t.Errorf("only %d routes were walked", walked)
+	}
+	if after := contents(t, s); after != before {
+		t.Error("somebody else's things were changed")
+	}
+}
+
+// Usage that is narrowed to somebody else's key is nobody's.
+func TestForeignUsage(t *testing.T) {
+	s, _ := Start(t, func(c *config.Config) { c.Usage.Flush = time.Second })
+	owner := Operator(t, s)
+	owner.Post("/try", url.Values{"method": {"eth_getProof"}})
+	key := s.Server.FirstKey().Key.ID
+	for deadline := time.Now().Add(20 * time.Second); !strings.Contains(owner.Get("/usage?key="+key).Body, "eth_getProof"); time.Sleep(100 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the owner doesn't see it")
+		}
+	}
+	for _, path := range []string{"/usage", "/usage.csv"} {
+		if p := Member(t, s, path[1:]+"@example.com").Get(path + "?key=" + key); p.Status != http.StatusOK || strings.Contains(p.Body, "eth_getProof") {
+			t.Errorf("%s: %d", path, p.Status)
+		}
+	}
+}

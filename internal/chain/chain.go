@@ -130,7 +130,17 @@ func holdsChain(dir string) bool {
 // Call answers natively where the native path knows the shape, and by
 // go-ethereum's API otherwise. No answer speaks of a block that is not on disk.
 func (n *Node) Call(ctx context.Context, method string, params []byte) ([]byte, error) {
-	defer n.engine.producer.await()
+	result, err := n.answer(ctx, method, params)
+	if broken := n.engine.producer.await(); broken != nil {
+		return nil, broken
+	}
+	return result, err
+}
+
+// Ready tells whether the chain can be served: its disk takes what is written.
+func (n *Node) Ready() error { return n.engine.producer.failure() }
+
+func (n *Node) answer(ctx context.Context, method string, params []byte) ([]byte, error) {
 	if n.native != nil {
 		if result, handled, err := n.native.Answer(ctx, method, params); handled {
 			return result, err

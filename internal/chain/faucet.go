@@ -32,6 +32,9 @@ func (n *Node) Fund(ctx context.Context, to common.Address, wei *big.Int) (commo
 	defer cancel()
 	n.gifts.Lock() // one at a time: each takes the next nonce
 	defer n.gifts.Unlock()
+	if err := ctx.Err(); err != nil { // it waited too long for its turn
+		return common.Hash{}, nodegate.ErrTimeout("chain.fund", err)
+	}
 	tx, err := n.gift(to, wei)
 	if err != nil {
 		return common.Hash{}, err

@@ -2,6 +2,7 @@ package chain
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"testing"
@@ -279,4 +280,27 @@ func TestAwaitCoversWhatIsVisible(t *testing.T) {
 		}
 	}
 	t.Logf("%d of %d blocks were seen before the head moved", early, blocks)
+}
+
+// When the disk fails, nothing that it may have lost is answered or announced, no block
+// is made, and the chain says that it can't be served.
+func TestFailedFlush(t *testing.T) {
+	n := openTemp(t, presetConfig(devchain.Devnet(), filepath.Join(t.TempDir(), "chain")))
+	if err := n.Ready(); err != nil {
+		t.Fatal(err)
+	}
+	failure := errors.New("input/output error")
+	n.engine.producer.broken.Store(&failure)
+	if _, err := n.Call(t.Context(), "eth_blockNumber", []byte("[]")); !errors.Is(err, nodegate.Internal) || !errors.Is(err, failure) {
+		t.Errorf("an answer: %v", err)
+	}
+	if _, err := n.engine.producer.seal(); !errors.Is(err, failure) {
+		t.Errorf("a block: %v", err)
+	}
+	if err := n.Ready(); !errors.Is(err, failure) {
+		t.Errorf("ready: %v", err)
+	}
+	if got := n.engine.eth.BlockChain().CurrentBlock().Number.Uint64(); got != 10 {
+		t.Errorf("the head is %d", got)
+	}
 }

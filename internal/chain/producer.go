@@ -15,6 +15,8 @@ import (
 	"github.com/ethereum/go-ethereum/eth"
 	"github.com/ethereum/go-ethereum/eth/catalyst"
 	"github.com/ethereum/go-ethereum/event"
+
+	"github.com/nodegate/nodegate"
 )
 
 // producer seals blocks: at once when a transaction arrives, or one a period.
@@ -31,6 +33,7 @@ type producer struct {
 	busy    atomic.Bool                  // a block is being sealed or taken back
 	durable atomic.Pointer[types.Header] // the newest head that is on disk; nil while blocks are taken back
 	told    atomic.Pointer[told]         // what the layers above know of the chain
+	broken  atomic.Pointer[error]        // the disk took a block no more: nothing is answered from then on
 
 	cancel context.CancelFunc
 	done   sync.WaitGroup
@@ -171,6 +174,9 @@ func (p *producer) jump(seconds uint64) (*types.Header, error) {
 // that the block is on disk.
 func (p *producer) commit(seal func() error) (*types.Header, error) {
 	defer p.change()()
+	if err := p.failure(); err != nil {
+		return nil, err
+	}
 	bc := p.eth.BlockChain()
 	parent, final := bc.CurrentBlock(), bc.CurrentFinalBlock()
 	err := seal()
@@ -195,14 +201,24 @@ func (p *producer) change() (end func()) {
 }
 
 // await returns when everything that an answer could have seen is on disk. Whoever is
-// told about a block may rely on it, so every answer passes here; it costs one read
+// told about a block may rely on it, so every answer passes here; it costs two reads
 // unless a block is being sealed at this moment.
-func (p *producer) await() {
-	if !p.busy.Load() || !p.visible() {
-		return
+//
+// Returns Internal when the disk has failed: nobody knows what it holds.
+func (p *producer) await() error {
+	if p.busy.Load() && p.visible() {
+		p.mu.Lock() // held until the block is flushed
+		defer p.mu.Unlock()
 	}
-	p.mu.Lock() // held until the block is flushed
-	defer p.mu.Unlock()
+	return p.failure()
+}
+
+// failure is what a flush has failed with, or nil.
+func (p *producer) failure() error {
+	if err := p.broken.Load(); err != nil {
+		return &nodegate.Error{Op: "chain.flush", Code: nodegate.Internal, Err: *err}
+	}
+	return nil
 }
 
 // visible tells whether the chain shows anything that is not on disk yet. The head
@@ -223,11 +239,15 @@ func (p *producer) keepFinal(before *types.Header) {
 	}
 }
 
-// flush puts the block on disk.
+// flush puts the block on disk. A sync that failed is not tried again: what it should
+// have written may be lost although the next one says that all is well.
 func (p *producer) flush(head *types.Header) error {
-	err := p.eth.ChainDb().SyncKeyValue()
+	if err := p.eth.ChainDb().SyncKeyValue(); err != nil {
+		p.broken.CompareAndSwap(nil, &err)
+		return err
+	}
 	p.durable.Store(head)
-	return err
+	return nil
 }
 
 // rewind makes an earlier canonical block the head again.

@@ -35,7 +35,9 @@ func (n *Node) forward(ctx context.Context, sub *rpc.ClientSubscription, events 
 		case <-sub.Err():
 			return
 		case ev := <-events:
-			n.engine.producer.await()
+			if n.engine.producer.await() != nil {
+				return
+			}
 			take(ev)
 		}
 	}

@@ -54,6 +54,7 @@ type Edge struct {
 	date    httpDate
 
 	sockets  sync.WaitGroup
+	entering sync.Mutex // of those who count themselves into sockets
 	parties  parties
 	workers  workers
 	draining chan struct{} // closed when the server shuts down
@@ -81,6 +82,8 @@ func New(cfg Config) *Edge {
 
 // Drain tells the open WebSockets to end, with 1001, and takes no new ones.
 func (e *Edge) Drain() {
+	e.entering.Lock()
+	defer e.entering.Unlock()
 	if e.drained.CompareAndSwap(false, true) {
 		close(e.draining)
 	}

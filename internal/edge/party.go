@@ -73,7 +73,7 @@ func (l *parties) each(p *party, of func(*socket) bool, do func(*socket)) {
 	defer l.mu.Unlock()
 	for s := range p.members {
 		if of(s) {
-			s.active.Go(func() { do(s) })
+			s.begin(func() { do(s) })
 		}
 	}
 }
@@ -122,8 +122,11 @@ func (l *parties) dismiss(p *party, how func(*socket)) {
 }
 
 // ping asks a silent peer for a sign of life, and ends one that owes one since the
-// last time.
+// last time. While messages are under way nobody may be reading: a sign may lie unread.
 func (s *socket) ping() {
+	if s.running.Load() > 0 {
+		return
+	}
 	if heard := s.conn.Heard(); s.pinged.Load() && !heard {
 		s.cut()
 		return

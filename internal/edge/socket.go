@@ -3,7 +3,9 @@ package edge
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -46,6 +48,7 @@ type socket struct {
 
 	slots   chan struct{} // taken by messages that are executed
 	running atomic.Int32  // messages taken and not yet answered
+	leaving atomic.Bool   // no more messages are taken
 	active  sync.WaitGroup
 
 	slow   atomic.Bool // it was noted that the peer doesn't read
@@ -67,29 +70,58 @@ func (e *Edge) serveSocket(w http.ResponseWriter, req *http.Request, r route) er
 		w.Header().Set("Sec-WebSocket-Version", "13")
 		return &nodegate.Error{Op: "edge.socket", Code: nodegate.HTTPMethod, Msg: "this address is for WebSockets (version 13): connect with ws:// or use /v3 for HTTP"}
 	}
-	if e.drained.Load() {
+	if !e.enter() {
 		return &nodegate.Error{Op: "edge.socket", Code: nodegate.Busy, Msg: "server busy: shutting down", RetryAfter: time.Second}
 	}
 	visitor := e.visitorOf(req, r, grant)
 	// The key admits, not a cookie, so a foreign page gains nothing: any origin may connect.
 	conn, err := ws.Accept(w, req, e.cfg.BodyBytes)
 	if err != nil {
+		e.sockets.Done()
 		return nil // the client has gone
 	}
 	s := e.newSocket(n, grant, conn)
 	s.visitor = visitor
-	e.sockets.Go(s.serve)
+	go func() {
+		defer e.sockets.Done()
+		s.serve()
+	}()
 	return nil
+}
+
+// enter counts a socket, unless the server shuts down: what is counted is waited for.
+func (e *Edge) enter() bool {
+	e.entering.Lock()
+	defer e.entering.Unlock()
+	if e.drained.Load() {
+		return false
+	}
+	e.sockets.Add(1)
+	return true
 }
 
 func (e *Edge) newSocket(n *network, grant *nodegate.Grant, conn *ws.Conn) *socket {
 	ctx, cancel := context.WithCancel(nodegate.WithGrant(e.base, grant))
 	s := &socket{edge: e, network: n, grant: grant, conn: conn, ctx: ctx, cancel: cancel, slots: make(chan struct{}, socketWorkers)}
 	s.events.limit = queueBytes
-	s.events.start = func() { s.active.Go(s.sendEvents) }
-	s.events.overflow = func() { s.active.Go(s.tooSlow) }
+	s.events.start = func() { s.begin(s.sendEvents) }
+	s.events.overflow = func() { s.begin(s.tooSlow) }
 	s.subs.limit = e.cfg.SubscriptionsPerConn
 	return s
+}
+
+// begin does something beside the reading; the socket's end waits for it.
+func (s *socket) begin(do func()) { s.active.Go(func() { s.guarded(do) }) }
+
+// guarded does something for the socket. A panic ends this socket and nobody else's.
+func (s *socket) guarded(do func()) {
+	defer func() {
+		if p := recover(); p != nil {
+			s.edge.cfg.Log.Error("a WebSocket is cut", "id", s.edge.ids.New(), "network", s.network.Name, "err", fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
+			s.cut()
+		}
+	}()
+	do()
 }
 
 // serve runs the socket to its end.
@@ -97,7 +129,7 @@ func (s *socket) serve() {
 	s.edge.cfg.Metrics.SocketOpened()
 	defer s.edge.cfg.Metrics.SocketClosed()
 	s.edge.parties.join(s)
-	s.read()
+	s.guarded(s.read)
 	s.edge.parties.leave(s)
 	s.cut()
 	s.active.Wait()
@@ -106,14 +138,38 @@ func (s *socket) serve() {
 // read takes messages until the peer leaves, breaks the rules or is closed. A message
 // over the limit closes with 1009 by itself. An idle socket holds no buffer.
 func (s *socket) read() {
-	for s.conn.Wait() == nil {
-		x := s.edge.newExchange(s.network, s.grant, s)
-		var err error
-		if x.body, err = s.conn.Read(x.body); err != nil || !s.dispatch(x) {
-			x.release()
+	for {
+		err := s.conn.Wait()
+		if errors.Is(err, ws.ErrSlow) { // it doesn't take the answer to its ping
+			s.tooSlow()
+			continue
+		}
+		if err != nil || !s.receive() {
 			return
 		}
 	}
+}
+
+// receive reads a message and has it executed. It is false when nothing more can come.
+func (s *socket) receive() bool {
+	x := s.edge.newExchange(s.network, s.grant, s)
+	var err error
+	if x.body, err = s.conn.Read(x.body); err != nil {
+		x.release()
+		return false
+	}
+	s.running.Add(1) // before the look at leaving: what is counted is answered
+	if s.leaving.Load() {
+		x.release()
+		s.running.Add(-1)
+		return true
+	}
+	if !s.dispatch(x) {
+		x.release()
+		s.running.Add(-1)
+		return false
+	}
+	return true
 }
 
 // dispatch has a message executed. A socket that sends faster than it is answered is
@@ -126,7 +182,6 @@ func (s *socket) dispatch(x *exchange) bool {
 	}
 	x.network = s.edge.current(s.network)
 	s.edge.in.Add(float64(len(x.body)))
-	s.running.Add(1)
 	s.active.Add(1)
 	s.edge.workers.give(x)
 	return true
@@ -140,6 +195,10 @@ func (s *socket) execute(x *exchange) {
 		<-s.slots
 		s.active.Done()
 	}()
+	s.guarded(func() { s.answer(x) })
+}
+
+func (s *socket) answer(x *exchange) {
 	ctx, cancel := context.WithTimeout(s.ctx, requestTime)
 	defer cancel()
 	var room [ws.HeadRoom]byte
@@ -193,14 +252,17 @@ func (s *socket) cut() {
 	s.cancel()
 }
 
-// finish waits until the messages under way are answered. The server's own deadline
-// ends the wait.
+// finish takes no more messages and waits until those that were taken are answered, as
+// long as a request may last.
 func (s *socket) finish() {
-	tick := time.NewTicker(5 * time.Millisecond)
+	s.leaving.Store(true)
+	tick, late := time.NewTicker(5*time.Millisecond), time.After(requestTime)
 	defer tick.Stop()
 	for s.running.Load() > 0 {
 		select {
 		case <-s.ctx.Done():
+			return
+		case <-late:
 			return
 		case <-tick.C:
 		}

@@ -235,7 +235,11 @@ func (s *Server) ready() error {
 	if !s.serving.Load() {
 		return errors.New("not serving")
 	}
-	return errors.Join(s.nodesReady(), s.storage.ready())
+	errs := []error{s.nodesReady(), s.storage.ready()}
+	for _, c := range s.chains {
+		errs = append(errs, c.Ready())
+	}
+	return errors.Join(errs...)
 }
 
 // Close drains: no new requests, what is under way is finished while ctx lasts,

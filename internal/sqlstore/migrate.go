@@ -19,7 +19,7 @@ import (
 //go:embed migrations/*.sql
 var migrationFiles embed.FS
 
-const migrateTimeout = 10 * time.Minute
+const migrateTimeout = time.Hour
 
 // migrations lists the texts for a database; element i has the number i+1.
 func (d *dialect) migrations() ([]string, error) {

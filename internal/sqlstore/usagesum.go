@@ -90,7 +90,11 @@ func (s *Store) SumUsage(ctx context.Context, q nodegate.UsageSums) ([]nodegate.
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}
-	return merged(q.From, slices.Concat(lists...)), nil
+	list := merged(q.From, slices.Concat(lists...))
+	if len(list) > s.maxRows {
+		return nil, tooMuch("sqlstore.sumUsage")
+	}
+	return list, nil
 }
 
 // maxParts is how many parts of one query run at once.

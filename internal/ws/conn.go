@@ -48,6 +48,7 @@ var (
 	errPeerLeft = errors.New("ws: the peer has closed the socket")
 	errProtocol = errors.New("ws: the peer broke the protocol")
 	errTooBig   = errors.New("ws: the message is too large")
+	errStalled  = errors.New("ws: the peer does not finish its message")
 )
 
 // Conn is one WebSocket.
@@ -61,12 +62,14 @@ type Conn struct {
 	in         [inSize]byte
 	start, end int // what of it is not used yet
 	frame      frame
+	began      int64 // when a message began that is waited for, in Unix nanoseconds
 
 	mu      sync.Mutex // of those who write
 	rest    []byte     // of a frame that was broken off
 	broken  bool       // the rest is too long to be kept
 	control [2 + maxControl]byte
 
+	leaving atomic.Bool // Close has set the time to read
 	closing atomic.Bool // no more frames
 }
 
@@ -172,6 +175,7 @@ func (c *Conn) Heard() bool { return c.heard.Swap(false) }
 //
 // Returns an error when the frame could not be sent.
 func (c *Conn) Close(status Status, reason string) error {
+	c.leaving.Store(true)
 	_ = c.raw.SetReadDeadline(time.Now().Add(closeTime))
 	force := time.AfterFunc(closeTime, func() { _ = c.raw.Close() }) // ends a write that is stuck, too
 	defer force.Stop()

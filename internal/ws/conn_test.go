@@ -9,8 +9,10 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/coder/websocket"
@@ -182,6 +184,8 @@ func TestFaults(t *testing.T) {
 		"goodbye without a word":      {masked(finBit|opClose, ""), normal},
 		"too large":                   {masked(finBit|opText, strings.Repeat("x", testLimit+1)), tooBig},
 		"promises too much":           {"\x81\xff\x7f\xff\xff\xff\xff\xff\xff\xff\x00\x00\x00\x00", tooBig},
+		"a part that overflows":       {masked(opText, "x") + "\x80\xff\x7f\xff\xff\xff\xff\xff\xff\xff\x00\x00\x00\x00", tooBig},
+		"unmasked, and no more":       {"\x81\x00", protocolError},
 		"too large in parts":          {masked(opText, strings.Repeat("x", testLimit)) + masked(finBit|opContinue, "x"), tooBig},
 		"a good one first":            {masked(finBit|opText, "x") + masked(finBit|opPing, "x") + masked(finBit|opPong, "x") + masked(finBit|opClose, ""), normal},
 	} {
@@ -302,4 +306,54 @@ func TestPingGivesWay(t *testing.T) {
 	if sent, err := c.Ping(); sent || err != nil {
 		t.Errorf("%t, %v", sent, err)
 	}
+}
+
+// TestUnfinished: a message that has begun and doesn't go on ends its socket; one that
+// goes on slowly enough doesn't, and between messages a peer may be silent.
+func TestUnfinished(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client, server := net.Pipe()
+		c := newConn(server, 1<<20)
+		said := make(chan string, 4)
+		go func() {
+			defer close(said)
+			for c.Wait() == nil {
+				b, err := c.Read(nil)
+				if err != nil {
+					return
+				}
+				said <- string(b)
+			}
+		}()
+		answers := make(chan []byte, 1)
+		go func() {
+			b, _ := io.ReadAll(client)
+			answers <- b
+		}()
+		slow := masked(finBit|opText, strings.Repeat("x", 60<<10))
+		for part := range slices.Chunk([]byte(slow), 4<<10) { // twice the pace, for half a minute
+			_, _ = client.Write(part)
+			time.Sleep(2 * time.Second)
+		}
+		if got := <-said; len(got) != 60<<10 {
+			t.Errorf("%d bytes came", len(got))
+		}
+		time.Sleep(time.Hour)
+		_, _ = io.WriteString(client, masked(finBit|opText, "y"))
+		if got := <-said; got != "y" {
+			t.Errorf("after an hour came %q", got)
+		}
+		_, _ = io.WriteString(client, masked(opText, "a begin"))
+		begin := time.Now()
+		if got, more := <-said; more {
+			t.Errorf("a message that was not finished came: %q", got)
+		}
+		if took := time.Since(begin); took < messageTime || took > messageTime+2*closeTime {
+			t.Errorf("it ended after %v", took)
+		}
+		c.Cut()
+		if b := <-answers; len(b) < 4 || Status(binary.BigEndian.Uint16(b[2:])) != PolicyViolation {
+			t.Errorf("it was told %q", b)
+		}
+	})
 }

@@ -66,19 +66,23 @@ func (c *Conn) skip() error {
 // Returns an error as Wait does.
 func (c *Conn) Read(buf []byte) ([]byte, error) {
 	start := len(buf)
+	defer c.unhurry()
 	for {
-		if int64(len(buf)-start)+c.frame.left > c.limit {
+		if c.frame.left > c.limit-int64(len(buf)-start) { // a sum could overflow
 			return buf, c.ended(errTooBig)
+		}
+		if c.frame.left > int64(c.end-c.start) || !c.frame.fin {
+			c.hurry(len(buf) - start)
 		}
 		var err error
 		if buf, err = c.payload(buf); err != nil {
-			return buf, c.ended(err)
+			return buf, c.ended(stalled(err))
 		}
 		if c.frame.fin {
 			return buf, nil
 		}
 		if err := c.nextData(); err != nil {
-			return buf, c.ended(err)
+			return buf, c.ended(stalled(err))
 		}
 		if c.frame.op != opContinue {
 			return buf, c.ended(errProtocol)
@@ -93,9 +97,12 @@ func (c *Conn) payload(buf []byte) ([]byte, error) {
 		if len(buf) == cap(buf) {
 			buf = slices.Grow(buf, int(min(c.frame.left, int64(max(readStep, len(buf))))))
 		}
-		n, err := c.read(buf[len(buf):min(int64(cap(buf)), int64(len(buf))+c.frame.left)])
+		n, err := c.read(buf[len(buf) : len(buf)+int(min(int64(cap(buf)-len(buf)), c.frame.left))])
 		buf = buf[:len(buf)+n]
 		c.frame.left -= int64(n)
+		if c.began != 0 {
+			c.hurry(len(buf))
+		}
 		if n == 0 && err != nil {
 			return buf, err
 		}
@@ -121,7 +128,7 @@ func (c *Conn) nextData() error {
 
 // head reads the head of a frame, and refuses what no peer may send.
 func (c *Conn) head() error {
-	if err := c.need(6); err != nil {
+	if err := c.need(2); err != nil {
 		return err
 	}
 	first, second := c.in[c.start], c.in[c.start+1]
@@ -135,15 +142,18 @@ func (c *Conn) head() error {
 	size := 2
 	switch f.left {
 	case 126:
-		if err := c.need(8); err != nil {
-			return err
-		}
-		f.left, size = int64(binary.BigEndian.Uint16(c.in[c.start+2:])), 4
+		size = 4
 	case 127:
-		if err := c.need(14); err != nil {
-			return err
-		}
-		if f.left, size = int64(binary.BigEndian.Uint64(c.in[c.start+2:])), 10; f.left < 0 {
+		size = 10
+	}
+	if err := c.need(size + len(f.mask)); err != nil {
+		return err
+	}
+	switch size {
+	case 4:
+		f.left = int64(binary.BigEndian.Uint16(c.in[c.start+2:]))
+	case 10:
+		if f.left = int64(binary.BigEndian.Uint64(c.in[c.start+2:])); f.left < 0 {
 			return errProtocol
 		}
 	}
@@ -234,6 +244,8 @@ func (c *Conn) ended(err error) error {
 		_ = c.Close(protocolError, "")
 	case errTooBig:
 		_ = c.Close(tooBig, "message too large")
+	case errStalled:
+		_ = c.Close(PolicyViolation, "message not sent in time")
 	}
 	if c.closing.Load() && err != errPeerLeft {
 		_, _ = io.Copy(io.Discard, c.raw) // until closeTime is over

@@ -40,7 +40,7 @@ type Control struct {
 //
 // Returns BadConfig for a store or a pepper that can't be used.
 func OpenControl(ctx context.Context, cfg *config.Config, log *slog.Logger) (*Control, error) {
-	ctx, cancel := context.WithTimeout(ctx, openTime)
+	opening, cancel := context.WithTimeout(ctx, openTime)
 	defer cancel()
 	if err := os.MkdirAll(cfg.Data, 0o700); err != nil {
 		return nil, &nodegate.Error{Op: "server.control", Code: nodegate.BadConfig, Msg: "can't make the data folder " + cfg.Data, Err: err}
@@ -53,10 +53,12 @@ func OpenControl(ctx context.Context, cfg *config.Config, log *slog.Logger) (*Co
 	if c.vault, err = vault.New(pepper); err != nil {
 		return nil, err
 	}
-	if c.Store, err = openStore(ctx, cfg, c.vault, log); err != nil {
+	if c.Store, err = openStore(opening, cfg, c.vault, log); err != nil {
 		return nil, err
 	}
-	if err := c.checkPepper(ctx); err != nil {
+	checking, end := context.WithTimeout(ctx, openTime) // the store may have taken long to open
+	defer end()
+	if err := c.checkPepper(checking); err != nil {
 		_ = c.Store.Close()
 		return nil, err
 	}

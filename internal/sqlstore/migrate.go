@@ -43,9 +43,10 @@ func (d *dialect) migrations() ([]string, error) {
 }
 
 // migrate brings the tables up to date, forward only, each number in a transaction
-// of its own. Servers that start at the same time wait for each other.
+// of its own. Servers that start at the same time wait for each other. It may take far
+// longer than whoever opens a store waits for a database: a large one has to be read.
 func (s *Store) migrate(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, migrateTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), migrateTimeout)
 	defer cancel()
 	texts, err := s.dialect.migrations()
 	for done := false; err == nil && !done; {

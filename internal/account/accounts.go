@@ -104,9 +104,9 @@ func (s *Service) Search(ctx context.Context, part, after string, limit int) ([]
 	return s.cfg.Store.AccountsLike(ctx, strings.ToLower(strings.TrimSpace(part)), after, limit)
 }
 
-// planOf is what an account may use. One whose plan is not configured any more has the
+// PlanOf is what an account may use. One whose plan is not configured any more has the
 // default plan, as its requests do: see internal/door.
-func (s *Service) planOf(a *nodegate.Account) nodegate.Plan {
+func (s *Service) PlanOf(a *nodegate.Account) nodegate.Plan {
 	if plan, ok := s.cfg.Plans[a.Plan]; ok {
 		return plan
 	}

@@ -56,7 +56,7 @@ func (s *Service) checkSettings(a *nodegate.Account, name string, settings *node
 	if err := settings.Normalize(); err != nil {
 		return err
 	}
-	plan := s.planOf(a)
+	plan := s.PlanOf(a)
 	if settings.CreditsPerSecond != before.CreditsPerSecond && plan.CreditsPerSecond > 0 && settings.CreditsPerSecond > plan.CreditsPerSecond {
 		return invalid("a key's own limit can't pass the plan's " + strconv.FormatInt(plan.CreditsPerSecond, 10) + " credits a second")
 	}

@@ -32,7 +32,7 @@ func (s *Service) Statement(ctx context.Context, accountID string, at time.Time)
 		return nil, err
 	}
 	today := nodegate.ByDay.Start(at)
-	st := &Statement{Plan: s.planOf(a), Month: today.AddDate(0, 0, 1-today.Day()), Resets: today.AddDate(0, 0, 1)}
+	st := &Statement{Plan: s.PlanOf(a), Month: today.AddDate(0, 0, 1-today.Day()), Resets: today.AddDate(0, 0, 1)}
 	figures, err := s.cfg.Store.Figures(ctx, a.ID, st.Month)
 	if err != nil {
 		return nil, err

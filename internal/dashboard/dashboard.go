@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"path"
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/account"
@@ -102,6 +103,9 @@ const maxForm = 64 << 10
 // ServeHTTP answers one request.
 func (d *Dashboard) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	secureHeaders(w.Header())
+	if clean := path.Clean(req.URL.Path); clean != req.URL.Path && clean+"/" != req.URL.Path {
+		req.URL.Path = "/nothing/here" // the mux would send such a path back, and it may hold a key
+	}
 	d.mux.ServeHTTP(w, req)
 }
 

@@ -14,6 +14,10 @@ func (v *visit) download() error {
 	if v.cfg.Storage == nil {
 		return errNoStorage
 	}
+	if v.req.Method != http.MethodGet { // a HEAD would be charged as the whole file
+		v.w.Header().Set("Allow", http.MethodGet)
+		return &nodegate.Error{Op: "dashboard.download", Code: nodegate.HTTPMethod, Msg: "a download is a GET"}
+	}
 	query := v.req.URL.Query()
 	_, grant, err := v.chooseKey(query.Get("key"))
 	if err != nil {
@@ -41,6 +45,8 @@ func (v *visit) notRead(c *captured) error {
 	switch c.status {
 	case http.StatusPaymentRequired:
 		code = nodegate.CardRequired
+	case http.StatusForbidden:
+		code = nodegate.Forbidden
 	case http.StatusTooManyRequests:
 		code = nodegate.RateLimited
 	}

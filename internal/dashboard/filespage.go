@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/files"
@@ -33,6 +34,7 @@ type filesData struct {
 	Quota      int64
 	NoCard     bool
 	Added      []added
+	Cut        bool // more was added than is shown
 	Problem    string
 }
 
@@ -59,7 +61,7 @@ func (v *visit) filesForm() (*filesData, *nodegate.Grant, error) {
 	query := v.req.URL.Query() // an upload's body is not ours to read
 	page, _ := strconv.Atoi(query.Get("page"))
 	page = max(0, min(page, files.Most))
-	data := &filesData{Search: query.Get("q"), Number: page + 1, Quota: v.cfg.Plans[v.account.Plan].StoredBytes, NoCard: v.account.Card == nil}
+	data := &filesData{Search: query.Get("q"), Number: page + 1, Quota: v.plan().StoredBytes, NoCard: !v.account.Card.Valid(time.Now())}
 	var err error
 	if data.Page, err = v.cfg.Files.List(v.req.Context(), files.Query{AccountID: v.account.ID, Search: data.Search, Page: page}); err != nil {
 		return nil, nil, err
@@ -95,15 +97,14 @@ func (v *visit) addFile() error {
 		return errNoKey
 	}
 	answer := newCaptured()
-	req := inner(v.req.Context(), "/api/v0/add", url.Values{"cid-version": {"1"}, "progress": {"false"}}, "")
+	req := inner(v.req.Context(), "/api/v0/add", url.Values{"cid-version": {"1"}, "progress": {"false"}, "name-pins": {"true"}}, "")
 	req.Body, req.ContentLength = v.req.Body, v.req.ContentLength
 	req.Header.Set("Content-Type", v.req.Header.Get("Content-Type"))
 	v.cfg.Storage(&uploading{captured: answer, w: v.w}, req, "add", grant)
 	if answer.status != http.StatusOK {
 		return v.notAdded(answer)
 	}
-	data.Added = addedIn(answer)
-	v.nameAdded(data.Added, grant)
+	data.Added, data.Cut = addedIn(answer), answer.over
 	return v.showAdded(data)
 }
 
@@ -113,6 +114,9 @@ type uploading struct {
 	*captured
 	w http.ResponseWriter
 }
+
+// FlushError keeps the gateway's answer here: what is sent is the page's.
+func (u *uploading) FlushError() error { return nil }
 
 // Unwrap is for http.ResponseController.
 func (u *uploading) Unwrap() http.ResponseWriter { return u.w }
@@ -149,17 +153,6 @@ func addedIn(answer *captured) (list []added) {
 	}
 }
 
-// nameAdded gives the new pins the names of their files. Kubo's add names none; a pin
-// that can't be named is pinned all the same.
-func (v *visit) nameAdded(list []added, grant *nodegate.Grant) {
-	for _, f := range list {
-		if f.Name != "" && f.Name != f.Hash {
-			query := url.Values{"arg": {f.Hash}, "name": {f.Name}}
-			v.cfg.Storage(newCaptured(), inner(v.req.Context(), "/api/v0/pin/add", query, ""), "pin/add", grant)
-		}
-	}
-}
-
 // showAdded shows what was added: to a script as data, to others as a page.
 func (v *visit) showAdded(data *filesData) error {
 	if v.wantsJSON() {
@@ -174,7 +167,7 @@ func (v *visit) showAdded(data *filesData) error {
 	if err != nil {
 		return err
 	}
-	fresh.Added = data.Added
+	fresh.Added, fresh.Cut = data.Added, data.Cut
 	return v.show("files", fresh)
 }
 

@@ -38,7 +38,7 @@ func (v *visit) keySettingsPage() error {
 }
 
 func (v *visit) showSettings(status int, d settingsData) error {
-	d.Plan = v.cfg.Plans[v.account.Plan]
+	d.Plan = v.plan()
 	return v.showStatus(status, "keysettings", d)
 }
 

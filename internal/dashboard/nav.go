@@ -24,7 +24,7 @@ func (v *visit) nav() (items []navItem) {
 		return nil
 	}
 	for _, m := range menu {
-		if m.who == operators && !v.account.Operator {
+		if m.who == operators && !v.account.Operator || m.path == "/files" && v.cfg.Files == nil {
 			continue
 		}
 		items = append(items, navItem{Path: m.path, Name: m.name, Here: within(v.req.URL.Path, m.path)})

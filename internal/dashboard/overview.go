@@ -34,7 +34,7 @@ func (v *visit) overview() error {
 		}
 	}
 	q := report.Query{AccountID: v.account.ID, Range: "24h", By: nodegate.NoDimension}
-	if data.Today, err = v.cfg.Reports.Make(v.req.Context(), q, v.cfg.Plans[v.account.Plan], time.Now()); err != nil {
+	if data.Today, err = v.cfg.Reports.Make(v.req.Context(), q, v.plan(), time.Now()); err != nil {
 		return err
 	}
 	data.Used = data.Today.Total.Requests > 0

@@ -1,7 +1,9 @@
 package dashboard
 
 import (
+	"cmp"
 	"net/url"
+	"slices"
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/journal"
@@ -11,42 +13,81 @@ func requestsRoutes() []route {
 	return []route{{pattern: "GET /requests", who: members, serve: (*visit).requestsPage}}
 }
 
-// requestsShown is how many requests a page shows.
-const requestsShown = 100
+// requestsShown is how many requests a page shows: all that are kept of a key.
+const requestsShown = 500
 
 // requestsData is the page of a key's latest requests.
 type requestsData struct {
 	*journal.Page
-	Keys       []keyChoice
-	KeyID      string
-	Filter     journal.Filter
-	Counts     journal.Count
-	KeepParams bool
-	Only       string // the page with the failed ones, or with all
+	Keys   []countedKey
+	Key    *nodegate.Key
+	Filter journal.Filter
+	Counts journal.Count
+	Only   string // the page with the failed ones, or with all
+}
+
+// countedKey is a key in a select box, with what it has to show.
+type countedKey struct {
+	*nodegate.Key
+	journal.Count
+	Chosen bool
 }
 
 func (v *visit) requestsPage() error {
 	form := v.req.URL.Query()
-	keys, grant, err := v.chooseKey(form.Get("key"))
-	if err != nil {
-		return err
-	}
-	data := &requestsData{Keys: keys, Filter: journal.Filter{
+	data := &requestsData{Filter: journal.Filter{
 		Outcome: form.Get("outcome"), Method: form.Get("method"), Network: form.Get("network"), Limit: requestsShown,
 	}}
-	if grant != nil {
-		v.fillRequests(data, grant)
+	var err error
+	if data.Keys, err = v.countedKeys(); err != nil {
+		return err
+	}
+	if err := data.choose(form.Get("key")); err != nil {
+		return err
+	}
+	if data.Key != nil {
+		v.fillRequests(data)
 	}
 	return v.show("requests", data)
 }
 
+// countedKeys are the keys that work or have requests to show: those with the most
+// failures first.
+func (v *visit) countedKeys() (list []countedKey, err error) {
+	keys, err := v.cfg.Accounts.Keys(v.req.Context(), v.account.ID)
+	if err != nil {
+		return nil, err
+	}
+	counts := v.cfg.Journal.Counts(v.account.ID)
+	for _, k := range keys {
+		if c := counts[k.ID]; k.Live() || c.Kept > 0 {
+			list = append(list, countedKey{Key: k, Count: c})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b countedKey) int {
+		return cmp.Or(cmp.Compare(b.Failed, a.Failed), cmp.Compare(b.Kept, a.Kept))
+	})
+	return list, nil
+}
+
+// choose picks a key of the list: the one that is asked for, or the first.
+func (d *requestsData) choose(id string) error {
+	for i := range d.Keys {
+		if k := &d.Keys[i]; k.ID == id || id == "" {
+			k.Chosen, d.Key, d.Counts = true, k.Key, k.Count
+			return nil
+		}
+	}
+	if id != "" {
+		return &nodegate.Error{Op: "dashboard.requests", Code: nodegate.NotFound, Msg: "there is no such key, or it is revoked and has no requests of the last hour"}
+	}
+	return nil
+}
+
 // fillRequests reads what is kept of the key.
-func (v *visit) fillRequests(data *requestsData, grant *nodegate.Grant) {
-	data.KeyID = grant.KeyID
-	data.Page = v.cfg.Journal.Latest(v.account.ID, grant.KeyID, data.Filter)
-	data.Counts = v.cfg.Journal.Counts(v.account.ID)[grant.KeyID]
-	data.KeepParams = grant.Policy().Settings.KeepParams
-	only := url.Values{"key": {grant.KeyID}}
+func (v *visit) fillRequests(data *requestsData) {
+	data.Page = v.cfg.Journal.Latest(v.account.ID, data.Key.ID, data.Filter)
+	only := url.Values{"key": {data.Key.ID}}
 	if data.Filter.Outcome == "" {
 		only.Set("outcome", journal.Failed)
 	}

@@ -64,12 +64,10 @@ func (v *visit) tryPage() error {
 // tryForm reads what is chosen, and fills in an example for the rest.
 func (v *visit) tryForm() (*tryData, *nodegate.Grant, error) {
 	data := &tryData{Networks: v.cfg.Networks(), Method: strings.TrimSpace(v.req.FormValue("method")), Params: strings.TrimSpace(v.req.FormValue("params"))}
-	at := slices.IndexFunc(data.Networks, func(n Network) bool { return n.Name == v.req.FormValue("network") })
-	if at < 0 {
-		at = 0
-	}
-	data.Network = data.Networks[at]
 	var err error
+	if data.Network, err = networkOf(data.Networks, v.req.FormValue("network")); err != nil {
+		return nil, nil, err
+	}
 	var grant *nodegate.Grant
 	if data.Keys, grant, err = v.chooseKey(v.req.FormValue("key")); err != nil {
 		return nil, nil, err
@@ -88,6 +86,18 @@ func (v *visit) tryForm() (*tryData, *nodegate.Grant, error) {
 		data.Faucet = &faucetData{Amount: faucet.Amount}
 	}
 	return data, grant, nil
+}
+
+// networkOf is the network that is asked for, or the first: never another one.
+func networkOf(list []Network, name string) (Network, error) {
+	at := slices.IndexFunc(list, func(n Network) bool { return n.Name == name })
+	switch {
+	case at >= 0:
+		return list[at], nil
+	case name == "" && len(list) > 0:
+		return list[0], nil
+	}
+	return Network{}, &nodegate.Error{Op: "dashboard.try", Code: nodegate.UnknownNetwork, Msg: "there is no such network"}
 }
 
 // paramsOf is the example of a method.

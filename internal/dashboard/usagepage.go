@@ -79,9 +79,14 @@ func (v *visit) usagePage() error {
 	return v.show("usage", data)
 }
 
-// report makes the figures that the address asks for.
+// report makes the figures that the address asks for. Somebody else's key is not there.
 func (v *visit) report() (*report.Result, error) {
 	form := v.req.URL.Query()
+	if id := form.Get("key"); id != "" {
+		if _, err := v.cfg.Accounts.Key(v.req.Context(), v.account.ID, id); err != nil {
+			return nil, err
+		}
+	}
 	q := report.Query{
 		AccountID: v.account.ID, KeyID: form.Get("key"), Network: form.Get("network"), Method: form.Get("method"), Outcome: form.Get("outcome"),
 		Range: report.Range(form.Get("range")), By: report.Dimension(form.Get("by")),
@@ -92,7 +97,7 @@ func (v *visit) report() (*report.Result, error) {
 	if q.By == "" {
 		q.By = nodegate.ByMethod
 	}
-	return v.cfg.Reports.Make(v.req.Context(), q, v.cfg.Plans[v.account.Plan], time.Now())
+	return v.cfg.Reports.Make(v.req.Context(), q, v.plan(), time.Now())
 }
 
 // keyNames are the names of the account's keys, revoked ones too, by id.

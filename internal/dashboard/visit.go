@@ -3,6 +3,7 @@ package dashboard
 import (
 	"errors"
 	"fmt"
+	"mime"
 	"net/http"
 	"runtime/debug"
 
@@ -53,8 +54,8 @@ func (v *visit) run() error {
 	}
 	if !v.route.stream {
 		v.req.Body = http.MaxBytesReader(v.w, v.req.Body, maxForm)
-		if err := v.req.ParseForm(); err != nil {
-			return &nodegate.Error{Op: "dashboard.form", Code: nodegate.TooLarge, Msg: "the form can't be read, or is too large", Err: err}
+		if err := v.readForm(); err != nil {
+			return err
 		}
 	}
 	if err := v.findSession(); err != nil {
@@ -67,6 +68,22 @@ func (v *visit) run() error {
 		return errNotHere // not even that there is such a page
 	}
 	return v.route.serve(v)
+}
+
+// readForm reads what a form sends: nothing but a form is one.
+func (v *visit) readForm() error {
+	if kind, _, _ := mime.ParseMediaType(v.req.Header.Get("Content-Type")); v.route.changes() && v.req.ContentLength != 0 && kind != "application/x-www-form-urlencoded" {
+		return &nodegate.Error{Op: "dashboard.form", Code: nodegate.MediaType, Msg: "this takes a form: application/x-www-form-urlencoded"}
+	}
+	err := v.req.ParseForm()
+	var large *http.MaxBytesError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &large):
+		return &nodegate.Error{Op: "dashboard.form", Code: nodegate.TooLarge, Msg: "the form is too large", Err: err}
+	}
+	return &nodegate.Error{Op: "dashboard.form", Code: nodegate.InvalidInput, Msg: "the form or the address can't be read", Err: err}
 }
 
 // sameOrigin refuses what another site made the browser send. A browser says where a
@@ -106,6 +123,9 @@ func (v *visit) actor() nodegate.Actor {
 	}
 	return nodegate.Actor{Name: name, From: v.from()}
 }
+
+// plan is what the account may use.
+func (v *visit) plan() nodegate.Plan { return v.cfg.Accounts.PlanOf(v.account) }
 
 // from is the client's address.
 func (v *visit) from() string { return web.ClientAddr(v.req, v.cfg.TrustedProxies).String() }

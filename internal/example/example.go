@@ -52,7 +52,8 @@ func (e *Examples) Of(ctx context.Context, n nodegate.Network) []Example {
 	if ok && time.Since(known.at) < fresh {
 		return known.list
 	}
-	ctx, cancel := context.WithTimeout(ctx, searchTime)
+	// Others are shown what is found, so the search goes on when its visitor leaves.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), searchTime)
 	defer cancel()
 	list := search(ctx, n.Node).examples(n.Alias)
 	e.mu.Lock()
@@ -81,7 +82,7 @@ type transaction struct {
 // calls a contract.
 func search(ctx context.Context, node nodegate.Node) *sight {
 	s := &sight{}
-	if _, err := node.Call(ctx, "layer2_estimateGas", []byte(`[{"from":"`+nobody+`","to":"`+nobody+`"}]`)); err == nil {
+	if _, err := node.Call(ctx, "layer2_estimateGas", []byte(`[{}]`)); err == nil {
 		s.rollup = true
 	}
 	head, err := node.Head(ctx)
@@ -186,14 +187,14 @@ func (s *sight) examples(alias string) []Example {
 	}
 	list = append(list,
 		Example{"eth_call", `[` + call + `,"latest"]`},
-		Example{"eth_estimateGas", `[` + call + `]`},
+		Example{"eth_estimateGas", `[` + call + `,"latest"]`},
 		Example{"eth_gasPrice", `[]`},
 		Example{"net_version", `[]`},
 		Example{"web3_clientVersion", `[]`})
 	if s.rollup {
-		list = append(list, Example{"layer2_estimateGas", `[{"from":"` + nobody + `","to":"` + nobody + `"}]`})
+		list = append(list, Example{"layer2_estimateGas", `[{}]`})
 		if alias != "" {
-			list = append(list, Example{alias + "_estimateGas", `[{"from":"` + nobody + `","to":"` + nobody + `"}]`})
+			list = append(list, Example{alias + "_estimateGas", `[{}]`})
 		}
 	}
 	return list

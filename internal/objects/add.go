@@ -7,6 +7,8 @@ import (
 	"os"
 	"path"
 	"strconv"
+	"strings"
+	"time"
 
 	"github.com/ipfs/go-cid"
 	"github.com/multiformats/go-multihash"
@@ -114,9 +116,17 @@ func (a *adder) addTop(ctx context.Context, top listing) error {
 	}
 	a.out.Roots = append(a.out.Roots, Root{CID: c.cid, Name: top.name, Size: c.below, Stored: a.stored})
 	if a.opts.Pin {
-		a.batch.Pin(nodegate.Pin{CID: c.cid.String(), Name: a.opts.PinName, Recursive: true, Size: a.stored})
+		a.batch.Pin(nodegate.Pin{CID: c.cid.String(), Name: a.pinName(top.name), Recursive: true, Size: a.stored, Created: time.Now().UTC()})
 	}
 	return nil
+}
+
+// pinName is what a root's pin is called.
+func (a *adder) pinName(file string) string {
+	if !a.opts.NamePins || a.opts.PinName != "" {
+		return a.opts.PinName
+	}
+	return strings.ToValidUTF8(file[:min(len(file), maxPinName)], "")
 }
 
 func (a *adder) addTopDir(ctx context.Context, entries *listing) (child, error) {

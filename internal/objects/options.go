@@ -21,6 +21,7 @@ type Options struct {
 	OnlyHash bool
 	Pin      bool
 	PinName  string
+	NamePins bool // each by the name of its file; beyond Kubo
 	Wrap     bool
 	Progress bool
 	Silent   bool
@@ -69,6 +70,7 @@ func ParseAdd(q *Query, limits Limits) (*Options, error) {
 	naming := readNaming(q)
 	metadata := o.readMetadata(q)
 	pinName, pinNamed := q.String("", "pin-name")
+	o.NamePins = q.Flag("name-pins")
 	_, toFiles := q.String("", "to-files")
 	noCopy := q.Flag("nocopy")
 	o.readLinks(q)

@@ -66,7 +66,10 @@ func (s *Server) faucets() *faucet.Faucet {
 	for name, c := range s.chainOf {
 		give[name] = func(ctx context.Context, to [20]byte) (string, error) {
 			hash, err := c.Fund(ctx, to, chain.Ether(faucet.Amount))
-			return hash.Hex(), err
+			if err != nil {
+				return "", err
+			}
+			return hash.Hex(), nil
 		}
 	}
 	return faucet.New(give)

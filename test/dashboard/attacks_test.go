@@ -276,3 +276,22 @@ func TestHeaders(t *testing.T) {
 		}
 	}
 }
+
+// Odd addresses and bodies are refused with a status that says why, and no address is
+// sent back: it could hold a key.
+func TestOddRequests(t *testing.T) {
+	s, _ := Start(t, nil)
+	v := Operator(t, s)
+	for path, want := range map[string]int{"/docs?q=%zz": 422, "//keys": 404, "/devnet//v3/0123": 404, "/keys/../keys": 404, "/keys/": 404} {
+		if p := v.Get(path); p.Status != want || p.Location != "" {
+			t.Errorf("%s: %d to %q", path, p.Status, p.Location)
+		}
+	}
+	same := http.Header{"Sec-Fetch-Site": {"same-origin"}}
+	if p := v.send(http.MethodPost, "/keys", "application/json", strings.NewReader(`{"name":"x"}`), same); p.Status != http.StatusUnsupportedMediaType {
+		t.Errorf("JSON: %d", p.Status)
+	}
+	if p := v.Post("/keys", url.Values{"name": {strings.Repeat("x", 1<<20)}}); p.Status != http.StatusRequestEntityTooLarge {
+		t.Errorf("a huge form: %d", p.Status)
+	}
+}

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nodegate/nodegate/internal/config"
 	"github.com/nodegate/nodegate/test/harness"
 )
 
@@ -39,6 +40,9 @@ func TestFiles(t *testing.T) {
 		stored(t, v, fmt.Sprintf("note %d.txt", i), fmt.Sprint("note ", i))
 	}
 	list := v.Get("/files")
+	if strings.Contains(list.Body, ">never<") {
+		t.Error("a file has no date")
+	}
 	if !strings.Contains(list.Body, "56 pinned") || strings.Contains(list.Body, cid) || !strings.Contains(list.Body, "note 54.txt") {
 		t.Errorf("the newest come first: %s", list.Body)
 	}
@@ -163,5 +167,70 @@ func wrapped(t *testing.T, s *harness.Service, content string) (folder string) {
 		if line.Name == "" {
 			return line.Hash
 		}
+	}
+}
+
+// An upload that is refused says so, with a status and a page, to people and scripts.
+func TestRefusedUploads(t *testing.T) {
+	s, _ := Start(t, func(c *config.Config) {
+		small := c.Plans["free"]
+		small.StoredBytes = 1 << 10
+		c.Plans["free"] = small
+	})
+	v := Member(t, s, "ada@example.com")
+	v.Post("/keys", url.Values{"name": {"a key"}})
+	check := func(name string, want int, says string) {
+		t.Helper()
+		for _, accept := range []string{"", "application/json"} {
+			v.Accept = accept
+			p := v.Upload("/files", "large.bin", strings.Repeat("x", 4<<10))
+			kind := "text/html; charset=utf-8"
+			if accept != "" {
+				kind = accept
+			}
+			if p.Status != want || p.Header.Get("Content-Type") != kind || !strings.Contains(p.Body, says) {
+				t.Errorf("%s, %q: %d %q %s", name, accept, p.Status, p.Header.Get("Content-Type"), p.Body)
+			}
+		}
+		v.Accept = ""
+	}
+	check("no card", http.StatusPaymentRequired, "billing card")
+	v.Post("/billing/card", url.Values{"number": {"4242424242424242"}, "month": {"12"}, "year": {"2039"}, "cvc": {"123"}})
+	check("over the quota", http.StatusRequestEntityTooLarge, "quota")
+}
+
+// Many files of one upload all keep their names, and cost one request.
+func TestManyFiles(t *testing.T) {
+	s, _ := Start(t, nil)
+	v := Operator(t, s)
+	var body strings.Builder
+	w := multipart.NewWriter(&body)
+	for i := range 400 {
+		part, err := w.CreateFormFile("file", fmt.Sprintf("many %d.txt", i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = fmt.Fprint(part, "many ", i)
+	}
+	_ = w.Close()
+	p := v.send(http.MethodPost, "/files", w.FormDataContentType(), strings.NewReader(body.String()), http.Header{"Sec-Fetch-Site": {"same-origin"}})
+	if p.Status != http.StatusOK {
+		t.Fatalf("%d %s", p.Status, p.Body)
+	}
+	if found := v.Get("/files?q=many"); !strings.Contains(found.Body, "400 pinned") {
+		t.Error("names are missing")
+	}
+	if kept := v.Get("/requests"); !strings.Contains(kept.Body, "1 in the last hour, 0 failed") {
+		t.Error("the upload is more than one request, or failed")
+	}
+}
+
+// A HEAD is not charged as a download.
+func TestHeadOfADownload(t *testing.T) {
+	s, _ := Start(t, nil)
+	v := Operator(t, s)
+	cid := stored(t, v, "a.txt", "content")
+	if p := v.send(http.MethodHead, "/files/download?cid="+cid, "", nil, nil); p.Status != http.StatusMethodNotAllowed {
+		t.Errorf("%d", p.Status)
 	}
 }

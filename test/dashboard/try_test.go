@@ -21,8 +21,8 @@ func TestExamplesWork(t *testing.T) {
 	for _, network := range []string{"devnet", "rollup"} {
 		page := v.Get("/try?network=" + network)
 		methods := option.FindAllStringSubmatch(page.Body, -1)
-		if len(methods) < 15 {
-			t.Fatalf("%s: %d examples", network, len(methods))
+		if len(methods) < 15 || strings.Contains(page.Body, "layer2_estimateGas") != (network == "rollup") {
+			t.Fatalf("%s: %d examples: %v", network, len(methods), methods)
 		}
 		for _, m := range methods {
 			offered := v.Get("/try?network=" + network + "&method=" + m[1])
@@ -105,5 +105,25 @@ func TestFaucet(t *testing.T) {
 	}
 	if p := v.Post("/try/faucet", url.Values{"network": {"devnet"}, "address": {"my wallet"}}); p.Status != http.StatusUnprocessableEntity || !strings.Contains(p.Body, "40 hex digits") {
 		t.Errorf("a bad address: %d", p.Status)
+	}
+}
+
+// A network that isn't there is not another one.
+func TestUnknownNetwork(t *testing.T) {
+	s, _ := Start(t, nil)
+	v := Operator(t, s)
+	for _, path := range []string{"/try", "/try/faucet"} {
+		if p := v.Post(path, url.Values{"network": {"nope"}, "method": {"eth_chainId"}, "address": {"0x00000000000000000000000000000000000000fa"}}); p.Status != http.StatusNotFound {
+			t.Errorf("%s: %d", path, p.Status)
+		}
+	}
+}
+
+// A contract that refuses ether is an error, and only that.
+func TestRefusedGift(t *testing.T) {
+	s, _ := Start(t, nil)
+	p := Operator(t, s).Post("/try/faucet", url.Values{"network": {"devnet"}, "address": {"0x0000000000000000000000000000000000000009"}})
+	if p.Status != http.StatusUnprocessableEntity || strings.Contains(p.Body, "Sent: transaction") || !strings.Contains(p.Body, "refused the ether") {
+		t.Errorf("%d %s", p.Status, p.Body)
 	}
 }

@@ -17,6 +17,7 @@ type Visitor struct {
 	t      testing.TB
 	base   string
 	Cookie string // of the session; "" is none
+	Accept string // "" is what browsers send
 	Host   string // what the browser calls the server; "" is its address
 }
 
@@ -116,6 +117,9 @@ func (v *Visitor) send(method, path, kind string, body io.Reader, header http.He
 		v.t.Fatal(err)
 	}
 	req.Host = v.Host
+	if v.Accept != "" {
+		req.Header.Set("Accept", v.Accept)
+	}
 	for name, values := range header {
 		req.Header[name] = values
 	}

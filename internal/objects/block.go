@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"time"
 
 	"github.com/ipfs/go-cid"
 	"github.com/multiformats/go-multihash"
@@ -135,7 +136,7 @@ func (o *Objects) putBlock(ctx context.Context, batch Batch, data []byte, opts *
 	if err != nil {
 		return p, err
 	}
-	batch.Pin(nodegate.Pin{CID: c.String(), Recursive: true, Size: w.Bytes})
+	batch.Pin(nodegate.Pin{CID: c.String(), Recursive: true, Size: w.Bytes, Created: time.Now().UTC()})
 	return p, nil
 }
 

@@ -3,6 +3,7 @@ package objects
 import (
 	"context"
 	"io"
+	"time"
 
 	"github.com/ipfs/go-cid"
 
@@ -131,7 +132,7 @@ func (in *importer) put(ctx context.Context, c cid.Cid, data []byte) error {
 func (o *Objects) pinRoot(ctx context.Context, batch Batch, r *ImportedRoot, limits Limits) error {
 	w, err := o.Walk(ctx, batch, r.CID, limits, func(Walked) {})
 	if err == nil {
-		batch.Pin(nodegate.Pin{CID: r.CID.String(), Recursive: true, Size: w.Bytes})
+		batch.Pin(nodegate.Pin{CID: r.CID.String(), Recursive: true, Size: w.Bytes, Created: time.Now().UTC()})
 		return nil
 	}
 	e := nodegate.AsError(err)

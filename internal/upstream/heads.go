@@ -191,6 +191,7 @@ func (p *Pool) raiseTo(next *nodegate.Head, top *node, nodes []*node) (forked bo
 		}
 		next.Number = 0
 		h.unseal(next, top, nodes)
+		p.feeds.lose(p.ctx, kindHeads, kindLogs) // who followed the old chain would wait for its height
 	}
 	if top.claim.number >= next.Number {
 		next.Number, next.GasLimit = top.claim.number, top.claim.gasLimit

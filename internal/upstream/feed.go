@@ -2,6 +2,7 @@ package upstream
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"github.com/nodegate/nodegate"
@@ -214,12 +215,21 @@ func (f *feeds) push(s *stream, step uint64, event []byte) {
 	}
 }
 
-// dropKind closes all readers of a kind, whose events were lost.
-func (f *feeds) dropKind(kind string) {
+// lose closes all readers of some kinds, whose events were lost, unless who says so has
+// been stopped: then its readers have left, and those that are there now are not its own.
+func (f *feeds) lose(ctx context.Context, kinds ...string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if ctx.Err() == nil {
+		f.dropKinds(kinds...)
+	}
+}
+
+// dropKinds closes all readers of some kinds. The feeds are locked. Who follows the chain
+// for them ends with the last one, and the next reader begins where the chain is then.
+func (f *feeds) dropKinds(kinds ...string) {
 	for _, s := range f.streams {
-		if s.kind != kind {
+		if !slices.Contains(kinds, s.kind) {
 			continue
 		}
 		for r := range s.readers {

@@ -73,6 +73,11 @@ func (w *follower) advance(ctx context.Context) error {
 	}
 	w.lead = lead
 	added, fork, err := w.path(ctx, head)
+	if errors.Is(err, errTooFar) {
+		w.feeds.pool.log.Warn("too many blocks were missed or replaced: subscriptions to heads and logs end", "from", w.chain[len(w.chain)-1].number, "to", head.number)
+		w.feeds.lose(ctx, kindHeads, kindLogs)
+		return nil
+	}
 	if err != nil {
 		return err
 	}
@@ -82,7 +87,7 @@ func (w *follower) advance(ctx context.Context) error {
 		w.chain = slices.Delete(w.chain, 0, extra)
 	}
 	slices.Reverse(dropped)
-	w.tell(dropped, added)
+	w.tell(ctx, dropped, added)
 	return nil
 }
 
@@ -90,10 +95,14 @@ func (w *follower) find(hash string) int {
 	return slices.IndexFunc(w.chain, func(h header) bool { return h.hash == hash })
 }
 
-var errGap = errors.New("the missed blocks can't be fetched")
+var (
+	errGap    = errors.New("the missed blocks can't be fetched")
+	errTooFar = errors.New("what was followed and the new head are too far apart")
+)
 
 // path fetches the blocks between what was followed and a new head, and finds where
-// the two part: the number of blocks of the old chain that stay.
+// the two part: the number of blocks of the old chain that stay. It returns errTooFar
+// where only a stream with a gap could go on.
 func (w *follower) path(ctx context.Context, head header) (added []header, fork int, err error) {
 	added = []header{head}
 	if len(w.chain) == 0 {
@@ -104,9 +113,12 @@ func (w *follower) path(ctx context.Context, head header) (added []header, fork 
 			slices.Reverse(added)
 			return added, i + 1, nil
 		}
+		if at.parent == w.chain[0].parent { // the block below is known by its hash alone
+			slices.Reverse(added)
+			return added, 0, nil
+		}
 		if at.number <= w.chain[0].number || len(added) > maxGap {
-			w.feeds.pool.log.Warn("too many blocks were missed: subscriptions go on after a gap", "from", w.chain[len(w.chain)-1].number, "to", head.number)
-			return []header{head}, len(w.chain), nil
+			return nil, 0, errTooFar
 		}
 		parent := at.parent
 		raw, err := w.feeds.pool.look(ctx, w.lead, "eth_getBlockByHash", "["+parent+",false]")
@@ -121,11 +133,15 @@ func (w *follower) path(ctx context.Context, head header) (added []header, fork 
 	}
 }
 
-// tell brings the steps to the readers.
-func (w *follower) tell(dropped, added []header) {
+// tell brings the steps to the readers. A follower that was stopped has none: those that
+// are there now have one of their own.
+func (w *follower) tell(ctx context.Context, dropped, added []header) {
 	f := w.feeds
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if ctx.Err() != nil {
+		return
+	}
 	for _, h := range dropped {
 		f.step++
 		w.logs.put(logStep{header: h, step: f.step, removed: true})

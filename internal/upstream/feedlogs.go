@@ -62,7 +62,7 @@ func (k *logKeeper) put(s logStep) {
 	select {
 	case k.steps <- s:
 	default:
-		go k.feeds.dropKind(kindLogs) // the nodes are too slow: events would be lost
+		k.feeds.dropKinds(kindLogs) // the nodes are too slow: this step is lost, so no later one may follow
 	}
 }
 
@@ -94,7 +94,7 @@ func (k *logKeeper) do(ctx context.Context, s logStep) {
 	if err != nil {
 		if ctx.Err() == nil {
 			k.feeds.pool.log.Warn("no node gives the logs of a block: subscriptions to logs end", "block", s.number, "err", err)
-			k.feeds.dropKind(kindLogs)
+			k.feeds.lose(ctx, kindLogs)
 		}
 		return
 	}

@@ -110,7 +110,7 @@ func TestAstray(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p, nodes := quietPool(2)
 			for _, n := range nodes {
-				p.reportFinal(n, 95, 90)
+				p.reportFinal(n, 95, place{number: 90}, place{})
 			}
 			for i, s := range steps {
 				reportBlock(p, nodes[s.node], s.branch, s.number, s.parent)
@@ -166,7 +166,7 @@ func TestForkOfSyncing(t *testing.T) {
 	p, nodes := quietPool(2)
 	reportBlock(p, nodes[0], "aa", 1000, "aa")
 	reportBlock(p, nodes[1], "aa", 10, "aa")
-	p.reportFinal(nodes[0], 950, 900)
+	p.reportFinal(nodes[0], 950, place{number: 900}, place{})
 	before := p.heads.told.Load().Fork
 	for n := uint64(60); n < 900; n += 50 {
 		reportBlock(p, nodes[1], "aa", n, "aa")

@@ -23,11 +23,13 @@ type claim struct {
 	header
 	made            bool
 	safe, finalized uint64
-	held            int   // how often it was repeated without being believed
-	merged          place // the last one that was believed and compared with the branch
+	root            place  // the final one by its hash, as the node says
+	stance          stance // on the block that clients were told is final
+	held            int    // how often it was repeated without being believed
+	merged          place  // the last one that was believed and compared with the branch
 }
 
-func (c *claim) place() place { return place{c.number, c.hash} }
+func (h *header) place() place { return place{h.number, h.hash} }
 
 // heads follows how far the nodes have come, and what clients may be told of it.
 type heads struct {
@@ -41,6 +43,7 @@ type heads struct {
 	shown   place     // the same by its hash
 	past    uint64    // the highest that was told before the chain was set back
 	branch  branch    // that the believed nodes are on
+	sealed  place     // the newest block that clients were told is final
 	since   time.Time // since when no node reaches what was told; zero: one does
 	ready   bool      // every node had a chance to report
 	changed chan struct{}
@@ -85,14 +88,6 @@ func (p *Pool) report(n *node, head header) {
 	}
 	n.claim.header, n.claim.made = head, true
 	n.claim.held++
-	p.weigh()
-}
-
-// reportFinal takes what the tags mean to a node.
-func (p *Pool) reportFinal(n *node, safe, finalized uint64) {
-	p.heads.mu.Lock()
-	defer p.heads.mu.Unlock()
-	n.claim.safe, n.claim.finalized = safe, finalized
 	p.weigh()
 }
 
@@ -174,8 +169,9 @@ func (p *Pool) tell(nodes []*node, forked bool) {
 // descend from the block that was told before.
 func (p *Pool) raiseTo(next *nodegate.Head, top *node, nodes []*node) (forked bool) {
 	h := &p.heads
+	forked = p.takeBack(next, nodes)
 	for _, n := range nodes {
-		if !n.doubted.Load() {
+		if !n.doubted.Load() && n.claim.stance != differs {
 			next.Safe, next.Finalized = max(next.Safe, n.claim.safe), max(next.Finalized, n.claim.finalized)
 		}
 	}
@@ -193,10 +189,9 @@ func (p *Pool) raiseTo(next *nodegate.Head, top *node, nodes []*node) (forked bo
 		if next.Finalized > top.claim.finalized {
 			next.Lost++
 		}
-		next.Number, next.Safe, next.Finalized = 0, top.claim.safe, top.claim.finalized
-		for _, n := range nodes { // what one that is gone said of the old chain
-			n.claim.safe, n.claim.finalized = min(n.claim.safe, next.Safe), min(n.claim.finalized, next.Finalized)
-		}
+		next.Number = 0
+		h.unseal(next, top, nodes)
+		p.feeds.lose(p.ctx, kindHeads, kindLogs) // who followed the old chain would wait for its height
 	}
 	if top.claim.number >= next.Number {
 		next.Number, next.GasLimit = top.claim.number, top.claim.gasLimit
@@ -204,6 +199,7 @@ func (p *Pool) raiseTo(next *nodegate.Head, top *node, nodes []*node) (forked bo
 		forked = h.show(&top.claim) || forked
 	}
 	next.Safe, next.Finalized = min(next.Safe, next.Number), min(next.Finalized, next.Number)
+	h.seal(next.Finalized, nodes)
 	return forked
 }
 

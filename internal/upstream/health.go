@@ -169,7 +169,11 @@ func (w *watcher) lookSlow(ctx context.Context) error {
 	if err != nil && !refused(err) && !errors.Is(err, errNoBlock) {
 		return err
 	}
-	p.reportFinal(n, safe.number, final.number)
+	shown, err := p.atSeal(ctx, n, final.place())
+	if err != nil {
+		return err
+	}
+	p.reportFinal(n, safe.number, final.place(), shown)
 	return nil
 }
 

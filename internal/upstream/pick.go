@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// What speaks against a node for a call, the weightiest first. Nodes with the
-// smallest sum are candidates.
+// What speaks against a node for a call, the weightiest last: each outweighs
+// all before it together. Nodes with the smallest sum are candidates.
 const (
 	againstBackup = 1 << iota
 	againstPoorly

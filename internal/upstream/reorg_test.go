@@ -172,3 +172,45 @@ func readBelowHead(t *testing.T, top nodegate.Node, hits *atomic.Int64) {
 		}
 	}
 }
+
+// TestNothingFinalOutlivesItsChain: a test chain is begun anew with the same first block and
+// is at once higher than the old one. What the cache kept as final is asked for again.
+func TestNothingFinalOutlivesItsChain(t *testing.T) {
+	remote := &reorgNode{blocks: make([]int, firstHead+1)}
+	server := httptest.NewServer(remote)
+	t.Cleanup(server.Close)
+	pool, _ := openPool(t, upstream.Node{Name: "a", URL: server.URL})
+	top := anchor.New(cache.New(pool, cache.Config{Network: "devnet", Bytes: 1 << 20}))
+	ask := func() (version int, from string) {
+		var trace nodegate.Trace
+		got, err := top.Call(nodegate.WithTrace(t.Context(), &trace), "eth_getBalance", fmt.Appendf(nil, `["0x%040x","0x1"]`, 1))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return heightOf(string(got)), string(trace.Cache)
+	}
+	wait(t, "the final block", func() bool {
+		head, err := top.Head(t.Context())
+		return err == nil && head.Finalized == 1
+	})
+	ask()
+	if version, from := ask(); version != 0 || from != string(nodegate.CacheHit) {
+		t.Fatalf("version %d (%s) before", version, from)
+	}
+	remote.mu.Lock()
+	for i := range remote.blocks[1:] {
+		remote.blocks[i+1] = 1
+	}
+	remote.blocks = append(remote.blocks, 1)
+	remote.mu.Unlock()
+	wait(t, "the answer of the new chain", func() bool {
+		version, _ := ask()
+		return version == 1
+	})
+	if head, err := top.Head(t.Context()); err != nil || head.Lost != 1 || head.Finalized != 1 {
+		t.Errorf("%+v, %v", head, err)
+	}
+	if version, from := ask(); version != 1 || from != string(nodegate.CacheHit) {
+		t.Errorf("version %d (%s) after", version, from)
+	}
+}

@@ -19,7 +19,8 @@ func banner(cfg *config.Config, srv *server.Server, b build) string {
 	fmt.Fprintf(&s, "nodegate %s is ready\n\n", b.version)
 	fmt.Fprintf(&s, "  JSON-RPC  %s\n", at.RPC)
 	if cfg.Dashboard.On {
-		fmt.Fprintf(&s, "  dashboard %s/\n", at.RPC)
+		// Every browser keeps a session's cookie for this name; for the number, not all do.
+		fmt.Fprintf(&s, "  dashboard %s/\n", strings.Replace(at.RPC, "//127.0.0.1:", "//localhost:", 1))
 	}
 	if at.Storage != "" {
 		fmt.Fprintf(&s, "  storage   %s/api/v0\n", at.Storage)

@@ -172,3 +172,11 @@ func (s *story) leave() {
 		s.Errorf("without a session the account's page is at %s", res.Request.URL)
 	}
 }
+
+// The session also holds where the machine is called by its number.
+func TestByNumber(t *testing.T) {
+	s := harness.Start(t, nil)
+	ctx := Open(t)
+	Do(t, ctx, chromedp.Navigate(s.RPC+"/login"), chromedp.SendKeys(`input[name="email"]`, s.Server.First().Email),
+		chromedp.SendKeys(`input[name="password"]`, s.Server.First().Password), chromedp.Submit(`form[action="/login"]`), chromedp.WaitVisible(`nav.menu`))
+}

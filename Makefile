@@ -2,7 +2,7 @@
 
 GO ?= go
 # Packages that don't link the chain engine: the race detector is cheap on them.
-LIGHT = . ./internal/account/... ./internal/alert/... ./internal/anchor/... ./internal/authority/... ./internal/config/... ./internal/chart/... ./internal/dashboard/... ./internal/door/... ./internal/journal/... ./internal/jsonrpc/... ./internal/mailer/... ./internal/meter/... ./internal/obs/... ./internal/permit/... ./internal/plainhttp/... ./internal/redisstore/... ./internal/report/... ./internal/rollup/... ./internal/storage/... ./internal/usage/... ./internal/vault/... ./internal/web/... ./internal/edge/... ./internal/index/...
+LIGHT = . ./internal/account/... ./internal/alert/... ./internal/anchor/... ./internal/authority/... ./internal/config/... ./internal/chart/... ./internal/dashboard/... ./internal/door/... ./internal/journal/... ./internal/jsonrpc/... ./internal/mailer/... ./internal/meter/... ./internal/obs/... ./internal/permit/... ./internal/plainhttp/... ./internal/redisstore/... ./internal/report/... ./internal/rollup/... ./internal/storage/... ./internal/usage/... ./internal/vault/... ./internal/web/... ./internal/ws/... ./internal/edge/... ./internal/index/...
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME ?= 30s
 

@@ -39,6 +39,7 @@ type Conn struct {
 	pushBack []byte // what the watcher read of the next request
 	renewed  time.Time
 	answered bool // at least one request
+	told     bool // that its last answer was the last
 	busy     atomic.Bool
 	watch    *watcher
 }
@@ -67,7 +68,7 @@ func (c *Conn) serve() {
 		}
 		c.used += size
 		c.answered = true
-		if c.server.draining.Load() || c.watch.gone() {
+		if c.told || c.watch.gone() { // who wasn't told may have sent another request
 			c.server.end(c)
 			return
 		}
@@ -189,7 +190,7 @@ func (c *Conn) answer(r *Request) bool {
 		return false
 	}
 	last := out
-	if c.server.draining.Load() {
+	if c.told = c.server.draining.Load(); c.told {
 		last = saysClose(out)
 	}
 	if _, err := c.raw.Write(last); err != nil {

@@ -24,8 +24,8 @@ type Authenticator interface {
 	// Authenticate checks the credentials.
 	//
 	// Returns KeyRequired when there is no key, KeyInvalid when it is unknown or
-	// revoked, SecretInvalid when the key wants its secret and it is missing or
-	// wrong, and Busy when nobody can say.
+	// revoked, SecretInvalid when the key requires its secret and it is missing, or
+	// when a secret is given and it is wrong, and Busy when nobody can say.
 	Authenticate(ctx context.Context, c Credentials) (*Grant, error)
 }
 

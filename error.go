@@ -40,10 +40,13 @@ const (
 	UnknownNetwork // no network of that name
 	RateLimited    // credits a second used up
 	CreditsSpent   // credits of the day used up
+	AccountBusy    // the account uses its whole share of the server; RetryAfter says for how long
 
 	HTTPMethod // not POST
 	TooLarge   // the request body passes its limit
 	MediaType  // not a JSON content type
+
+	UpgradeRequired // a plain request to an address that serves WebSockets only
 
 	InvalidInput // a value that a user of the control plane gave
 	NotFound     // no such account, key or session, or somebody else's
@@ -52,7 +55,7 @@ const (
 	CardDeclined // the payment processor refuses the card
 	CardRequired // no valid billing card on the account
 
-	QuotaReached        // the account has stored all that it may
+	QuotaReached        // the account has all that it may: bytes stored, or API keys
 	InsufficientStorage // the disk is almost full: writes wait, reads go on
 	Damaged             // a stored block is not what it was; adding it again heals it
 	Mismatch            // an upload is not what the client said it would be
@@ -69,8 +72,8 @@ var codeNames = [codeCount]string{
 	Timeout: "timeout", ResponseTooLarge: "response too large", NoNode: "no node", Busy: "busy",
 	KeyRequired: "key required", KeyInvalid: "key invalid", SecretInvalid: "secret invalid",
 	Forbidden: "forbidden", UnknownNetwork: "unknown network", RateLimited: "rate limited",
-	CreditsSpent: "credits spent", HTTPMethod: "http method", TooLarge: "too large",
-	MediaType: "media type", InvalidInput: "invalid input", NotFound: "not found", Conflict: "conflict",
+	CreditsSpent: "credits spent", AccountBusy: "account busy", HTTPMethod: "http method", TooLarge: "too large",
+	MediaType: "media type", UpgradeRequired: "upgrade required", InvalidInput: "invalid input", NotFound: "not found", Conflict: "conflict",
 	SignInFailed: "sign-in failed", CardDeclined: "card declined", CardRequired: "card required",
 	QuotaReached: "quota reached", InsufficientStorage: "insufficient storage", Damaged: "damaged",
 	Mismatch: "mismatch", BadConfig: "bad config",

@@ -28,9 +28,11 @@ var numbers = map[nodegate.Code]int{
 	nodegate.UnknownNetwork:      -32001,
 	nodegate.RateLimited:         -32005,
 	nodegate.CreditsSpent:        -32002,
+	nodegate.AccountBusy:         -32005,
 	nodegate.HTTPMethod:          -32600,
 	nodegate.TooLarge:            -32600,
 	nodegate.MediaType:           -32600,
+	nodegate.UpgradeRequired:     -32600,
 	nodegate.InvalidInput:        -32602, // these six belong to the control plane
 	nodegate.NotFound:            -32001,
 	nodegate.Conflict:            -32000,

@@ -1,0 +1,28 @@
+package background
+
+import (
+	"runtime"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// What a thread in the background gets.
+const (
+	// niceness leaves it about a tenth of a core that another one wants too.
+	niceness = 10
+	// slice is how long it asks to run at a stretch. The kernel (6.12 and later) lets a
+	// thread that wakes up and asks for less have the core at once; among equals it would
+	// wait for some milliseconds. Older kernels ignore it.
+	slice = 100 * time.Millisecond
+)
+
+// lower gives the goroutine a thread for itself, of low priority. Only a privileged process
+// may raise it again, so the thread ends with the goroutine.
+func lower() {
+	runtime.LockOSThread()
+	attr := unix.SchedAttr{Nice: niceness, Runtime: uint64(slice)}
+	if unix.SchedSetAttr(0, &attr, 0) != nil { // filtered in some containers
+		_ = unix.Setpriority(unix.PRIO_PROCESS, unix.Gettid(), niceness)
+	}
+}

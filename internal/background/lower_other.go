@@ -1,0 +1,6 @@
+//go:build !linux
+
+package background
+
+// lower does nothing: priorities of single threads are Linux's.
+func lower() {}

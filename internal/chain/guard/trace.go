@@ -1,0 +1,229 @@
+package guard
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"math/big"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core/tracing"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/core/vm"
+	"github.com/ethereum/go-ethereum/eth/tracers"
+	"github.com/ethereum/go-ethereum/eth/tracers/logger"
+	"github.com/ethereum/go-ethereum/params"
+)
+
+// boundedTracer is the name under which go-ethereum finds the tracer that wraps the one
+// that the client asked for.
+const boundedTracer = "nodegateBounded"
+
+// noTimeout is the tracer's own where the client gave none: the guard's comes before.
+const noTimeout = "1h"
+
+// traceConfig is what the bounded tracer is configured with.
+type traceConfig struct {
+	Tracer *string         // the client's; nil is the struct logger
+	Config json.RawMessage // the client's
+	Logger *logger.Config  // of the struct logger
+}
+
+var errUnknown = errors.New("unknown tracer: use callTracer, flatCallTracer, prestateTracer, 4byteTracer, muxTracer or none; JavaScript tracers are not supported")
+
+// BoundTrace makes a trace obey the guard of the goroutine that runs it.
+func BoundTrace(c *tracers.TraceConfig) error {
+	if c.Tracer != nil && *c.Tracer == boundedTracer {
+		return errUnknown
+	}
+	inner, err := json.Marshal(traceConfig{Tracer: c.Tracer, Config: c.TracerConfig, Logger: c.Config})
+	if err != nil {
+		return err
+	}
+	name, timeout := boundedTracer, noTimeout
+	if c.Timeout == nil {
+		c.Timeout = &timeout
+	}
+	c.Tracer, c.TracerConfig = &name, inner
+	return nil
+}
+
+func installTracer() {
+	tracers.DefaultDirectory.Register(boundedTracer, newBounded, false)
+	tracers.DefaultDirectory.RegisterJSEval(func(string, *tracers.Context, json.RawMessage, *params.ChainConfig) (*tracers.Tracer, error) {
+		return nil, errUnknown
+	})
+}
+
+// newBounded makes the client's tracer and puts the guard before its hooks.
+func newBounded(ctx *tracers.Context, raw json.RawMessage, chain *params.ChainConfig) (*tracers.Tracer, error) {
+	g := current()
+	var c traceConfig
+	if err := json.Unmarshal(raw, &c); err != nil || g == nil {
+		return nil, errUnknown
+	}
+	if c.Tracer == nil {
+		return g.structLogger(c.Logger), nil
+	}
+	inner, err := tracers.DefaultDirectory.New(*c.Tracer, ctx, c.Config, chain)
+	if err != nil {
+		return nil, err
+	}
+	return &tracers.Tracer{Hooks: g.hooks(inner.Hooks, costOf(*c.Tracer, c.Config)), GetResult: inner.GetResult, Stop: inner.Stop}, nil
+}
+
+// structLogger logs every instruction, until the log is larger than any answer may be.
+func (g *Guard) structLogger(c *logger.Config) *tracers.Tracer {
+	own := logger.Config{}
+	if c != nil {
+		own = *c
+	}
+	cut := own.Limit > 0 && int64(own.Limit) <= g.output // go-ethereum stops logging there, and that is no error
+	if !cut {
+		own.Limit = int(max(1, min(g.output, 1<<40)))
+	}
+	l := logger.NewStructLogger(&own)
+	hooks := *l.Hooks()
+	hooks.OnOpcode = func(pc uint64, op byte, gas, cost uint64, scope tracing.OpContext, rData []byte, depth int, err error) {
+		g.check()
+		if !cut {
+			g.keep(leastEntry(&own, op, gas, scope, rData))
+		}
+		l.OnOpcode(pc, op, gas, cost, scope, rData, depth, err)
+	}
+	return &tracers.Tracer{Hooks: &hooks, GetResult: l.GetResult, Stop: l.Stop}
+}
+
+// leastEntry is how many bytes of JSON an instruction takes at least: what is over the
+// limit by this count is over it in truth.
+func leastEntry(c *logger.Config, op byte, gas uint64, scope tracing.OpContext, rData []byte) int {
+	size := len(`{"pc":0,"op":"","gas":,"gasCost":0,"depth":1},`) + len(vm.OpCode(op).String()) + digits(gas)
+	if !c.DisableStack {
+		size += len(`"stack":[],`) + len(`"0x0",`)*len(scope.StackData())
+	}
+	if c.EnableMemory {
+		size += len(scope.MemoryData()) / 32 * (len(`"0x",`) + 64)
+	}
+	if c.EnableReturnData {
+		size += 2 * len(rData)
+	}
+	return size
+}
+
+// digits is how many a number has in decimal.
+func digits(n uint64) int {
+	count := 1
+	for ; n >= 10; n /= 10 {
+		count++
+	}
+	return count
+}
+
+// traceCost is what a tracer keeps of the events it sees, in bytes of its answer.
+type traceCost struct {
+	frame     int  // of a call frame
+	data      int  // of a byte of its input, output and logs
+	preimages int  // of a byte that is hashed
+	topOnly   bool // only the outermost frame counts
+}
+
+// costOf is what one of go-ethereum's tracers keeps. Those that are not listed keep
+// accounts and slots, each of which costs thousands of gas.
+func costOf(name string, config json.RawMessage) traceCost {
+	const frame = len(`{"from":"","gas":"0x0","gasUsed":"0x0","to":"","input":"0x","type":"CALL"},`) + 84
+	switch name {
+	case "callTracer":
+		var c struct{ OnlyTopCall bool }
+		_ = json.Unmarshal(config, &c) // the tracer itself has accepted it
+		return traceCost{frame: frame, data: 2, topOnly: c.OnlyTopCall}
+	case "flatCallTracer":
+		return traceCost{frame: frame, data: 2}
+	case "4byteTracer":
+		return traceCost{frame: len(`"0x01234567-0":1,`)}
+	case "keccak256PreimageTracer":
+		return traceCost{preimages: 2}
+	case "erc7562Tracer":
+		return traceCost{frame: frame, data: 2, preimages: 2}
+	case "muxTracer": // several at once, and they can be nested
+		n := max(1, bytes.Count(config, []byte(`Tracer"`)))
+		return traceCost{frame: n * frame, data: 2 * n, preimages: 2 * n}
+	}
+	return traceCost{}
+}
+
+// hooks asks the guard before a tracer's own hooks.
+func (g *Guard) hooks(inner *tracing.Hooks, cost traceCost) *tracing.Hooks {
+	h := *inner
+	h.OnOpcode = nil
+	h.OnOpcodeV2 = func(pc uint64, op byte, gas, opCost tracing.Gas, scope tracing.OpContext, rData []byte, depth int, err error) {
+		g.check()
+		if cost.preimages > 0 && vm.OpCode(op) == vm.KECCAK256 {
+			g.keep(cost.preimages * hashed(scope))
+		}
+		inner.EmitOpcode(pc, op, gas, opCost, scope, rData, depth, err)
+	}
+	h.OnEnter = nil
+	h.OnEnterV2 = func(depth int, typ byte, from, to common.Address, input []byte, gas tracing.Gas, value *big.Int) {
+		if depth == 0 || !cost.topOnly {
+			g.keep(cost.frame + cost.data*len(input))
+		}
+		inner.EmitEnter(depth, typ, from, to, input, gas, value)
+	}
+	if inner.OnLog != nil {
+		h.OnLog = func(log *types.Log) {
+			if !cost.topOnly {
+				g.keep(cost.data * len(log.Data))
+			}
+			inner.OnLog(log)
+		}
+	}
+	h.OnExit, h.OnExitV2 = g.exits(inner, cost)
+	if inner.OnTxEnd != nil {
+		h.OnTxEnd = func(receipt *types.Receipt, err error) {
+			if !g.Stopped() {
+				inner.OnTxEnd(receipt, err)
+			}
+		}
+	}
+	return &h
+}
+
+// exits counts what call frames return. An execution that was stopped unwinds through
+// these hooks and OnTxEnd, with results that no tracer expects; it needs none of them.
+func (g *Guard) exits(inner *tracing.Hooks, cost traceCost) (tracing.ExitHook, tracing.ExitHookV2) {
+	count := func(depth int, output []byte) bool {
+		if g.Stopped() {
+			return false
+		}
+		if depth == 0 || !cost.topOnly {
+			g.keep(cost.data * len(output))
+		}
+		return true
+	}
+	if inner.OnExitV2 != nil {
+		return nil, func(depth int, output []byte, left tracing.Gas, err error, reverted bool) {
+			if count(depth, output) {
+				inner.OnExitV2(depth, output, left, err, reverted)
+			}
+		}
+	}
+	return func(depth int, output []byte, used uint64, err error, reverted bool) {
+		if count(depth, output) && inner.OnExit != nil {
+			inner.OnExit(depth, output, used, err, reverted)
+		}
+	}, nil
+}
+
+// hashed is how many bytes KECCAK256 is about to hash. Memory has not grown yet, and gas
+// bounds how far it can.
+func hashed(scope tracing.OpContext) int {
+	stack := scope.StackData()
+	if len(stack) < 2 {
+		return 0
+	}
+	size := stack[len(stack)-2]
+	if !size.IsUint64() || size.Uint64() > 1<<32 {
+		return 0 // more than any gas buys: the instruction fails
+	}
+	return int(size.Uint64())
+}

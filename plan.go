@@ -11,6 +11,10 @@ type Plan struct {
 	MovedBytes    int64 // through the storage gateway, a month
 	StorageWrites int64 // requests a second
 	StorageReads  int64 // requests a second
+
+	Keys          int64 // that are not revoked
+	Sockets       int64 // open at the same time; 0 is the server's own bound
+	Subscriptions int64 // the same
 }
 
 // Costs are the credits of calls.

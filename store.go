@@ -34,7 +34,8 @@ type Store interface {
 	// versions in c are counted up.
 	//
 	// Returns Conflict when a row has another version by now, or when the e-mail
-	// address or a digest is taken.
+	// address or a digest is taken; QuotaReached for a new key beyond c.Keys.Live and
+	// AccountBusy for one beyond c.Keys.Created.
 	Save(ctx context.Context, c *Change) error
 
 	// Changes lists what was saved after a number of the change sequence, in the
@@ -45,6 +46,9 @@ type Store interface {
 
 	// Audit lists entries after a number.
 	Audit(ctx context.Context, after int64, limit int) ([]AuditEntry, error)
+	// LastAudit is the number of the newest entry that was ever written, which the
+	// store counts apart from the entries themselves; 0 before the first.
+	LastAudit(ctx context.Context) (int64, error)
 	// AuditBefore lists the latest entries before a number, newest first; 0 begins
 	// with the last one. An account's id selects the entries about it, "" is all.
 	AuditBefore(ctx context.Context, accountID string, before int64, limit int) ([]AuditEntry, error)
@@ -56,6 +60,10 @@ type Store interface {
 	// DeleteSessions ends all sessions of an account, except one where keep is not zero.
 	DeleteSessions(ctx context.Context, accountID string, keep Digest) error
 
+	// Meta reads the value under a name.
+	//
+	// Returns NotFound where there is none.
+	Meta(ctx context.Context, name string) (string, error)
 	// SetMeta writes a value under a name only when there is none yet, and returns
 	// what is there afterwards.
 	SetMeta(ctx context.Context, name, value string) (string, error)
@@ -101,7 +109,17 @@ type UsageStore interface {
 type Change struct {
 	Account *Account
 	Key     *Key
+	Keys    KeyLimits // hold for a Key that is new
 	Audit   AuditEntry
+}
+
+// KeyLimits bound the keys of an account. The store counts in the transaction that
+// adds a key, so that servers and requests beside each other can't pass them. A zero
+// limit is no limit.
+type KeyLimits struct {
+	Live    int64 // keys that are not revoked
+	Created int64 // keys created since Since, revoked ones too
+	Since   time.Time
 }
 
 // Changed is one element of the change sequence.

@@ -29,20 +29,42 @@ func (s *Service) AuditBefore(ctx context.Context, accountID string, before int6
 	return s.cfg.Store.AuditBefore(ctx, accountID, before, limit)
 }
 
-// VerifyAudit recomputes the chain of the audit log from its begin.
+// VerifyAudit recomputes the chain of the audit log from its begin, and compares its
+// length with the number of entries that the store has counted. The log may grow
+// meanwhile: it has at least the entries counted before, and at most those counted after.
 func (s *Service) VerifyAudit(ctx context.Context) (r AuditReport, err error) {
+	least, err := s.cfg.Store.LastAudit(ctx)
+	if err != nil {
+		return r, err
+	}
+	if err := s.verifyChain(ctx, &r); err != nil || r.Broken != 0 {
+		return r, err
+	}
+	most, err := s.cfg.Store.LastAudit(ctx)
+	switch {
+	case err != nil:
+	case r.Entries < least:
+		r.Broken, r.Why = r.Entries+1, fmt.Sprintf("the log was cut off at entry %d: the store has counted %d", r.Entries+1, least)
+	case r.Entries > most:
+		r.Broken, r.Why = most+1, fmt.Sprintf("the log has %d entries, but the store has counted %d", r.Entries, most)
+	}
+	return r, err
+}
+
+// verifyChain reads the log page by page, up to the first entry that is broken.
+func (s *Service) verifyChain(ctx context.Context, r *AuditReport) error {
 	for {
 		entries, err := s.cfg.Store.Audit(ctx, r.Entries, auditPage)
 		if err != nil {
-			return r, err
+			return err
 		}
 		for i := range entries {
 			if r.verify(s.cfg.Vault, &entries[i]); r.Broken != 0 {
-				return r, nil
+				return nil
 			}
 		}
 		if len(entries) < auditPage {
-			return r, nil
+			return nil
 		}
 	}
 }

@@ -30,6 +30,14 @@ func (s *Store) Audit(ctx context.Context, after int64, limit int) ([]nodegate.A
 	return s.audit(ctx, "number > $1 ORDER BY number LIMIT $2", after, max(limit, 0))
 }
 
+// LastAudit is the number of the newest entry that was written, by the table that
+// numbers them: it shows entries that were cut off at the end.
+func (s *Store) LastAudit(ctx context.Context) (int64, error) {
+	var last int64
+	err := s.one(ctx, "lastAudit", "audit entry", "SELECT audit FROM sequences", nil, &last)
+	return last, err
+}
+
 // AuditBefore lists the latest entries before a number, newest first.
 func (s *Store) AuditBefore(ctx context.Context, accountID string, before int64, limit int) ([]nodegate.AuditEntry, error) {
 	if before <= 0 {

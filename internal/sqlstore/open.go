@@ -18,6 +18,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
 	"modernc.org/sqlite"
+
+	"github.com/nodegate/nodegate/internal/disk"
 )
 
 // Store is a nodegate.Store in a SQL database.
@@ -28,6 +30,7 @@ type Store struct {
 	log            *slog.Logger
 	maxRows        int // of one answer about usage
 	closed         atomic.Bool
+	guard          *disk.Guard // refuses writes while the disk is almost full; nil never does
 }
 
 const (

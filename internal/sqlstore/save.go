@@ -26,6 +26,9 @@ func (s *Store) Save(ctx context.Context, c *nodegate.Change) error {
 			}
 		}
 		if c.Key != nil {
+			if err := t.checkKeyLimits(c); err != nil {
+				return err
+			}
 			if err := t.saveKey(c.Key); err != nil {
 				return err
 			}

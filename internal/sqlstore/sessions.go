@@ -43,11 +43,21 @@ func (s *Store) DeleteSessions(ctx context.Context, accountID string, keep nodeg
 	return err
 }
 
+// Meta reads the value under a name.
+//
+// Returns NotFound where there is none.
+func (s *Store) Meta(ctx context.Context, name string) (string, error) {
+	var have string
+	err := s.one(ctx, "meta", "value", readMeta, []any{name}, &have)
+	return have, err
+}
+
+const readMeta = "SELECT value FROM meta WHERE name = $1"
+
 // SetMeta writes a value where there is none yet, and returns what is there.
 func (s *Store) SetMeta(ctx context.Context, name, value string) (string, error) {
-	const read = "SELECT value FROM meta WHERE name = $1"
 	var have string
-	err := s.one(ctx, "setMeta", "value", read, []any{name}, &have)
+	err := s.one(ctx, "setMeta", "value", readMeta, []any{name}, &have)
 	if !errors.Is(err, nodegate.NotFound) {
 		return have, err
 	}
@@ -55,7 +65,7 @@ func (s *Store) SetMeta(ctx context.Context, name, value string) (string, error)
 		if _, err := t.exec("INSERT INTO meta (name, value) VALUES ($1, $2) ON CONFLICT DO NOTHING", name, value); err != nil {
 			return err
 		}
-		return t.queryRow(read, []any{name}, &have)
+		return t.queryRow(readMeta, []any{name}, &have)
 	})
 	return have, err
 }

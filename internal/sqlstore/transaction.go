@@ -42,6 +42,9 @@ type tx struct {
 
 // write does something in one transaction. op and noun are for its error.
 func (s *Store) write(ctx context.Context, op, noun string, do func(*tx) error) error {
+	if err := s.guard.Check(); err != nil && !mayAlways(op) {
+		return err
+	}
 	ctx, p, end := withPatience(ctx)
 	defer end()
 	begun, err := s.begin(ctx)

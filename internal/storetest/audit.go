@@ -42,6 +42,7 @@ func auditChain(t *testing.T, s nodegate.Store) {
 	got := must[[]nodegate.AuditEntry](t)(s.Audit(t.Context(), 0, 100))
 	same(t, "the entries", got, want)
 	checkChain(t, got, 10)
+	same(t, "the last entry", must[int64](t)(s.LastAudit(t.Context())), int64(10))
 	same(t, "a page", must[[]nodegate.AuditEntry](t)(s.Audit(t.Context(), 4, 3)), want[4:7])
 	same(t, "after the end", len(must[[]nodegate.AuditEntry](t)(s.Audit(t.Context(), 10, 3))), 0)
 	for name, edit := range map[string]func(*nodegate.AuditEntry){

@@ -69,6 +69,7 @@ func metaReplaced(t *testing.T, s nodegate.Store) {
 			t.Fatal(err)
 		}
 		same(t, "the value", must[string](t)(s.SetMeta(t.Context(), "name", "other")), value)
+		same(t, "the value read", must[string](t)(s.Meta(t.Context(), "name")), value)
 	}
 }
 

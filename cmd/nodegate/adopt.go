@@ -13,6 +13,9 @@ type adoptCmd struct{}
 // Run writes to the account store; the server is started after it.
 func (adoptCmd) Run(a *app) error {
 	return a.withControl(false, func(c *control) error {
+		if !server.HasData(c.cfg) {
+			return noData(c.cfg)
+		}
 		if err := server.Adopt(a.ctx, c.cfg, c.Store); err != nil {
 			return err
 		}

@@ -74,7 +74,7 @@ func runsAt(t *testing.T, data string, env []string) {
 
 // TestAdoptOnSQLite has nothing to do.
 func TestAdoptOnSQLite(t *testing.T) {
-	code, _, text := runProcess(t, t.TempDir(), "", "adopt")
+	code, _, text := runProcess(t, withKeys(t, 0), "", "adopt")
 	if code != exitMistake || !strings.Contains(text, "nothing to adopt") {
 		t.Errorf("%d %s", code, text)
 	}

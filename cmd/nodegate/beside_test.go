@@ -23,7 +23,7 @@ import (
 const soon = 5 * time.Second
 
 // process is a server that runs in a process of its own.
-type process struct{ data, rpc, key string }
+type process struct{ data, rpc, key, banner string }
 
 // ownEnv is the environment without settings of whoever runs the tests.
 func ownEnv(more ...string) []string {
@@ -51,11 +51,14 @@ func startProcess(t *testing.T, env ...string) *process {
 			t.Errorf("the server: %v\n%s", err, &stderr)
 		}
 	})
-	for lines := bufio.NewScanner(out); lines.Scan() && !strings.Contains(lines.Text(), "curl "); {
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		p.banner += lines.Text() + "\n"
 		if words := strings.Fields(lines.Text()); len(words) == 2 && words[0] == "JSON-RPC" {
 			p.rpc = words[1]
-		} else if len(words) == 3 && words[0] == "API" {
-			p.key = words[2]
+		} else if len(words) == 2 && words[0] == "sign-in" {
+			_, rest, _ := strings.Cut(firstStart(t, p.data), "  API key   ")
+			p.key, _, _ = strings.Cut(rest, "\n")
+			break
 		}
 	}
 	if p.rpc == "" || p.key == "" {

@@ -7,12 +7,14 @@ import (
 // caCmd prints the certificate of the local authority.
 type caCmd struct{}
 
-// Run makes the authority where there is none, so that clients can be prepared
-// before the first start.
+// Run makes the authority in a data folder that has none yet.
 func (caCmd) Run(a *app) error {
 	cfg, err := a.load()
 	if err != nil {
 		return err
+	}
+	if !server.HasData(cfg) {
+		return noData(cfg)
 	}
 	ca, err := server.OpenAuthority(cfg, nil)
 	if err != nil {

@@ -59,7 +59,7 @@ func TestPassword(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	if _, _, err := c.Accounts.SignIn(t.Context(), "a@example.com", password, "test"); err != nil {
+	if _, _, err := c.Accounts.SignIn(t.Context(), server.Attempt{Email: "a@example.com", Password: password, From: "test"}); err != nil {
 		t.Error(err)
 	}
 }
@@ -171,6 +171,7 @@ func TestAuditVerify(t *testing.T) {
 		{"a time", "UPDATE audit SET at = at + 1 WHERE number = 1", 1},
 		{"a digest", "UPDATE audit SET digest = zeroblob(32) WHERE number = 4", 4},
 		{"taken out", "DELETE FROM audit WHERE number = 2", 2},
+		{"cut off", "DELETE FROM audit WHERE number = 5", 5},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			data := withKeys(t, 4)

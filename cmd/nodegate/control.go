@@ -30,8 +30,8 @@ func (a *app) withControl(mayMake bool, do func(*control) error) (err error) {
 	if err != nil {
 		return err
 	}
-	if _, statErr := os.Stat(cfg.Data); errors.Is(statErr, os.ErrNotExist) && !mayMake && cfg.Store.Postgres == "" {
-		return &nodegate.Error{Code: nodegate.BadConfig, Msg: fmt.Sprintf("there is no data folder %s: name the server's own with --data or --config, or start nodegate once", safe(cfg.Data))}
+	if !mayMake && !server.HasStore(cfg) {
+		return noData(cfg)
 	}
 	log := obs.NewLogger(a.stderr, cfg.Log.Format, max(logLevel(cfg.Log.Level), slog.LevelWarn))
 	opened, err := server.OpenControl(a.ctx, cfg, log)
@@ -40,6 +40,11 @@ func (a *app) withControl(mayMake bool, do func(*control) error) (err error) {
 	}
 	defer func() { err = errors.Join(err, opened.Close()) }()
 	return do(&control{Control: opened, app: a, cfg: cfg, actor: nodegate.Actor{Name: "command line", From: userName()}})
+}
+
+// noData refuses a folder that no server has used.
+func noData(cfg *config.Config) error {
+	return &nodegate.Error{Code: nodegate.BadConfig, Msg: fmt.Sprintf("no nodegate data in %s: use --data or --config to name the server's data folder, or start nodegate there first", safe(cfg.Data))}
 }
 
 // userName is who runs the command, for the audit log.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"strconv"
 	"strings"
@@ -56,10 +57,13 @@ type collected struct {
 
 // askServer uses the admin listener: the store belongs to the server while it runs.
 func askServer(ctx context.Context, cfg *config.Config, dryRun bool) (c collected, err error) {
-	url := "http://" + cfg.AdminListen + "/storage/gc?dry-run=" + strconv.FormatBool(dryRun)
+	url := "http://" + adminHost(cfg.AdminListen) + "/storage/gc?dry-run=" + strconv.FormatBool(dryRun)
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, nil)
 	if err != nil {
 		return c, err
+	}
+	if cfg.Admin.Token != "" {
+		req.Header.Set("Authorization", "Bearer "+string(cfg.Admin.Token))
 	}
 	res, err := http.DefaultClient.Do(req)
 	if err != nil {
@@ -76,8 +80,20 @@ func askServer(ctx context.Context, cfg *config.Config, dryRun bool) (c collecte
 	return c, json.Unmarshal(body, &c)
 }
 
+// adminHost is the admin listener as this machine reaches it: an address without a host
+// listens everywhere.
+func adminHost(listen string) string {
+	if host, port, err := net.SplitHostPort(listen); err == nil && host == "" {
+		return net.JoinHostPort("localhost", port)
+	}
+	return listen
+}
+
 // collectHere opens the storage itself.
 func collectHere(ctx context.Context, cfg *config.Config, log *slog.Logger, dryRun bool) (collected, error) {
+	if !server.HasData(cfg) {
+		return collected{}, noData(cfg)
+	}
 	r, err := server.Collect(ctx, cfg, log, dryRun)
 	return collected(r), err
 }

@@ -9,8 +9,11 @@ package main
 import (
 	"context"
 	"os"
+
+	"github.com/nodegate/nodegate/internal/background"
 )
 
 func main() {
+	background.MakeRoom()
 	os.Exit(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -159,5 +160,27 @@ func TestCardPrompt(t *testing.T) {
 	p.shows("visa 4242, expires 08/2040, valid")
 	if screen := p.screen.String(); strings.Contains(screen, "4242 4242") || strings.Contains(screen, "987") {
 		t.Errorf("the card is on the screen:\n%s", screen)
+	}
+}
+
+// TestCredentialsOnTerminal: whoever starts nodegate at a terminal reads them there, and
+// no file is left behind.
+func TestCredentialsOnTerminal(t *testing.T) {
+	data := t.TempDir()
+	p := sitDown(t, append(anywhere[:len(anywhere):len(anywhere)], data)...)
+	for begin := time.Now(); !strings.Contains(p.screen.String(), "/api/v0/cat"); time.Sleep(5 * time.Millisecond) {
+		if time.Since(begin) > typing {
+			t.Fatalf("no credentials in:\n%s", &p.screen)
+		}
+	}
+	if text := p.screen.String(); !strings.Contains(text, "  password  ") || !strings.Contains(text, "  secret    ") || strings.Contains(text, credentialsFile) {
+		t.Errorf("the terminal shows\n%s", text)
+	}
+	if _, err := os.Stat(filepath.Join(data, credentialsFile)); !os.IsNotExist(err) {
+		t.Errorf("there is a file too: %v", err)
+	}
+	_ = p.cmd.Process.Signal(syscall.SIGTERM)
+	if err := p.cmd.Wait(); err != nil {
+		t.Error(err)
 	}
 }

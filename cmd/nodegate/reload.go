@@ -25,12 +25,13 @@ type reloader struct {
 	log   *slog.Logger
 
 	files  []string
+	empty  bool   // the file in force has no content
 	loaded string // the files as they were when they were last read
 	seen   string // as the last look found them
 }
 
 func newReloader(cfg *config.Config, load func() (*config.Config, error), apply func(context.Context, *config.Config) error, log *slog.Logger) *reloader {
-	r := &reloader{load: load, apply: apply, log: log, files: cfg.Files()}
+	r := &reloader{load: load, apply: apply, log: log, files: cfg.Files(), empty: cfg.EmptyFile()}
 	r.loaded = stamps(r.files)
 	r.seen = r.loaded
 	return r
@@ -65,6 +66,9 @@ func (r *reloader) look(ctx context.Context) {
 func (r *reloader) reload(ctx context.Context) {
 	before := stamps(r.files)
 	cfg, err := r.load()
+	if err == nil && cfg.EmptyFile() && !r.empty {
+		err = errEmptied
+	}
 	if err == nil {
 		err = r.apply(ctx, cfg)
 	}
@@ -77,8 +81,12 @@ func (r *reloader) reload(ctx context.Context) {
 	if files := cfg.Files(); !slices.Equal(files, r.files) {
 		r.files, before = files, stamps(files)
 	}
-	r.loaded = before
+	r.loaded, r.empty = before, cfg.EmptyFile()
 }
+
+// errEmptied: an editor that saves, or a disk that is full, leaves an empty file for a
+// while. Taking it would reset every setting.
+var errEmptied = errors.New("the configuration file is empty, and the one in force is not; to reset everything to the defaults, write {} into it")
 
 // refuse logs each reason on a line of its own.
 func (r *reloader) refuse(err error) {

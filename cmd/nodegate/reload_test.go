@@ -65,6 +65,16 @@ func TestReloader(t *testing.T) {
 	if n := strings.Count(log.String(), "the old one stays"); n != 2 || !strings.Contains(log.String(), "c.yaml:1:7: unknown key log.lvel") {
 		t.Errorf("two mistakes are told %d times:\n%s", n, &log)
 	}
+	for i, nothing := range []string{"", "# only\n# comments\n\n\n\n\n", "---\n# nothing\n"} {
+		put(file, nothing)
+		look(4, 1, "an empty file")
+		if n := strings.Count(log.String(), "is empty"); n != i+1 {
+			t.Errorf("%q: the log tells %d times of an empty file:\n%s", nothing, n, &log)
+		}
+	}
+	put(file, "{}\n# all settings have their defaults\n")
+	look(3, 2, "no settings, on purpose")
+	applied = applied[:1]
 	put(url, "http://127.0.0.1:1/a\n")
 	put(file, "networks: [{name: main, nodes: [{url_file: url}]}]\n")
 	look(3, 2, "mended")

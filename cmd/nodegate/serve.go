@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -39,11 +38,14 @@ func (serveCmd) Run(a *app) error {
 	defer signal.Stop(again)
 
 	log := obs.NewLogger(a.stderr, cfg.Log.Format, logLevel(cfg.Log.Level))
+	if cfg.EmptyFile() {
+		log.Warn("the configuration file is empty: all settings have their defaults", "file", cfg.Files()[0])
+	}
 	srv, err := start(cfg, log)
 	if err != nil {
 		return err
 	}
-	fmt.Fprint(a.stdout, banner(cfg, srv, readBuild()))
+	a.welcome(cfg, srv, log)
 	return a.follow(ctx, cfg, srv, log, again)
 }
 

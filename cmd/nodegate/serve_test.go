@@ -7,7 +7,9 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -28,7 +30,7 @@ func TestBanner(t *testing.T) {
 	cfg.Data, cfg.Listen, cfg.AdminListen, cfg.StorageListen = t.TempDir(), "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0"
 	first, rpc, key := bannerOf(t, cfg)
 	for _, want := range []string{
-		"nodegate v1.2.3 is ready", "  JSON-RPC  " + rpc + "\n", "/metrics\n", cfg.Data, "dev@localhost",
+		"nodegate v1.2.3 is ready", "  JSON-RPC  " + rpc + "\n", "/metrics\n", cfg.Data, "nodegate account password dev@localhost\n",
 		"API key   " + key.Value + "\n", "secret    " + key.Secret + "\n",
 		rpc + "/devnet/v3/" + key.Value + "\n", rpc + "/rollup/v3/" + key.Value + "\n",
 		"wscat -c ws" + strings.TrimPrefix(rpc, "http") + "/devnet/ws/v3/" + key.Value + "\n",
@@ -60,7 +62,7 @@ func bannerOf(t *testing.T, cfg *config.Config) (text, rpc string, key *server.I
 	if err != nil {
 		t.Fatal(err)
 	}
-	text, rpc, key = banner(cfg, srv, build{version: "v1.2.3"}), srv.Addresses().RPC, srv.FirstKey()
+	text, rpc, key = banner(cfg, srv, build{version: "v1.2.3"}, ""), srv.Addresses().RPC, srv.FirstKey()
 	if err := drain(srv); err != nil {
 		t.Fatal(err)
 	}
@@ -93,19 +95,20 @@ func TestFlagsAreSettings(t *testing.T) {
 	}
 }
 
-// TestServe starts the whole service in this process, pastes the banner's curl
-// lines and stops it.
+// TestServe starts the whole service in this process, runs the curl lines of its first
+// start and stops it.
 func TestServe(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var stderr safeBuffer
 	read, write := io.Pipe()
 	code := make(chan int, 1)
+	data := t.TempDir()
 	go func() {
-		code <- run(ctx, append(slices.Clone(anywhere), t.TempDir()), nil, write, &stderr)
+		code <- run(ctx, append(slices.Clone(anywhere), data), nil, write, &stderr)
 		write.Close()
 	}()
-	requests := pasteLines(t, read)
+	requests := pasteLines(t, read, data)
 	if len(requests) != 2 {
 		t.Fatalf("%d curl lines, want one for each network; stderr:\n%s", len(requests), &stderr)
 	}
@@ -123,7 +126,8 @@ func TestServe(t *testing.T) {
 
 // TestSignal ends a real process with SIGTERM.
 func TestSignal(t *testing.T) {
-	cmd := exec.Command("nodegate", append(slices.Clone(anywhere), t.TempDir())...)
+	data := t.TempDir()
+	cmd := exec.Command("nodegate", append(slices.Clone(anywhere), data)...)
 	cmd.Env = ownEnv()
 	out, err := cmd.StdoutPipe()
 	if err != nil {
@@ -133,7 +137,7 @@ func TestSignal(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer cmd.Process.Kill()
-	if len(pasteLines(t, out)) != 2 {
+	if len(pasteLines(t, out, data)) != 2 {
 		t.Fatal("no banner")
 	}
 	start := time.Now()
@@ -148,36 +152,74 @@ func TestSignal(t *testing.T) {
 	}
 }
 
-// TestTakenPort fails before it says that it is ready.
+// TestTakenPort fails before it says that it is ready, whichever of the ports is taken,
+// and before it makes an account: the credentials are for the start that succeeds.
 func TestTakenPort(t *testing.T) {
 	holder, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer holder.Close()
-	args := append(slices.Clone(anywhere), t.TempDir())
-	args[1] = holder.Addr().String()
-	code, stdout, stderr := runHere(t.Context(), t, args...)
-	if code == 0 || stdout != "" || !strings.Contains(stderr, "address already in use") {
-		t.Errorf("exit code %d, stdout %q, stderr %q", code, stdout, stderr)
+	data := t.TempDir()
+	for _, which := range []int{1, 3, 5} {
+		args := append(slices.Clone(anywhere), data)
+		args[which] = holder.Addr().String()
+		code, stdout, stderr := runHere(t.Context(), t, args...)
+		if code == 0 || stdout != "" || !strings.Contains(stderr, "address already in use") {
+			t.Errorf("%s: exit code %d, stdout %q, stderr %q", args[which-1], code, stdout, stderr)
+		}
+	}
+	cfg := config.Default()
+	cfg.Data, cfg.Listen, cfg.AdminListen, cfg.StorageListen = data, "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0"
+	if text, _, key := bannerOf(t, cfg); key == nil || !strings.Contains(text, "secret    "+key.Secret+"\n") {
+		t.Errorf("the start that succeeds shows no credentials:\n%s", text)
 	}
 }
 
-// pasteLines reads a banner to its end and returns the address of each curl line.
-func pasteLines(t *testing.T, r io.Reader) []string {
+// TestHiddenCredentials: what goes to a log has no password, key or secret in it; the
+// file that it names has them, for its owner only.
+func TestHiddenCredentials(t *testing.T) {
+	p := startProcess(t)
+	info, err := os.Stat(filepath.Join(p.data, credentialsFile))
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Fatalf("the file's mode is %v: %v", info.Mode(), err)
+	}
+	text := firstStart(t, p.data)
+	for _, line := range []string{"password  ", "API key   ", "secret    "} {
+		_, value, found := strings.Cut(text, "\n  "+line)
+		value, _, _ = strings.Cut(value, "\n")
+		if !found || len(value) < 16 || strings.Contains(p.banner, value) {
+			t.Errorf("%q is %q; the banner is\n%s", line, value, p.banner)
+		}
+	}
+	if !strings.Contains(p.banner, "  sign-in   "+filepath.Join(p.data, credentialsFile)+"\n") || !strings.Contains(text, "nodegate account password dev@localhost\n") {
+		t.Errorf("the banner is\n%s\nand the file\n%s", p.banner, text)
+	}
+}
+
+// pasteLines reads a banner up to where the credentials are, and returns the address of
+// each curl line to JSON-RPC in that file.
+func pasteLines(t *testing.T, r io.Reader, data string) []string {
 	t.Helper()
+	for lines := bufio.NewScanner(r); lines.Scan() && !strings.HasPrefix(lines.Text(), "  sign-in "); {
+	}
 	var urls []string
-	last := ""
-	for lines := bufio.NewScanner(r); lines.Scan(); {
-		if line := lines.Text(); strings.Contains(line, "curl ") {
-			urls = append(urls, line[strings.LastIndex(line, " ")+1:])
+	for line := range strings.Lines(firstStart(t, data)) {
+		if strings.Contains(line, "/v3/") && strings.Contains(line, "curl ") {
+			urls = append(urls, strings.TrimSpace(line[strings.LastIndex(line, " ")+1:]))
 		}
-		if last != "" && lines.Text() == "" && len(urls) == 2 {
-			return urls
-		}
-		last = lines.Text()
 	}
 	return urls
+}
+
+// firstStart reads the file with what the first start made.
+func firstStart(t *testing.T, data string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(data, credentialsFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }
 
 func post(t *testing.T, url string) string {

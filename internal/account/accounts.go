@@ -31,6 +31,10 @@ const (
 // used, Conflict when the address is taken, RateLimited when too many passwords
 // are being hashed.
 func (s *Service) Create(ctx context.Context, actor nodegate.Actor, n NewAccount) (*nodegate.Account, error) {
+	return s.create(ctx, actor, visitor{known: true}, n)
+}
+
+func (s *Service) create(ctx context.Context, actor nodegate.Actor, v visitor, n NewAccount) (*nodegate.Account, error) {
 	email, err := normalizeEmail(n.Email)
 	if err != nil {
 		return nil, err
@@ -43,7 +47,7 @@ func (s *Service) Create(ctx context.Context, actor nodegate.Actor, n NewAccount
 	}
 	a := &nodegate.Account{ID: vault.NewID("a"), Email: email, Plan: n.Plan, Operator: n.Operator, Created: now()}
 	if n.Password != "" {
-		if a.Password, err = s.hash(ctx, n.Password); err != nil {
+		if a.Password, err = s.hash(ctx, v, n.Password); err != nil {
 			return nil, err
 		}
 	}

@@ -90,7 +90,7 @@ func (d *desk) key(t testing.TB, accountID string) *IssuedKey {
 
 func (d *desk) signIn(t testing.TB, email, from string) string {
 	t.Helper()
-	token, _, err := d.SignIn(context.Background(), email, password, from)
+	token, _, err := d.SignIn(context.Background(), Attempt{Email: email, Password: password, From: from})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,102 +2,151 @@ package account
 
 import (
 	"context"
+	"slices"
 	"sync"
-	"time"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/background"
 	"github.com/nodegate/nodegate/internal/vault"
 )
 
-// Hashing a password takes 19 MiB and tens of milliseconds on purpose, so few run
-// at once, some wait, and the rest is sent away.
+// Hashing a password takes 19 MiB and tens of milliseconds on purpose. One runs at a
+// time: two would take both cores of a small machine from everything else. Some wait,
+// and the rest is sent away. Whoever is known waits in a queue of their own, which
+// strangers can't fill.
 const (
-	hashesAtOnce = 2
-	hashQueue    = 32
+	strangersWaiting = 32
+	strangersEach    = 4 // for one account, or one address that signs up
+	knownWaiting     = 256
+	knownEach        = 4 // for one account
+
+	// strangerTurn is how often a stranger goes before the known: strangers may be late,
+	// but they are not kept out.
+	strangerTurn = 4
 )
 
+// lane is a queue of those who wait for a hash.
+type lane struct {
+	most, each int
+	waiting    []*waiter
+}
+
+type waiter struct {
+	who  string
+	turn chan struct{} // closed when it is theirs
+}
+
+// join adds somebody; nil when there is no place for them.
+func (l *lane) join(who string) *waiter {
+	same := 0
+	for _, w := range l.waiting {
+		if w.who == who {
+			same++
+		}
+	}
+	if len(l.waiting) >= l.most || same >= l.each {
+		return nil
+	}
+	w := &waiter{who: who, turn: make(chan struct{})}
+	l.waiting = append(l.waiting, w)
+	return w
+}
+
+// leave takes somebody out who is still waiting.
+func (l *lane) leave(w *waiter) bool {
+	i := slices.Index(l.waiting, w)
+	if i < 0 {
+		return false
+	}
+	l.waiting = slices.Delete(l.waiting, i, i+1)
+	return true
+}
+
+// hashing lets one hash run at a time.
 type hashing struct {
-	queue   chan struct{} // those that run or wait
-	running chan struct{}
+	mu               sync.Mutex
+	running          bool
+	turns            int
+	known, strangers lane
 }
 
 func newHashing() hashing {
-	return hashing{queue: make(chan struct{}, hashesAtOnce+hashQueue), running: make(chan struct{}, hashesAtOnce)}
+	return hashing{known: lane{most: knownWaiting, each: knownEach}, strangers: lane{most: strangersWaiting, each: strangersEach}}
 }
 
-// do runs work when there is room.
+// do runs work when it is its turn.
 //
 // Returns RateLimited when too many wait already, Timeout when the caller can't
 // wait any longer.
-func (h *hashing) do(ctx context.Context, work func()) error {
-	select {
-	case h.queue <- struct{}{}:
-		defer func() { <-h.queue }()
-	default:
+func (h *hashing) do(ctx context.Context, v visitor, work func()) error {
+	h.mu.Lock()
+	if !h.running {
+		h.running = true
+		h.mu.Unlock()
+		defer h.next()
+		work()
+		return nil
+	}
+	l := &h.strangers
+	if v.known {
+		l = &h.known
+	}
+	w := l.join(v.who)
+	h.mu.Unlock()
+	if w == nil {
 		return errQueue
 	}
 	select {
-	case h.running <- struct{}{}:
-		defer func() { <-h.running }()
+	case <-w.turn:
+		defer h.next()
+		work()
+		return nil
 	case <-ctx.Done():
+		h.giveUp(l, w)
 		return nodegate.ErrTimeout("account.hash", ctx.Err())
 	}
-	work()
-	return nil
 }
 
-func (s *Service) hash(ctx context.Context, password string) (hash string, err error) {
+// giveUp leaves the queue, or passes on the turn that has just come.
+func (h *hashing) giveUp(l *lane, w *waiter) {
+	h.mu.Lock()
+	left := l.leave(w)
+	h.mu.Unlock()
+	if !left {
+		h.next()
+	}
+}
+
+// next gives the turn to who waits longest: the known first, and now and then a stranger.
+func (h *hashing) next() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.turns++
+	l := &h.known
+	if len(l.waiting) == 0 || h.turns%strangerTurn == 0 && len(h.strangers.waiting) > 0 {
+		l = &h.strangers
+	}
+	if len(l.waiting) == 0 {
+		h.running = false
+		return
+	}
+	w := l.waiting[0]
+	l.waiting = slices.Delete(l.waiting, 0, 1)
+	close(w.turn)
+}
+
+func (s *Service) hash(ctx context.Context, v visitor, password string) (hash string, err error) {
 	if len(password) < minPassword || len(password) > maxPassword {
 		return "", invalid("a password has 10 to 1024 characters")
 	}
-	err = s.hashing.do(ctx, func() { hash = vault.HashPassword(password) })
+	err = s.hashing.do(ctx, v, func() { background.Run(func() { hash = vault.HashPassword(password) }) })
 	return hash, err
 }
 
-func (s *Service) check(ctx context.Context, hash, password string) (ok bool, err error) {
+func (s *Service) check(ctx context.Context, v visitor, hash, password string) (ok bool, err error) {
 	if len(password) > maxPassword {
 		return false, nil
 	}
-	err = s.hashing.do(ctx, func() { ok = vault.CheckPassword(hash, password) })
+	err = s.hashing.do(ctx, v, func() { background.Run(func() { ok = vault.CheckPassword(hash, password) }) })
 	return ok, err
-}
-
-// attempts counts tries to sign in, by account and place. Nobody is locked out for
-// long: that would be a way to lock out others.
-type attempts struct {
-	mu     sync.Mutex
-	begin  time.Time
-	counts map[string]int
-}
-
-// What one place may try in a minute. Many people may sit behind one address, so it gets
-// more than one account; what it gets bounds the hashes that it can have computed.
-const (
-	triesOfAccount = 5
-	triesOfAddress = 50
-	signUpsOfPlace = 20
-	attemptPlaces  = 10_000 // that are told apart within a minute; more share one count
-)
-
-// mayTry counts a try for an account from an address.
-func (l *attempts) mayTry(email, from string) bool {
-	return l.allow(from, triesOfAddress) && l.allow(email+"\x00"+from, triesOfAccount)
-}
-
-// maySignUp counts a new account from an address.
-func (l *attempts) maySignUp(from string) bool {
-	return l.allow(from, triesOfAddress) && l.allow("sign-up\x00"+from, signUpsOfPlace)
-}
-
-func (l *attempts) allow(place string, most int) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.counts == nil || time.Since(l.begin) >= time.Minute {
-		l.begin, l.counts = time.Now(), map[string]int{}
-	}
-	if _, known := l.counts[place]; !known && len(l.counts) >= attemptPlaces {
-		place = ""
-	}
-	l.counts[place]++
-	return l.counts[place] <= most
 }

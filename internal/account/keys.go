@@ -20,7 +20,9 @@ type IssuedKey struct {
 
 // CreateKey makes a key with its secret.
 //
-// Returns NotFound for the account, InvalidInput for a name or settings that can't be used.
+// Returns NotFound for the account, InvalidInput for a name or settings that can't be
+// used, QuotaReached when the account has all keys that its plan allows and AccountBusy
+// when it has created too many within a day.
 func (s *Service) CreateKey(ctx context.Context, actor nodegate.Actor, accountID, name string, settings nodegate.KeySettings) (*IssuedKey, error) {
 	a, err := s.cfg.Store.Account(ctx, accountID)
 	if err != nil {
@@ -34,12 +36,28 @@ func (s *Service) CreateKey(ctx context.Context, actor nodegate.Actor, accountID
 	k.Values = []nodegate.KeyValue{s.keyValue(k.ID, issued.Value)}
 	k.Secrets = []nodegate.KeySecret{{Digest: s.cfg.Vault.SecretDigest(k.ID, issued.Secret)}}
 	err = s.save(ctx, actor, func() (*nodegate.Change, error) {
-		return &nodegate.Change{Key: k, Audit: nodegate.AuditEntry{Action: "key.create", AccountID: a.ID, Subject: k.ID, Detail: name}}, nil
+		return &nodegate.Change{Key: k, Keys: s.keyLimits(a), Audit: nodegate.AuditEntry{Action: "key.create", AccountID: a.ID, Subject: k.ID, Detail: name}}, nil
 	})
 	if err != nil {
 		return nil, err
 	}
 	return issued, nil
+}
+
+// Keys that were created and revoked stay in the store, so their number is bounded by
+// the day. Plans with few keys still leave enough to replace them now and then.
+const (
+	createdSpan   = 24 * time.Hour
+	minKeysPerDay = 100
+)
+
+// keyLimits are the bounds for one more key of an account.
+func (s *Service) keyLimits(a *nodegate.Account) nodegate.KeyLimits {
+	most := s.PlanOf(a).Keys
+	if most <= 0 {
+		return nodegate.KeyLimits{}
+	}
+	return nodegate.KeyLimits{Live: most, Created: max(most, minKeysPerDay), Since: now().Add(-createdSpan)}
 }
 
 func (s *Service) keyValue(id, value string) nodegate.KeyValue {

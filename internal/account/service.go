@@ -19,6 +19,7 @@ type Config struct {
 	Cards       nodegate.CardProcessor
 	Stored      func(accountID string) int64 // bytes in the storage gateway; nil without one
 	Changed     func()                       // called after each change and before its use case returns, so that it holds then; may be nil
+	SignIns     func(err error)              // called after each try to sign in; may be nil
 	Log         *slog.Logger
 }
 
@@ -27,6 +28,7 @@ type Service struct {
 	cfg      Config
 	hashing  hashing
 	attempts attempts
+	failures failures
 }
 
 // New builds the service.

@@ -94,9 +94,9 @@ func TestChangePassword(t *testing.T) {
 	if d.alive(t, mine) || d.alive(t, other) || !d.alive(t, fresh) || !d.alive(t, theirs) {
 		t.Error("the wrong sessions ended")
 	}
-	_, _, err = d.SignIn(t.Context(), a.Email, password, "3")
+	_, _, err = d.SignIn(t.Context(), Attempt{Email: a.Email, Password: password, From: "3"})
 	want(t, err, nodegate.SignInFailed, "")
-	if _, _, err := d.SignIn(t.Context(), a.Email, "another password", "3"); err != nil {
+	if _, _, err := d.SignIn(t.Context(), Attempt{Email: a.Email, Password: "another password", From: "3"}); err != nil {
 		t.Error(err)
 	}
 }
@@ -124,7 +124,7 @@ func TestSetPassword(t *testing.T) {
 		t.Error("the session lives on")
 	}
 	want(t, d.SetPassword(t.Context(), actor(), a.ID, ""), nodegate.InvalidInput, "")
-	if _, _, err := d.SignIn(t.Context(), a.Email, "another password", "1"); err != nil {
+	if _, _, err := d.SignIn(t.Context(), Attempt{Email: a.Email, Password: "another password", From: "1"}); err != nil {
 		t.Error(err)
 	}
 }
@@ -140,7 +140,7 @@ func TestPasswordChangesDuringSignIn(t *testing.T) {
 		}
 	}
 	d.store.beforeSession = set
-	token, _, err := d.SignIn(t.Context(), a.Email, password, "1")
+	token, _, err := d.SignIn(t.Context(), Attempt{Email: a.Email, Password: password, From: "1"})
 	want(t, err, nodegate.SignInFailed, "")
 	if token != "" {
 		t.Error("the token is a session of the old password")
@@ -165,7 +165,7 @@ func TestPasswordSetDuringChange(t *testing.T) {
 		t.Error("there is a session")
 	}
 	checkNoSession(t, d)
-	if _, _, err := d.SignIn(t.Context(), a.Email, "set by the operator", "1"); err != nil {
+	if _, _, err := d.SignIn(t.Context(), Attempt{Email: a.Email, Password: "set by the operator", From: "1"}); err != nil {
 		t.Error(err)
 	}
 }

@@ -13,39 +13,70 @@ import (
 // sessionTime is how long a sign-in lasts.
 const sessionTime = 7 * 24 * time.Hour
 
+// Attempt is a try to sign in.
+type Attempt struct {
+	Email, Password string
+	From            string // the client's address
+	Device          string // what Device returned to the same browser before, or ""
+}
+
 // SignIn checks a password and begins a session. The token is new each time, so
 // one that was planted before is worth nothing.
 //
 // Returns SignInFailed for a wrong address or password, in the same time for both;
-// RateLimited after five tries a minute for an account from one place, or fifty for
-// all accounts, and when too many are signing in at once.
-func (s *Service) SignIn(ctx context.Context, email, password, from string) (token string, a *nodegate.Account, err error) {
-	email, err = normalizeEmail(email)
-	if err != nil {
+// RateLimited after too many tries in a minute, and when too many are signing in at
+// once. A try from where the account was signed in to before is limited by itself
+// only, never because of others.
+func (s *Service) SignIn(ctx context.Context, t Attempt) (token string, a *nodegate.Account, err error) {
+	token, a, err = s.trySignIn(ctx, t)
+	if s.cfg.SignIns != nil {
+		s.cfg.SignIns(err)
+	}
+	return token, a, err
+}
+
+func (s *Service) trySignIn(ctx context.Context, t Attempt) (token string, a *nodegate.Account, err error) {
+	if t.Email, err = normalizeEmail(t.Email); err != nil {
 		return "", nil, errSignIn
 	}
-	if !s.attempts.mayTry(email, from) {
-		return "", nil, errTooMany
-	}
-	a, err = s.cfg.Store.AccountByEmail(ctx, email)
+	a, err = s.cfg.Store.AccountByEmail(ctx, t.Email)
 	if err != nil && !errors.Is(err, nodegate.NotFound) {
 		return "", nil, err
 	}
-	hash := ""
-	if a != nil {
-		hash = a.Password
-	}
-	ok, err := s.check(ctx, hash, password)
+	v, err := s.recognize(ctx, a, t)
 	if err != nil {
 		return "", nil, err
 	}
-	if !ok {
-		return "", nil, errSignIn
+	if !s.attempts.mayTry(v) {
+		return "", nil, errTooMany
+	}
+	if err := s.checkAccount(ctx, v, a, t); err != nil {
+		return "", nil, err
 	}
 	if token, err = s.beginSession(ctx, a); err != nil {
 		return "", nil, err
 	}
+	if !v.known {
+		s.attempts.mayTry(visitor{known: true, who: a.ID, place: v.place}) // where it counts from now on
+	}
+	if err := s.remember(ctx, a, t.From); err != nil {
+		s.cfg.Log.Warn("can't remember where an account was signed in to from", "account", a.ID, "err", err)
+	}
 	return token, a, nil
+}
+
+// checkAccount checks the password of an account, or of nobody.
+func (s *Service) checkAccount(ctx context.Context, v visitor, a *nodegate.Account, t Attempt) error {
+	id, hash := "", ""
+	if a != nil {
+		id, hash = a.ID, a.Password
+	}
+	ok, err := s.check(ctx, v, hash, t.Password)
+	if err == nil && !ok {
+		s.failed(id, placeOf(t.From))
+		err = errSignIn
+	}
+	return err
 }
 
 // SignUp makes an account for a stranger, on the default plan.
@@ -56,11 +87,12 @@ func (s *Service) SignUp(ctx context.Context, email, password, from string) (*no
 	if password == "" { // such an account could never sign in
 		return nil, invalid("choose a password")
 	}
-	if !s.attempts.maySignUp(from) {
+	place := placeOf(from)
+	if !s.attempts.maySignUp(place) {
 		return nil, errTooMany
 	}
 	actor := nodegate.Actor{Name: strings.ToLower(strings.TrimSpace(email)), From: from}
-	return s.Create(ctx, actor, NewAccount{Email: email, Password: password})
+	return s.create(ctx, actor, visitor{who: place, place: place}, NewAccount{Email: email, Password: password})
 }
 
 // beginSession makes a session for somebody who knew the password in a.
@@ -117,7 +149,7 @@ func (s *Service) SetPassword(ctx context.Context, actor nodegate.Actor, account
 
 // setPassword changes the password of an account that is still as it must be.
 func (s *Service) setPassword(ctx context.Context, actor nodegate.Actor, accountID, password string, still func(*nodegate.Account) bool) (hash string, err error) {
-	if hash, err = s.hash(ctx, password); err != nil {
+	if hash, err = s.hash(ctx, visitor{known: true, who: accountID}, password); err != nil {
 		return "", err
 	}
 	err = s.changeAccount(ctx, actor, accountID, func(a *nodegate.Account) (nodegate.AuditEntry, error) {
@@ -149,15 +181,12 @@ func (s *Service) ChangePassword(ctx context.Context, actor nodegate.Actor, toke
 	if err != nil {
 		return "", err
 	}
-	if !s.attempts.mayTry(a.Email, actor.From) {
+	v := visitor{known: true, who: a.ID, place: placeOf(actor.From)} // a session is no way around the limit
+	if !s.attempts.mayTry(v) {
 		return "", errTooMany
 	}
-	ok, err := s.check(ctx, a.Password, old)
-	if err != nil {
+	if err := s.checkAccount(ctx, v, a, Attempt{Password: old, From: actor.From}); err != nil {
 		return "", err
-	}
-	if !ok {
-		return "", errSignIn
 	}
 	was := a.Password
 	a.Password, err = s.setPassword(ctx, actor, a.ID, new, func(now *nodegate.Account) bool { return now.Password == was })

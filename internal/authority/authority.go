@@ -3,7 +3,9 @@
 // TLS work from the first start: they are shown the authority's certificate once
 // (`nodegate ca` prints it) and trust what it signs.
 //
-// The authority's key stays in the data folder, readable by nobody else. Listener
+// The authority's key stays in the data folder, readable by nobody else. Its certificate
+// permits names of this machine, private addresses and the configured hosts only, so
+// whoever steals the key can't pass for other sites to those who trust it. Listener
 // certificates are made anew when they run out or when the addresses change.
 package authority
 
@@ -54,7 +56,7 @@ type Authority struct {
 func Open(dir string, hosts []string) (*Authority, error) {
 	certPath, keyPath := filepath.Join(dir, certFile), filepath.Join(dir, keyFile)
 	if _, err := os.Stat(certPath); errors.Is(err, fs.ErrNotExist) {
-		if err := create(dir, certPath, keyPath); err != nil {
+		if err := create(dir, certPath, keyPath, hosts); err != nil {
 			return nil, bad("can't make the local authority in "+dir, err)
 		}
 	}
@@ -65,6 +67,10 @@ func Open(dir string, hosts []string) (*Authority, error) {
 	key, ok := pair.PrivateKey.(*ecdsa.PrivateKey)
 	if !ok || pair.Leaf == nil || !pair.Leaf.IsCA {
 		return nil, bad(certPath+" is not the certificate of an authority made here: remove it and "+keyPath+" to make a new one", nil)
+	}
+	if host := forbidden(pair.Leaf, hosts); host != "" {
+		return nil, bad("the local authority may not sign for "+host+", which was not configured when it was created: remove "+certPath+" and "+keyPath+
+			" to create a new one and have clients trust it (nodegate ca prints it), or set storage.cert", nil)
 	}
 	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: pair.Certificate[0]})
 	return &Authority{cert: pair.Leaf, key: key, pem: text, hosts: hosts}, nil
@@ -92,7 +98,7 @@ func (a *Authority) Certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) 
 }
 
 // create writes the key first: a certificate without its key would look whole.
-func create(dir, certPath, keyPath string) error {
+func create(dir, certPath, keyPath string, hosts []string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
 	}
@@ -105,6 +111,7 @@ func create(dir, certPath, keyPath string) error {
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(authorityTime),
 		IsCA: true, BasicConstraintsValid: true, MaxPathLenZero: true, KeyUsage: x509.KeyUsageCertSign | x509.KeyUsageCRLSign,
 	}
+	constrain(template, hosts)
 	cert, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
 	if err != nil {
 		return err

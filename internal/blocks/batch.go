@@ -19,6 +19,7 @@ type Batch struct {
 	quota   int64
 	start   int64    // collection spares what was put since
 	first   position // of its records; belongs to the log's lock
+	runs    runs     // all of them; belongs to the log's lock
 
 	mu         sync.Mutex
 	blocks     pending
@@ -107,14 +108,15 @@ func (b *Batch) known(hash []byte) (bool, error) {
 
 func (b *Batch) write(hash, data []byte) error {
 	n := int64(len(data))
-	if err := b.s.checkRoom(); err != nil {
+	if err := b.s.claimRoom(n); err != nil {
 		return err
 	}
+	defer b.s.room.Add(-n)
 	if err := b.s.reserve(b.account, n, b.quota); err != nil {
 		return err
 	}
 	r := record{kind: kindBlock, key: hash, batch: b.blocks.batch, time: b.s.stamp()}
-	pos, err := b.s.log.append(b.enterGeneration(), r, data, b.begin)
+	pos, err := b.s.log.append(b.enterGeneration(), r, data, b)
 	if err != nil {
 		b.s.unreserve(b.account, n)
 		return err
@@ -123,6 +125,9 @@ func (b *Batch) write(hash, data []byte) error {
 	defer b.mu.Unlock()
 	if b.ended {
 		b.s.unreserve(b.account, n)
+		b.s.openMu.Lock()
+		defer b.s.openMu.Unlock()
+		b.s.discard(b.unwanted())
 		return errEnded()
 	}
 	b.puts++
@@ -141,10 +146,18 @@ func (b *Batch) enterGeneration() uint64 {
 	return b.generation
 }
 
-// begin notes where the batch's first record stands: a replay has to start before.
+// begin notes where the batch's first record will stand: a replay has to start before.
+// A record that no batch has stands for itself.
 func (b *Batch) begin(p position) {
-	if b.first == (position{}) {
+	if b != nil && b.first == (position{}) {
 		b.first = p
+	}
+}
+
+// wrote notes a record that is written.
+func (b *Batch) wrote(p position, size int64) {
+	if b != nil {
+		b.runs.add(p, size)
 	}
 }
 
@@ -175,7 +188,7 @@ func (b *Batch) writeTouched() error {
 		return nil
 	}
 	r := record{kind: kindTouch, batch: b.blocks.batch, time: b.s.stamp()}
-	_, err := b.s.log.append(b.enterGeneration(), r, list, b.begin)
+	_, err := b.s.log.append(b.enterGeneration(), r, list, b)
 	return err
 }
 
@@ -221,7 +234,7 @@ func (b *Batch) Get(ctx context.Context, c cid.Cid) ([]byte, error) {
 		return nil, errEnded()
 	}
 	if own {
-		data, err := b.s.readAt(hash, e, nil)
+		data, err := b.s.readAt(ctx, hash, e, nil)
 		if err != nil {
 			return nil, errDamaged(c, err)
 		}
@@ -230,7 +243,7 @@ func (b *Batch) Get(ctx context.Context, c cid.Cid) ([]byte, error) {
 	if _, err := b.s.touch(hash, b.start); err != nil {
 		return nil, err
 	}
-	return b.s.read(c, hash, nil)
+	return b.s.read(ctx, c, hash, nil)
 }
 
 // Pin keeps content for the batch's account, from Commit on. A pin of the same CID
@@ -264,6 +277,9 @@ func (b *Batch) Commit(ctx context.Context) error {
 	defer b.forget()
 	if len(b.ops) == 0 && b.puts == 0 {
 		return nil
+	}
+	if err := b.s.index.failure(); err != nil {
+		return err
 	}
 	if !b.pins() {
 		if err := b.writeTouched(); err != nil {
@@ -313,4 +329,5 @@ func (b *Batch) forget() {
 	b.s.openMu.Lock()
 	defer b.s.openMu.Unlock()
 	delete(b.s.open, b)
+	b.s.discard(b.unwanted())
 }

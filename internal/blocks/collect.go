@@ -271,7 +271,7 @@ func (c *collector) visit(ctx context.Context, at cid.Cid, deep bool) ([]cid.Cid
 	if err := c.pace.wait(ctx, int64(e.length)); err != nil {
 		return nil, err
 	}
-	data, err := c.s.read(at, hash, nil)
+	data, err := c.s.read(ctx, at, hash, nil)
 	if errors.Is(err, nodegate.Damaged) || errors.Is(err, nodegate.NotFound) {
 		c.unknown(at.String())
 		return nil, nil

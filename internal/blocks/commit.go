@@ -56,6 +56,7 @@ func (s *Store) commitLoop() {
 		case <-flush.C:
 			s.saveCheckpoint()
 			s.flushIndex()
+			s.wakeReclaim()
 		}
 	}
 }
@@ -416,6 +417,11 @@ func (s *Store) checkpointNow() checkpoint {
 	for b := range s.open {
 		if b.first != (position{}) && !b.applied.Load() && b.first.before(c.position) {
 			c.position = b.first
+		}
+	}
+	for _, r := range s.discarded { // a start after a crash gives them back
+		if r.position().before(c.position) {
+			c.position = r.position()
 		}
 	}
 	return c

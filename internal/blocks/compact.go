@@ -198,6 +198,9 @@ func (m *mover) records(ctx context.Context, sc *scanner) error {
 }
 
 func (m *mover) record(r *record, off int64) error {
+	if r.kind == kindVoid {
+		return nil
+	}
 	if r.kind == kindBlock {
 		e, ok, err := m.s.index.block(r.key)
 		if err != nil || !ok || e.damaged() || e.position != (position{m.number, off}) {
@@ -416,7 +419,7 @@ func (m *mover) rescue(ctx context.Context) error {
 		if err != nil || !ok || now.position != e.position {
 			return true, err
 		}
-		data, err := m.s.readAt(hash, e, nil)
+		data, err := m.s.readAt(ctx, hash, e, nil)
 		if err != nil {
 			m.s.quarantine(hash, e, err)
 			return true, nil

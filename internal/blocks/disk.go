@@ -4,6 +4,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+
+	space "github.com/nodegate/nodegate/internal/disk"
 )
 
 // file is one segment as the log sees it.
@@ -13,6 +15,9 @@ type file interface {
 	// Sync returns when the bytes written before it are on the disk.
 	Sync() error
 	Truncate(size int64) error
+	// Punch gives the disk blocks of a range back, which then reads as zeros; the size
+	// stays. Fails with errors.ErrUnsupported where the file system can't.
+	Punch(off, length int64) error
 	Size() (int64, error)
 	Close() error
 }
@@ -68,12 +73,14 @@ func (d folder) Sync() error {
 	return f.Sync()
 }
 
-func (d folder) Free() (int64, error) { return freeBytes(string(d)) }
+func (d folder) Free() (int64, error) { return space.Free(string(d)) }
 
 // osFile is a file of the operating system.
 type osFile struct{ *os.File }
 
 func (f osFile) Sync() error { return syncData(f.File) }
+
+func (f osFile) Punch(off, length int64) error { return punchHole(f.File, off, length) }
 
 func (f osFile) Size() (int64, error) {
 	info, err := f.Stat()
@@ -82,7 +89,3 @@ func (f osFile) Size() (int64, error) {
 	}
 	return info.Size(), nil
 }
-
-// FreeBytes is the disk space that is left where a folder is, for those who may not use
-// what is kept for the system.
-func FreeBytes(dir string) (int64, error) { return freeBytes(dir) }

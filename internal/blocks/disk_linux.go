@@ -22,10 +22,22 @@ func syncData(f *os.File) error {
 	return err
 }
 
-func freeBytes(dir string) (int64, error) {
-	var s syscall.Statfs_t
-	if err := syscall.Statfs(dir, &s); err != nil {
-		return 0, err
+// The modes of fallocate that free a range and leave the size alone.
+const punchMode = 0x01 | 0x02 // FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE
+
+// punchHole frees a range of a file.
+func punchHole(f *os.File, off, length int64) error {
+	conn, err := f.SyscallConn()
+	if err != nil {
+		return err
 	}
-	return int64(s.Bavail) * int64(s.Bsize), nil
+	var failed error
+	err = conn.Control(func(fd uintptr) {
+		for failed = syscall.Fallocate(int(fd), punchMode, off, length); failed == syscall.EINTR; failed = syscall.Fallocate(int(fd), punchMode, off, length) {
+		}
+	})
+	if err == nil {
+		err = failed
+	}
+	return err
 }

@@ -21,12 +21,14 @@ type faultyDisk struct {
 	failAt   int                    // the op that fails, from 1; 0: none
 	failWith error
 	dead     bool // the power is gone: nothing works
+	noHoles  bool // as a file system without sparse files
 }
 
 type faultyFile struct {
 	d      *faultyDisk
 	data   []byte
 	synced []byte
+	holes  int64 // bytes of data that take no space
 }
 
 func newFaultyDisk() *faultyDisk {
@@ -47,7 +49,7 @@ func (d *faultyDisk) op() error {
 
 func (d *faultyDisk) used() (n int64) {
 	for _, f := range d.names {
-		n += int64(len(f.data))
+		n += int64(len(f.data)) - f.holes
 	}
 	return n
 }
@@ -174,6 +176,20 @@ func (f *faultyFile) Truncate(size int64) error {
 	return nil
 }
 
+func (f *faultyFile) Punch(off, length int64) error {
+	f.d.mu.Lock()
+	defer f.d.mu.Unlock()
+	if err := f.d.op(); err != nil {
+		return err
+	}
+	if f.d.noHoles {
+		return errors.ErrUnsupported
+	}
+	clear(f.data[min(off, int64(len(f.data))):min(off+length, int64(len(f.data)))])
+	f.holes += length
+	return nil
+}
+
 func (f *faultyFile) Size() (int64, error) {
 	f.d.mu.Lock()
 	defer f.d.mu.Unlock()
@@ -187,6 +203,12 @@ func (d *faultyDisk) cut() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.dead = true
+}
+
+func (d *faultyDisk) isCut() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.dead
 }
 
 // afterCrash is the disk as it is after a power cut. Of what was not synced, each

@@ -9,7 +9,8 @@
 // they come and ends with one commit record that holds all changes of pins. Commit
 // returns when the record is synced: the committer (commit.go) takes all batches
 // that wait and syncs once for them. Blocks whose batch has no commit record are
-// garbage.
+// garbage: their space is given back when the batch ends, or at the next start
+// (reclaim.go).
 //
 // # The index
 //

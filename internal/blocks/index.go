@@ -8,6 +8,8 @@ import (
 	"io"
 	"log/slog"
 	"sync/atomic"
+	"syscall"
+	"time"
 
 	"github.com/cockroachdb/pebble"
 	"github.com/cockroachdb/pebble/bloom"
@@ -44,17 +46,22 @@ const (
 type index struct {
 	db     *pebble.DB
 	broken atomic.Bool // it turned out to be damaged: the next start makes it anew
+
+	log     *slog.Logger
+	opened  atomic.Bool
+	failing atomic.Pointer[error] // why its tables can't be written, while that is so
+	stopped atomic.Pointer[error] // why it can't go on at all
 }
 
 // openIndex opens the index in dir.
 func openIndex(dir string, files vfs.FS, log *slog.Logger) (*index, error) {
-	x := &index{}
+	x := &index{log: log}
 	cache := pebble.NewCache(indexCache)
 	defer cache.Unref()
 	options := &pebble.Options{
-		FS: files, Cache: cache, MemTableSize: indexMemtable, DisableWAL: true, MaxOpenFiles: 256,
+		FS: manifestFS{files, x}, Cache: cache, MemTableSize: indexMemtable, DisableWAL: true, MaxOpenFiles: 256,
 		FormatMajorVersion: pebble.FormatNewest, Merger: sumMerger(), Comparer: wholeKeys(),
-		Logger: &indexLogger{log: log, broken: &x.broken},
+		Logger: indexLogger{x}, EventListener: x.listener(),
 		Levels: make([]pebble.LevelOptions, 7),
 	}
 	for i := range options.Levels {
@@ -66,21 +73,110 @@ func openIndex(dir string, files vfs.FS, log *slog.Logger) (*index, error) {
 		return nil, err
 	}
 	x.db = db
+	x.opened.Store(true)
 	return x, nil
 }
 
 // indexLogger passes on what matters. The index's own idea of a fatal error is to
 // end the process; here reads go on, and the next start makes a new index.
-type indexLogger struct {
-	log    *slog.Logger
-	broken *atomic.Bool
-}
+type indexLogger struct{ index *index }
 
 func (indexLogger) Infof(string, ...any) {}
 
 func (l indexLogger) Fatalf(format string, args ...any) {
-	l.broken.Store(true)
-	l.log.Error("the index of the block store failed: it is made anew at the next start", "err", fmt.Sprintf(format, args...))
+	l.index.stop(fmt.Errorf(format, args...))
+}
+
+// stop ends all writing to the index.
+func (x *index) stop(err error) {
+	x.broken.Store(true)
+	if x.stopped.CompareAndSwap(nil, &err) {
+		x.log.Error("the index of the block store failed: it is created again at the next start", "err", err)
+	}
+}
+
+// close writes what is in memory and closes the index. One that can't be written is
+// left as it is: the next start has the log.
+func (x *index) close() error {
+	if err := x.failure(); err != nil {
+		return err
+	}
+	if x.broken.Load() {
+		return x.db.Close()
+	}
+	if err := x.flush(); err != nil {
+		if x.takes() != nil { // closing would wait for room on the disk
+			return err
+		}
+		return errors.Join(err, x.db.Close())
+	}
+	return x.db.Close()
+}
+
+// flush brings everything to the disk. It does not wait for room on a full one.
+func (x *index) flush() error {
+	flushed, err := x.db.AsyncFlush()
+	if err != nil {
+		return err
+	}
+	for {
+		select {
+		case <-flushed:
+			return nil
+		case <-time.After(flushPause):
+		}
+		if err := x.takes(); err != nil {
+			return err
+		}
+	}
+}
+
+// flushPause is how long the index waits after a failed write. It would try again at
+// once, and keep a core busy while the disk is full.
+const flushPause = 50 * time.Millisecond
+
+// listener follows whether the index can write its tables. While it can't, what it
+// holds in memory would grow until every write waits.
+func (x *index) listener() *pebble.EventListener {
+	return &pebble.EventListener{
+		BackgroundError: func(error) { time.Sleep(flushPause) },
+		FlushEnd: func(info pebble.FlushInfo) {
+			var errno syscall.Errno
+			switch {
+			case info.Err == nil:
+				x.failing.Store(nil)
+			case errors.As(info.Err, &errno): // else there was nothing to write
+				x.failing.Store(&info.Err)
+			}
+		},
+	}
+}
+
+// takes tells whether new blocks can be entered. Returns InsufficientStorage while the
+// disk is full.
+func (x *index) takes() error {
+	if err := x.failure(); err != nil {
+		return err
+	}
+	// Room that was made shows at the next try, which is soon.
+	for range 4 {
+		if x.failing.Load() == nil {
+			return nil
+		}
+		time.Sleep(flushPause)
+	}
+	if err := x.failing.Load(); err != nil {
+		return writeError("index", *err)
+	}
+	return nil
+}
+
+// failure is why nothing can be entered until a restart, or nil.
+func (x *index) failure() error {
+	if err := x.stopped.Load(); err != nil {
+		return &nodegate.Error{Op: "blocks.index", Code: nodegate.Internal, Msg: "the index of the block store failed: restart the server to create it again", Err: *err}
+	}
+	return nil
 }
 
 // get reads a value, or nil when there is none.

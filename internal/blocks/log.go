@@ -55,12 +55,12 @@ func stale() error {
 	return &nodegate.Error{Op: "blocks.log", Code: nodegate.InsufficientStorage, Msg: msgFull + ": the disk was full meanwhile, send it again"}
 }
 
-// append writes a record and its data. In front, under the log's lock, it tells
-// begin where the record will stand.
-func (l *log) append(generation uint64, r record, data []byte, begin func(position)) (position, error) {
+// append writes a record and its data. Under the log's lock it tells the batch whose
+// record it is, if there is one, where that stands.
+func (l *log) append(generation uint64, r record, data []byte, of *Batch) (position, error) {
 	r.length, r.dataCRC = uint32(len(data)), crc32.Checksum(data, crcTable())
 	for {
-		pos, full, err := l.tryAppend(generation, &r, data, begin)
+		pos, full, err := l.tryAppend(generation, &r, data, of)
 		if err != nil || !full {
 			return pos, err
 		}
@@ -71,7 +71,7 @@ func (l *log) append(generation uint64, r record, data []byte, begin func(positi
 }
 
 // tryAppend reports full when another segment has to begin first.
-func (l *log) tryAppend(generation uint64, r *record, data []byte, begin func(position)) (pos position, full bool, err error) {
+func (l *log) tryAppend(generation uint64, r *record, data []byte, of *Batch) (pos position, full bool, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
@@ -86,13 +86,12 @@ func (l *log) tryAppend(generation uint64, r *record, data []byte, begin func(po
 	if l.end > segmentHeader && l.end+r.size() > l.limit {
 		return pos, true, nil
 	}
-	if begin != nil {
-		begin(pos)
-	}
+	of.begin(pos)
 	if err := l.write(r, data); err != nil {
 		return position{}, false, l.failedWrite("write", err)
 	}
 	l.end += r.size()
+	of.wrote(pos, r.size())
 	if r.kind == kindCommit || r.batch == 0 {
 		l.kept = l.end
 	}

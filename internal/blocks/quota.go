@@ -104,18 +104,40 @@ func (s *Store) addReserved(account string, n int64) {
 	}
 }
 
-// checkRoom refuses writes while the disk is almost full. Pins and compaction may
-// still write: they need little and make room.
-func (s *Store) checkRoom() error {
+// Room tells whether uploads are taken. Returns InsufficientStorage while the disk is
+// almost full: what it has left is for pins, collections and the rest of the server.
+func (s *Store) Room() error {
+	if s.enter(context.Background()) != nil {
+		return nil // closing: whoever writes is told
+	}
+	defer s.leave()
+	if err := s.claimRoom(0); err != nil {
+		return err
+	}
+	return nil
+}
+
+// claimRoom refuses writes while the disk is almost full, and counts n bytes as
+// written until the caller takes them off s.room: writes beside each other can't pass
+// the reserve together. Pins and compaction may still write: they need little and make
+// room.
+func (s *Store) claimRoom(n int64) error {
+	if err := s.index.takes(); err != nil {
+		return err
+	}
+	claimed := s.room.Add(n)
 	if s.cfg.Reserve <= 0 {
 		return nil
 	}
 	free, err := s.log.segs.disk.Free()
 	if err != nil {
-		return fail("free", err)
+		err = fail("free", err)
+	} else if free-claimed < s.cfg.Reserve {
+		s.wakeReclaim() // little is better than nothing
+		err = &nodegate.Error{Op: "blocks.put", Code: nodegate.InsufficientStorage, Msg: msgFull}
 	}
-	if free < s.cfg.Reserve {
-		return &nodegate.Error{Op: "blocks.put", Code: nodegate.InsufficientStorage, Msg: msgFull}
+	if err != nil {
+		s.room.Add(-n)
 	}
-	return nil
+	return err
 }

@@ -2,6 +2,7 @@ package blocks
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -12,6 +13,7 @@ import (
 	"github.com/ipfs/go-cid"
 	"github.com/multiformats/go-multihash"
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/fairshare"
 )
 
 // Get reads a block and verifies it against its CID. Returns NotFound, or Damaged
@@ -33,7 +35,7 @@ func (s *Store) GetTo(ctx context.Context, c cid.Cid, buf []byte) ([]byte, error
 		return nil, err
 	}
 	defer s.leave()
-	return s.read(c, hash, buf)
+	return s.read(ctx, c, hash, buf)
 }
 
 // Size is the length of a block. It reads the index only. Errors are Get's.
@@ -78,7 +80,7 @@ func (s *Store) Has(ctx context.Context, c cid.Cid) (bool, error) {
 const movesInARow = 8
 
 // read finds a block and reads it.
-func (s *Store) read(c cid.Cid, hash multihash.Multihash, buf []byte) ([]byte, error) {
+func (s *Store) read(ctx context.Context, c cid.Cid, hash multihash.Multihash, buf []byte) ([]byte, error) {
 	for try := 0; ; try++ {
 		e, ok, err := s.index.block(hash)
 		switch {
@@ -89,7 +91,7 @@ func (s *Store) read(c cid.Cid, hash multihash.Multihash, buf []byte) ([]byte, e
 		case e.damaged():
 			return nil, errDamaged(c, nil)
 		}
-		data, err := s.readAt(hash, e, buf)
+		data, err := s.readAt(ctx, hash, e, buf)
 		if errors.Is(err, errGone) && try < movesInARow {
 			continue // compaction moved it meanwhile
 		}
@@ -97,6 +99,9 @@ func (s *Store) read(c cid.Cid, hash multihash.Multihash, buf []byte) ([]byte, e
 			return data, nil
 		}
 		if !isDamage(err) {
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
 			return nil, fail("get", err)
 		}
 		s.quarantine(hash, e, err)
@@ -104,13 +109,19 @@ func (s *Store) read(c cid.Cid, hash multihash.Multihash, buf []byte) ([]byte, e
 	}
 }
 
-// readAt reads and verifies the block at an entry's place.
-func (s *Store) readAt(hash multihash.Multihash, e entry, buf []byte) ([]byte, error) {
+// readAt reads and verifies the block at an entry's place. Verifying is most of the
+// work: it waits for the request's turn.
+func (s *Store) readAt(ctx context.Context, hash multihash.Multihash, e entry, buf []byte) ([]byte, error) {
 	data, err := s.readRaw(hash, e, buf)
-	if err == nil && !matches(hash, data) {
-		err = errMismatch
+	if err != nil {
+		return data, err
 	}
-	return data, err
+	turnErr := fairshare.Do(ctx, func() {
+		if !matches(hash, data) {
+			err = errMismatch
+		}
+	})
+	return data, cmp.Or(turnErr, err)
 }
 
 func (s *Store) readRaw(hash []byte, e entry, buf []byte) ([]byte, error) {

@@ -27,6 +27,7 @@ const (
 	kindBlock  kind = 1 // key: multihash; data: the block. Counts once its batch commits; batch 0: at once
 	kindTouch  kind = 2 // data: multihashes of stored blocks that the batch put again
 	kindCommit kind = 3 // data: a commit. Ends its batch; batch 0: carried over by compaction
+	kindVoid   kind = 4 // data: nothing that counts, and most of it a hole in the file; its checksum is not set
 )
 
 // record is the head of one record.

@@ -29,9 +29,12 @@ func (s *Store) openOrMakeIndex() (*index, error) {
 	if _, err := s.cfg.index.Stat(s.marker()); err == nil {
 		s.cfg.Log.Warn("the index of the block store is marked as damaged and is made anew")
 	} else {
-		x, err := openIndex(s.indexDir(), s.cfg.index, s.cfg.Log)
+		x, err := tryIndex(s.indexDir(), s.cfg.index, s.cfg.Log)
 		if err == nil {
 			if err = x.usable(); err == nil {
+				if err := s.checkSegments(x); err != nil {
+					return nil, errors.Join(err, x.db.Close())
+				}
 				return x, nil
 			}
 			_ = x.db.Close() // it is thrown away
@@ -87,6 +90,7 @@ type replayer struct {
 type replayed struct {
 	blocks  pending
 	touched []byte
+	runs    runs // its records, to be given back when there is no commit
 }
 
 // replay brings the index up to the log and finds the place where it goes on.
@@ -125,6 +129,7 @@ func (s *Store) replay(ctx context.Context) error {
 		if err := b.blocks.drop(s.index); err != nil {
 			return s.index.failed(err)
 		}
+		s.discarded = append(s.discarded, b.runs...)
 	}
 	s.saveCheckpoint()
 	return nil
@@ -212,6 +217,9 @@ func (r *replayer) tornAt(seg *segment, tag uint64, from, end int64) (int64, err
 		case err != nil:
 			return 0, fail("replay", err)
 		}
+		if rec.kind == kindVoid {
+			continue
+		}
 		buf, err = readData(f, &rec, off, buf)
 		if err != nil {
 			torn = append(torn, off)
@@ -266,7 +274,9 @@ func (r *replayer) record(f file, rec *record, pos position) error {
 		if rec.batch == 0 {
 			return r.s.addBlocks([]found{{string(rec.key), e}}, rec.time)
 		}
-		return r.batch(rec.batch).blocks.add(r.s.index, rec.key, e)
+		b := r.batch(rec.batch)
+		b.runs.add(pos, rec.size())
+		return b.blocks.add(r.s.index, rec.key, e)
 	case kindTouch, kindCommit:
 		data, err := readData(f, rec, pos.off, nil)
 		if err != nil {
@@ -280,6 +290,7 @@ func (r *replayer) record(f file, rec *record, pos position) error {
 			return r.s.touchAll(data, rec.time)
 		}
 		b := r.batch(rec.batch)
+		b.runs.add(pos, rec.size())
 		b.touched = append(b.touched, data...)
 	}
 	return nil

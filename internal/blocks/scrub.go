@@ -29,8 +29,15 @@ type Report struct {
 }
 
 // Ready is an error when the store only reads, after a sync that failed: what was
-// written then may be lost, so writing goes on only after a restart has looked.
+// written then may be lost, so writing goes on only after a restart has looked. The
+// same holds for an index that can't be written.
 func (s *Store) Ready() error {
+	if s.index.failure() != nil {
+		return errors.New("the block store only reads because its index failed: look at the disk and restart")
+	}
+	if err := s.index.failing.Load(); err != nil && !isFull(*err) {
+		return errors.New("the block store takes no uploads because its index can't be written: look at the disk")
+	}
 	if err := s.log.failure(); err != nil {
 		return errors.New("the block store only reads after a failed sync: look at the disk and restart")
 	}
@@ -96,7 +103,7 @@ func (s *Store) scrub(ctx context.Context, p pace, each func(Damage)) error {
 			if err := p.wait(ctx, int64(f.length)); err != nil {
 				return err
 			}
-			if buf, err = s.check([]byte(f.hash), f.entry, buf, each); err != nil {
+			if buf, err = s.check(ctx, []byte(f.hash), f.entry, buf, each); err != nil {
 				return err
 			}
 		}
@@ -126,13 +133,13 @@ func (x *index) blocksFrom(key []byte) (list []found, err error) {
 }
 
 // check reads one block, and returns the buffer for the next.
-func (s *Store) check(hash []byte, e entry, buf []byte, each func(Damage)) ([]byte, error) {
-	data, err := s.readAt(hash, e, buf)
+func (s *Store) check(ctx context.Context, hash []byte, e entry, buf []byte, each func(Damage)) ([]byte, error) {
+	data, err := s.readAt(ctx, hash, e, buf)
 	if data != nil {
 		buf = data
 	}
 	if err != nil {
-		e, err = s.recheck(hash, e, err)
+		e, err = s.recheck(ctx, hash, e, err)
 	}
 	switch {
 	case err == nil && e.damaged():
@@ -148,7 +155,7 @@ func (s *Store) check(hash []byte, e entry, buf []byte, each func(Damage)) ([]by
 
 // recheck reads a block again where it is now: a scan sees the index as it was,
 // and a collection may have moved or deleted the block since.
-func (s *Store) recheck(hash []byte, seen entry, cause error) (entry, error) {
+func (s *Store) recheck(ctx context.Context, hash []byte, seen entry, cause error) (entry, error) {
 	now, ok, err := s.index.block(hash)
 	if err != nil {
 		return now, err
@@ -159,7 +166,7 @@ func (s *Store) recheck(hash []byte, seen entry, cause error) (entry, error) {
 	if now.position == seen.position {
 		return now, cause
 	}
-	_, err = s.readAt(hash, now, nil)
+	_, err = s.readAt(ctx, hash, now, nil)
 	if errors.Is(err, errGone) {
 		err = nil // moved once more: the next round sees it
 	}

@@ -64,6 +64,12 @@ type Store struct {
 	openMu    sync.Mutex // taken before the log's lock
 	open      map[*Batch]struct{}
 	lastBatch uint64
+	discarded runs // records of uploads that ended without a commit, not given back yet
+
+	reclaiming sync.Mutex    // one at a time
+	reclaims   chan struct{} // told when there is something to give back
+	room       atomic.Int64  // bytes that are being written, for the reserve
+	noHoles    atomic.Bool   // the file system can't free a part of a file
 
 	collecting sync.Mutex // one collection at a time
 	buffers    compareBuffers
@@ -93,7 +99,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	if err != nil {
 		return nil, badFolder("the folder of the block store is in use by another process, or can't be written: "+c.Dir, err)
 	}
-	s := &Store{cfg: c, lock: lock, reserved: map[string]int64{}, usage: map[string]int64{}, open: map[*Batch]struct{}{}, requests: make(chan *request, groupSize)}
+	s := &Store{cfg: c, lock: lock, reserved: map[string]int64{}, usage: map[string]int64{}, open: map[*Batch]struct{}{}, requests: make(chan *request, groupSize), reclaims: make(chan struct{}, 1)}
 	if err := s.load(ctx); err != nil {
 		return nil, errors.Join(err, s.release())
 	}
@@ -143,6 +149,9 @@ func (s *Store) load(ctx context.Context) error {
 	if s.index, err = s.openOrMakeIndex(); err != nil {
 		return err
 	}
+	if err := s.opened(); err != nil {
+		return err
+	}
 	s.log.roll = s.flushIndex
 	return s.replay(ctx)
 }
@@ -151,8 +160,10 @@ func (s *Store) load(ctx context.Context) error {
 func (s *Store) start() {
 	ctx, stop := context.WithCancel(context.Background())
 	s.life, s.stop = ctx, stop
-	s.workers.Add(2)
+	s.workers.Add(3)
 	go s.commitLoop()
+	go s.reclaimLoop(ctx)
+	s.wakeReclaim() // what a crash left
 	go s.flushLoop(ctx)
 	if s.cfg.ScrubRate > 0 {
 		s.workers.Add(1)
@@ -226,10 +237,13 @@ func (s *Store) Close() error {
 	if err == nil {
 		s.saveCheckpoint()
 	}
-	if s.index.broken.Load() {
+	switch {
+	case s.index.broken.Load():
 		s.markIndex()
-	} else if flushErr := s.index.db.Flush(); flushErr != nil {
-		err = errors.Join(err, fail("close", flushErr))
+	case err == nil:
+		if unclean := s.closedCleanly(); unclean != nil {
+			s.cfg.Log.Warn("the block store is closed, but the next start can't check that all segments are there", "err", unclean)
+		}
 	}
 	return errors.Join(err, s.release())
 }
@@ -238,7 +252,7 @@ func (s *Store) Close() error {
 func (s *Store) release() error {
 	var errs []error
 	if s.index != nil {
-		errs = append(errs, s.index.db.Close())
+		errs = append(errs, s.index.close())
 	}
 	if s.log != nil {
 		s.log.segs.closeAll()

@@ -26,7 +26,7 @@ func openChain(t testing.TB) *chain.Node {
 	preset := devchain.Devnet()
 	n, err := chain.Open(chain.Config{
 		Genesis: preset.Genesis(), Chain: preset.Chain, AnswerBytes: 64 << 20, StateBytes: 64 << 20,
-		CallTimeout: 20 * time.Second, HeavyPerKey: 4, Log: slog.New(slog.DiscardHandler),
+		CallTimeout: 20 * time.Second, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)

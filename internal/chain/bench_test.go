@@ -17,7 +17,7 @@ func BenchmarkNative(b *testing.B) {
 	preset := devchain.Devnet()
 	node, err := chain.Open(chain.Config{
 		Genesis: preset.Genesis(), Chain: preset.Chain, AnswerBytes: 64 << 20, StateBytes: 64 << 20,
-		CallTimeout: 5 * time.Second, HeavyPerKey: 2, Log: slog.New(slog.DiscardHandler),
+		CallTimeout: 5 * time.Second, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		b.Fatal(err)

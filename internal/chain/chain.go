@@ -11,13 +11,12 @@
 package chain
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"os"
-	"path/filepath"
-	"runtime"
 	"sync"
 	"time"
 
@@ -25,8 +24,11 @@ import (
 	"github.com/ethereum/go-ethereum/rpc"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/background"
+	"github.com/nodegate/nodegate/internal/chain/guard"
 	"github.com/nodegate/nodegate/internal/chain/lane"
 	"github.com/nodegate/nodegate/internal/chain/native"
+	"github.com/nodegate/nodegate/internal/disk"
 )
 
 // Config describes one embedded chain.
@@ -39,20 +41,25 @@ type Config struct {
 	AnswerBytes uint64        // memory for pre-encoded answers and remembered calls
 	StateBytes  uint64        // memory for cached state
 	CallTimeout time.Duration // longest execution of one call
-	HeavyPerKey int           // long-running calls that one key may have under way
+	Lanes       *lane.Lanes   // of the whole process; nil makes lanes for this chain alone
+	TraceBytes  int64         // largest output of a trace; 0 is 16 MiB, and so is more
 	GenericOnly bool          // answer everything by go-ethereum's API, for comparison
+	Guard       *disk.Guard   // refuses changes while the disk is almost full; nil never does
 	Log         *slog.Logger
 }
 
 // Node is an embedded chain. It implements nodegate.Node and nodegate.Feed.
 type Node struct {
 	engine *engine
-	client *rpc.Client // for subscriptions; calls go to the engine's RPC server
+	feeds  *feeds
 	lanes  *lane.Lanes
 	briefs chan struct{} // short attempts under way in go-ethereum's API
 	native *native.Path
 	evm    *devMethods
 	gifts  sync.Mutex // of the faucet
+
+	callTimeout time.Duration
+	traceBytes  int64
 }
 
 // Open starts the chain, importing its chain file at the first start.
@@ -60,11 +67,12 @@ type Node struct {
 // Returns BadConfig when the genesis, the chain file or the data folder can't be
 // used. A first start that fails leaves nothing behind.
 func Open(cfg Config) (*Node, error) {
+	watchFiles()
 	if err := prepareDir(cfg); err != nil {
 		return nil, err
 	}
 	n, err := guarded(cfg)
-	if err != nil && cfg.Dir != "" && !imported(cfg.Dir) {
+	if err != nil && cfg.Dir != "" && firstStartUnfinished(cfg.Dir) {
 		_ = os.RemoveAll(cfg.Dir) // nothing was acknowledged yet, so nothing is lost
 	}
 	return n, err
@@ -82,13 +90,17 @@ func guarded(cfg Config) (n *Node, err error) {
 }
 
 func open(cfg Config) (*Node, error) {
+	guard.Install()
 	engine, err := startEngine(cfg)
 	if err != nil {
 		return nil, err
 	}
-	n := &Node{engine: engine, client: rpc.DialInProc(engine.rpc)}
-	n.lanes = lane.New(max(1, runtime.GOMAXPROCS(0)-1), max(1, cfg.HeavyPerKey))
-	n.briefs = make(chan struct{}, 2*runtime.GOMAXPROCS(0))
+	n := &Node{engine: engine, feeds: newFeeds(rpc.DialInProc(engine.rpc), engine.producer.await)}
+	n.callTimeout, n.traceBytes = cfg.CallTimeout, min(cmp.Or(cfg.TraceBytes, maxTraceBytes), maxTraceBytes)
+	if n.lanes = cfg.Lanes; n.lanes == nil {
+		n.lanes = lane.New(lane.Seats(), lane.Seats())
+	}
+	n.briefs = make(chan struct{}, 2*background.Cores())
 	n.evm = &devMethods{engine: engine}
 	if !cfg.GenericOnly {
 		n.native, err = native.New(engine.eth.BlockChain(), native.Config{
@@ -102,34 +114,21 @@ func open(cfg Config) (*Node, error) {
 	if err != nil {
 		return nil, errors.Join(err, n.Close())
 	}
+	faults.watch(cfg.Dir, engine.producer)
+	engine.producer.executable() // only then the pool knows the newest block: before, it takes nonces of the past and drops them later
+	n.replay()
 	return n, nil
-}
-
-// prepareDir makes the data folder, first clearing what an interrupted first
-// start left: until the import is marked complete nobody was ever answered from it.
-func prepareDir(cfg Config) error {
-	if cfg.Dir == "" {
-		return nil
-	}
-	if !imported(cfg.Dir) && holdsChain(cfg.Dir) {
-		if err := os.RemoveAll(cfg.Dir); err != nil {
-			return badData("chain.open", "can't clear the unfinished first start in "+cfg.Dir, err)
-		}
-	}
-	if err := os.MkdirAll(cfg.Dir, 0o700); err != nil {
-		return badData("chain.open", "can't make the data folder "+cfg.Dir, err)
-	}
-	return nil
-}
-
-func holdsChain(dir string) bool {
-	_, err := os.Stat(filepath.Join(dir, nodeName))
-	return err == nil
 }
 
 // Call answers natively where the native path knows the shape, and by
 // go-ethereum's API otherwise. No answer speaks of a block that is not on disk.
 func (n *Node) Call(ctx context.Context, method string, params []byte) ([]byte, error) {
+	if broken := n.engine.producer.failure(); broken != nil {
+		return nil, broken
+	}
+	if method == sendMethod {
+		return n.send(ctx, params)
+	}
 	result, err := n.answer(ctx, method, params)
 	if broken := n.engine.producer.await(); broken != nil {
 		return nil, broken
@@ -140,7 +139,8 @@ func (n *Node) Call(ctx context.Context, method string, params []byte) ([]byte, 
 // Ready tells whether the chain can be served: its disk takes what is written.
 func (n *Node) Ready() error { return n.engine.producer.failure() }
 
-func (n *Node) answer(ctx context.Context, method string, params []byte) ([]byte, error) {
+func (n *Node) answer(ctx context.Context, method string, params []byte) (result []byte, err error) {
+	defer n.contain(&err)
 	if n.native != nil {
 		if result, handled, err := n.native.Answer(ctx, method, params); handled {
 			return result, err
@@ -149,7 +149,10 @@ func (n *Node) answer(ctx context.Context, method string, params []byte) ([]byte
 	if call := n.evm.method(method); call != nil {
 		return call(params)
 	}
-	return n.generic(ctx, method, params)
+	if method == syncMethod {
+		return n.sendSync(ctx, params)
+	}
+	return n.ask(ctx, method, params)
 }
 
 // Head is the newest block that an answer may speak of, and which version of the chain
@@ -160,7 +163,7 @@ func (n *Node) Head(context.Context) (nodegate.Head, error) {
 
 // Close stops block production and closes the database. It waits for both.
 func (n *Node) Close() error {
-	n.client.Close()
+	n.feeds.close()
 	return n.engine.close()
 }
 

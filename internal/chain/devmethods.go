@@ -2,6 +2,7 @@ package chain
 
 import (
 	"encoding/json"
+	"errors"
 	"strconv"
 	"strings"
 	"sync"
@@ -41,7 +42,7 @@ func (d *devMethods) method(name string) func([]byte) ([]byte, error) {
 
 func (d *devMethods) mine([]byte) ([]byte, error) {
 	if _, err := d.engine.producer.seal(); err != nil {
-		return nil, devError(err.Error())
+		return nil, changeError("", err)
 	}
 	return []byte(`"0x0"`), nil
 }
@@ -66,7 +67,7 @@ func (d *devMethods) revert(params []byte) ([]byte, error) {
 		return []byte("false"), nil
 	}
 	if err := d.engine.producer.rewind(d.snapshots[id-1]); err != nil {
-		return nil, devError("can't revert: " + err.Error())
+		return nil, changeError("can't revert: ", err)
 	}
 	d.snapshots = d.snapshots[:id-1]
 	return []byte("true"), nil
@@ -83,7 +84,7 @@ func (d *devMethods) increaseTime(params []byte) ([]byte, error) {
 		return nil, devError("time moves forward by 1 second to 100 years")
 	}
 	if _, err := d.engine.producer.jump(seconds); err != nil {
-		return nil, devError(err.Error())
+		return nil, changeError("", err)
 	}
 	return strconv.AppendUint(nil, seconds, 10), nil
 }
@@ -100,6 +101,15 @@ func oneNumber(params []byte) (uint64, error) {
 		return 0, &nodegate.Error{Op: "chain.evm", Code: nodegate.InvalidParams, Msg: "invalid argument 0: want a number", Err: err}
 	}
 	return n, nil
+}
+
+// changeError keeps what is known about a disk that is full or failed.
+func changeError(prefix string, err error) error {
+	var known *nodegate.Error
+	if errors.As(err, &known) {
+		return known
+	}
+	return devError(prefix + err.Error())
 }
 
 func devError(msg string) error {

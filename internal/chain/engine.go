@@ -17,6 +17,8 @@ import (
 	"github.com/ethereum/go-ethereum/node"
 	"github.com/ethereum/go-ethereum/p2p"
 	"github.com/ethereum/go-ethereum/rpc"
+
+	"github.com/nodegate/nodegate/internal/chain/txjournal"
 )
 
 // nodeName is go-ethereum's instance name: the folder it makes in the data folder.
@@ -31,11 +33,16 @@ const minGasCap = 50_000_000
 
 // engine is the running go-ethereum node with its block producer.
 type engine struct {
+	dir      string
 	stack    *node.Node
 	eth      *eth.Ethereum
 	rpc      *rpc.Server
 	producer *producer
+	journal  *txjournal.Journal // nil in memory
+	kept     []txjournal.Tx     // what the journal held at the start
 	gasCap   uint64
+
+	executing map[string]*apiMethod // by name
 }
 
 func startEngine(cfg Config) (*engine, error) {
@@ -43,7 +50,7 @@ func startEngine(cfg Config) (*engine, error) {
 	if err != nil {
 		return nil, badData("chain.open", "can't open the data folder; is another nodegate using it?", err)
 	}
-	e := &engine{stack: stack}
+	e := &engine{dir: cfg.Dir, stack: stack}
 	if err := e.start(cfg); err != nil {
 		return nil, errors.Join(err, e.close())
 	}
@@ -58,13 +65,20 @@ func (e *engine) start(cfg Config) error {
 	}
 	system := filters.NewFilterSystem(e.eth.APIBackend, filters.Config{LogCacheSize: conf.FilterLogCacheSize, LogQueryLimit: conf.LogQueryLimit})
 	apis := append(e.eth.APIs(), rpc.API{Namespace: "eth", Service: filters.NewFilterAPI(system)})
-	if e.rpc, err = newRPC(append(apis, tracers.APIs(e.eth.APIBackend)...)); err != nil {
+	apis = append(apis, tracers.APIs(e.eth.APIBackend)...)
+	if e.rpc, err = newRPC(apis); err != nil {
+		return badData("chain.open", "can't start the embedded node", err)
+	}
+	if e.executing, err = executingMethods(apis); err != nil {
 		return badData("chain.open", "can't start the embedded node", err)
 	}
 	if err := e.stack.Start(); err != nil {
 		return badData("chain.open", "can't start the embedded node", err)
 	}
 	if err := importOnce(e.eth.BlockChain(), e.eth.ChainDb().SyncKeyValue, cfg); err != nil {
+		return err
+	}
+	if err := e.openJournal(cfg); err != nil {
 		return err
 	}
 	e.followGasLimit(conf)
@@ -107,7 +121,7 @@ func (e *engine) produce(cfg Config) error {
 	}
 	bc := e.eth.BlockChain()
 	bc.SetSafe(bc.CurrentBlock()) // as after every block; go-ethereum forgets it at a restart
-	e.producer = newProducer(e.eth, beacon, time.Duration(cfg.Period)*time.Second, cfg.Log)
+	e.producer = newProducer(e.eth, beacon, e.journal, cfg)
 	return nil
 }
 
@@ -118,7 +132,29 @@ func (e *engine) close() error {
 	if e.rpc != nil {
 		e.rpc.Stop()
 	}
-	return e.stack.Close()
+	err := e.stop()
+	if e.producer == nil || !e.producer.hasEnded() {
+		faults.forget(e.dir)
+	}
+	return errors.Join(err, e.journal.Close())
+}
+
+// stop closes the database. One whose disk failed may never be closed: its process has
+// to end.
+func (e *engine) stop() (err error) {
+	if e.producer == nil {
+		return e.stack.Close()
+	}
+	closed := make(chan error, 1)
+	e.producer.bounded(func() { closed <- e.stack.Close() })
+	select {
+	case err = <-closed:
+	default:
+	}
+	if e.producer.hasEnded() {
+		err = nil // it was reported when it failed
+	}
+	return err
 }
 
 // nodeConfig has no peers, no ports and no keys: everything goes through Attach.

@@ -66,7 +66,7 @@ func (n *Node) gift(to common.Address, wei *big.Int) (*types.Transaction, error)
 			continue
 		}
 		return types.SignNewTx(a.PrivateKey, types.LatestSigner(bc.Config()), &types.LegacyTx{
-			Nonce: n.engine.eth.TxPool().Nonce(a.Address), To: &to, Value: wei, Gas: giftGas, GasPrice: price,
+			Nonce: n.engine.eth.TxPool().PoolNonce(a.Address), To: &to, Value: wei, Gas: giftGas, GasPrice: price,
 		})
 	}
 	return nil, &nodegate.Error{Op: "chain.fund", Code: nodegate.ExecutionFailed,

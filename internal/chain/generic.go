@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -17,27 +18,22 @@ import (
 // genericTime bounds a call to go-ethereum's API that has no limit of its own.
 const genericTime = 30 * time.Second
 
-// stoppable methods of go-ethereum's API may run for long and end when their
-// context does: they get a short time among the others, then a seat in the heavy
-// lane, as on the native path. The unstoppable ones go straight to the heavy lane.
-var (
-	stoppable   = []string{"eth_call", "eth_estimateGas", "eth_simulateV1", "eth_getLogs", "eth_getFilterLogs", "eth_getProof"}
-	unstoppable = []string{"eth_createAccessList", "debug_trace"}
-)
+// longReads of go-ethereum's API may take long and end when their context does: they get a
+// short time among the others, then a seat in the heavy lane. What executes contracts has
+// its own way: see execute.go.
+var longReads = []string{"eth_getLogs", "eth_getFilterLogs", "eth_getProof"}
 
 // generic answers by go-ethereum's own API, in process.
 func (n *Node) generic(ctx context.Context, method string, params []byte) (result []byte, err error) {
+	if api := n.engine.executing[method]; api != nil {
+		return n.execute(ctx, api, params)
+	}
 	ctx, cancel := context.WithTimeout(ctx, genericTime)
 	defer cancel()
-	light := oneOf(method, stoppable)
-	if !light && !oneOf(method, unstoppable) {
+	if !slices.Contains(longReads, method) {
 		return n.attempt(ctx, method, params, func() {})
 	}
-	run := n.lanes.RunHeavy
-	if light {
-		run = n.lanes.Run
-	}
-	err = run(ctx, genericTime, func(ctx context.Context, limit time.Duration) (err error) {
+	err = n.lanes.Run(ctx, genericTime, func(ctx context.Context, limit time.Duration) (err error) {
 		if limit > lane.LightLimit {
 			result, err = n.attempt(ctx, method, params, func() {})
 			return err
@@ -76,23 +72,11 @@ func (n *Node) attempt(ctx context.Context, method string, params []byte, ended 
 	select {
 	case response := <-done:
 		if ctx.Err() == nil {
-			return n.settle(response)
+			return n.settle(response.outcome())
 		}
 	case <-ctx.Done():
-		if oneOf(method, unstoppable) {
-			<-done // its seat is taken until it ends
-		}
 	}
 	return nil, nodegate.ErrTimeout("chain.call", ctx.Err())
-}
-
-func oneOf(method string, prefixes []string) bool {
-	for _, p := range prefixes {
-		if strings.HasPrefix(method, p) {
-			return true
-		}
-	}
-	return false
 }
 
 func laneError(err error) error {
@@ -107,8 +91,7 @@ const indexing = "transaction indexing is in progress"
 
 // settle reads the answer. A chain without a block has no transactions, though
 // go-ethereum believes that it has yet to index them.
-func (n *Node) settle(response *memoryResponse) ([]byte, error) {
-	result, err := response.outcome()
+func (n *Node) settle(result []byte, err error) ([]byte, error) {
 	if err != nil && n.engine.eth.BlockChain().CurrentBlock().Number.Sign() == 0 && nodegate.AsError(err).Msg == indexing {
 		return []byte("null"), nil
 	}

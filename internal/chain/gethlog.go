@@ -2,6 +2,7 @@ package chain
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"os"
@@ -9,9 +10,10 @@ import (
 	"github.com/ethereum/go-ethereum/log"
 )
 
-// RouteLogs sends go-ethereum's warnings and errors to our log. What it calls
-// critical ends the process inside go-ethereum; it is said here first, with the
-// exit code of unusable data.
+// RouteLogs sends go-ethereum's warnings and errors to our log. What it calls critical
+// would end the process inside go-ethereum: here it stops the network whose folder it
+// names, or all embedded networks where it names none. Before a network is served it ends
+// the process, with the exit code of unusable data.
 func RouteLogs(to *slog.Logger) {
 	before := slog.Default() // SetDefault takes the standard logger along
 	log.SetDefault(log.NewLogger(&gethHandler{to: to}))
@@ -34,6 +36,9 @@ func (h *gethHandler) Handle(ctx context.Context, r slog.Record) error {
 	if r.Level >= log.LevelCrit {
 		text := r.Message
 		r.Attrs(func(a slog.Attr) bool { text += fmt.Sprintf(" %s=%v", a.Key, a.Value); return true })
+		if faults.stop(text, errors.New(text)) {
+			park()
+		}
 		fmt.Fprintln(os.Stderr, "nodegate: the chain database can't be used:", text)
 		os.Exit(exitUnusable)
 	}

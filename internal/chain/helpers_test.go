@@ -32,7 +32,7 @@ func presetConfig(p devchain.Preset, dir string) Config {
 func chainConfig(genesis *core.Genesis, blocks []byte, dir string) Config {
 	return Config{
 		Dir: dir, Genesis: genesis, Chain: blocks,
-		AnswerBytes: 128 << 20, StateBytes: 64 << 20, CallTimeout: 20 * time.Second, HeavyPerKey: 4,
+		AnswerBytes: 128 << 20, StateBytes: 64 << 20, CallTimeout: 20 * time.Second,
 		Log: slog.New(slog.DiscardHandler),
 	}
 }

@@ -3,6 +3,8 @@ package chain
 import (
 	"bytes"
 	"errors"
+	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -164,8 +166,8 @@ func TestOtherGenesis(t *testing.T) {
 	}
 }
 
-// What an interrupted first start leaves has no marker. Nobody was answered from
-// it, so the next start clears it away.
+// What an interrupted first start leaves says of itself that it is not complete. Nobody
+// was answered from it, so the next start clears it away.
 func TestInterruptedFirstStart(t *testing.T) {
 	for _, leftover := range []string{"nothing", "empty folder", "garbage", "whole chain"} {
 		t.Run(leftover, func(t *testing.T) {
@@ -184,6 +186,11 @@ func TestInterruptedFirstStart(t *testing.T) {
 func leave(t *testing.T, what, dir string) {
 	t.Helper()
 	inner := filepath.Join(dir, nodeName, "chaindata")
+	defer func() {
+		if what != "nothing" {
+			mustDo(t, os.WriteFile(filepath.Join(dir, importingName), nil, 0o600))
+		}
+	}()
 	switch what {
 	case "empty folder":
 		mustDo(t, os.MkdirAll(inner, 0o700))
@@ -195,6 +202,49 @@ func leave(t *testing.T, what, dir string) {
 		answersOf(t, presetConfig(devchain.Devnet(), dir))
 		mustDo(t, os.Remove(filepath.Join(dir, markerName)))
 	}
+}
+
+// A chain without its marker, and without a word that it was never complete, is somebody's
+// data: it is refused and stays as it is.
+func TestMissingMarker(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "chain")
+	cfg := presetConfig(devchain.Devnet(), dir)
+	n, err := Open(cfg)
+	mustDo(t, err)
+	call(t, n, "evm_mine", "[]")
+	closeNode(t, n)
+	marker, err := os.ReadFile(filepath.Join(dir, markerName))
+	mustDo(t, err)
+	mustDo(t, os.Remove(filepath.Join(dir, markerName)))
+	before := contentsOf(t, dir)
+	for range 2 {
+		_, err = Open(cfg)
+		if e := wantCode(t, err, nodegate.BadConfig); !strings.Contains(e.Msg, filepath.Join(dir, markerName)+" is missing") {
+			t.Errorf("the message doesn't help: %q", e.Msg)
+		}
+	}
+	if after := contentsOf(t, dir); !maps.Equal(before, after) {
+		t.Error("the folder was changed")
+	}
+	mustDo(t, os.WriteFile(filepath.Join(dir, markerName), marker, 0o600))
+	if got := head(t, openTemp(t, cfg)); got != 11 {
+		t.Errorf("the head is %d", got)
+	}
+}
+
+// contentsOf is the content of every file of a folder.
+func contentsOf(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	mustDo(t, filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		all[path] = string(data)
+		return err
+	}))
+	return all
 }
 
 func mustDo(t *testing.T, err error) {

@@ -8,19 +8,10 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core"
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/rlp"
 )
-
-// markerName is the file whose presence says that the first start went through.
-const markerName = "imported"
-
-func imported(dir string) bool {
-	_, err := os.Stat(filepath.Join(dir, markerName))
-	return err == nil
-}
 
 // importOnce imports the chain file into an empty chain and marks the data
 // folder complete. The last block becomes the safe and the finalized one.
@@ -42,26 +33,21 @@ func importOnce(bc *core.BlockChain, sync func() error, cfg Config) error {
 	if err := sync(); err != nil { // the marker must never be on disk before what it promises
 		return badData("chain.import", "can't write to the data folder", err)
 	}
-	return markImported(cfg.Dir, bc)
+	return markImported(cfg.Dir, marker{genesis: bc.Genesis().Hash(), number: bc.CurrentBlock().Number.Uint64(), hash: bc.CurrentBlock().Hash()})
 }
 
 // checkMarker sees that the chain still holds what was imported: a database that
 // lost a file may open without complaint, as an emptier one.
 func checkMarker(bc *core.BlockChain, dir string) error {
-	text, err := os.ReadFile(filepath.Join(dir, markerName))
+	m, err := readMarker(dir)
 	if err != nil {
-		return badData("chain.open", "can't read the data folder", err)
+		return err
 	}
-	var genesis, hash string
-	var number uint64
-	if _, err := fmt.Sscanf(string(text), markerFormat, &genesis, &number, &hash); err != nil {
-		return badData("chain.open", "the file "+markerName+" in the data folder is damaged", err)
-	}
-	if bc.GetCanonicalHash(number) != common.HexToHash(hash) && bc.CurrentBlock().Number.Uint64() < number {
+	if bc.GetCanonicalHash(m.number) != m.hash && bc.CurrentBlock().Number.Uint64() < m.number {
 		return badData("chain.open", fmt.Sprintf("the chain database has lost blocks: it ends at %d, below the %d that were imported; restore it from a backup or remove the network's folder to start anew",
-			bc.CurrentBlock().Number, number), nil)
+			bc.CurrentBlock().Number, m.number), nil)
 	}
-	keepImportedFinal(bc, number)
+	keepImportedFinal(bc, m.number)
 	return nil
 }
 
@@ -73,9 +59,6 @@ func keepImportedFinal(bc *core.BlockChain, number uint64) {
 		bc.SetFinalized(header)
 	}
 }
-
-// markerFormat is the marker's text: what the chain began and ended with.
-const markerFormat = "genesis %s\nhead %d %s\n"
 
 // decodeChain reads every block before the first one is imported, so that a
 // truncated file imports nothing.
@@ -96,18 +79,6 @@ func decodeChain(data []byte) (types.Blocks, error) {
 		}
 		blocks = append(blocks, &b)
 	}
-}
-
-// markImported writes the marker durably: it stands for everything before it.
-func markImported(dir string, bc *core.BlockChain) error {
-	if dir == "" {
-		return nil
-	}
-	text := fmt.Sprintf(markerFormat, bc.Genesis().Hash(), bc.CurrentBlock().Number.Uint64(), bc.CurrentBlock().Hash())
-	if err := writeDurably(dir, markerName, []byte(text)); err != nil {
-		return badData("chain.import", "can't write to the data folder", err)
-	}
-	return nil
 }
 
 // writeDurably leaves the whole file under its name, or nothing.

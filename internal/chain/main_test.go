@@ -38,6 +38,10 @@ func TestMain(m *testing.M) {
 		roleStay(dir)
 	case "write":
 		roleWrite(dir)
+	case "send":
+		roleSend(dir)
+	case "mine":
+		roleMine(dir)
 	case "critical":
 		RouteLogs(slog.New(slog.DiscardHandler))
 		log.Crit("no more disk", "err", "full")

@@ -291,7 +291,7 @@ func TestFailedFlush(t *testing.T) {
 	}
 	failure := errors.New("input/output error")
 	n.engine.producer.broken.Store(&failure)
-	if _, err := n.Call(t.Context(), "eth_blockNumber", []byte("[]")); !errors.Is(err, nodegate.Internal) || !errors.Is(err, failure) {
+	if _, err := n.Call(t.Context(), "eth_blockNumber", []byte("[]")); !errors.Is(err, nodegate.NoNode) || !errors.Is(err, failure) {
 		t.Errorf("an answer: %v", err)
 	}
 	if _, err := n.engine.producer.seal(); !errors.Is(err, failure) {

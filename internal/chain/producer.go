@@ -16,7 +16,8 @@ import (
 	"github.com/ethereum/go-ethereum/eth/catalyst"
 	"github.com/ethereum/go-ethereum/event"
 
-	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/chain/txjournal"
+	"github.com/nodegate/nodegate/internal/disk"
 )
 
 // producer seals blocks: at once when a transaction arrives, or one a period.
@@ -29,11 +30,19 @@ type producer struct {
 	beacon *catalyst.SimulatedBeacon
 	log    *slog.Logger
 
-	mu      sync.Mutex                   // one change at a time
+	journal *txjournal.Journal // what the database can't keep; nil in memory
+	guard   *disk.Guard        // refuses changes while the disk is almost full
+	epoch   atomic.Int64       // counts how often blocks were taken back
+
+	mu      lock                         // one change at a time
 	busy    atomic.Bool                  // a block is being sealed or taken back
 	durable atomic.Pointer[types.Header] // the newest head that is on disk; nil while blocks are taken back
 	told    atomic.Pointer[told]         // what the layers above know of the chain
 	broken  atomic.Pointer[error]        // the disk took a block no more: nothing is answered from then on
+	life    context.Context              // ends when broken is set by fail
+	end     context.CancelFunc           // of life
+	ended   <-chan struct{}              // of life
+	warned  string                       // the last reason for producing no block; only the loop uses it
 
 	cancel context.CancelFunc
 	done   sync.WaitGroup
@@ -43,9 +52,14 @@ type producer struct {
 // transactions to the miner again.
 const retryDelay = time.Second
 
-func newProducer(e *eth.Ethereum, beacon *catalyst.SimulatedBeacon, period time.Duration, log *slog.Logger) *producer {
+func newProducer(e *eth.Ethereum, beacon *catalyst.SimulatedBeacon, journal *txjournal.Journal, cfg Config) *producer {
 	ctx, cancel := context.WithCancel(context.Background())
-	p := &producer{eth: e, beacon: beacon, log: log, cancel: cancel}
+	p := &producer{
+		eth: e, beacon: beacon, log: cfg.Log, cancel: cancel, journal: journal, guard: cfg.Guard,
+		mu: newLock(),
+	}
+	p.life, p.end = context.WithCancel(context.Background())
+	p.ended = p.life.Done()
 	p.told.Store(new(told))
 	p.tell()
 	p.durable.Store(e.BlockChain().CurrentBlock())
@@ -54,7 +68,7 @@ func newProducer(e *eth.Ethereum, beacon *catalyst.SimulatedBeacon, period time.
 	arrived := make(chan struct{}, 1)
 	p.done.Go(func() { notice(ctx, txs, sub, arrived) })
 	p.done.Go(func() {
-		if period > 0 {
+		if period := time.Duration(cfg.Period) * time.Second; period > 0 {
 			p.runPeriodic(ctx, period)
 		} else {
 			p.runOnDemand(ctx, arrived)
@@ -78,11 +92,6 @@ func notice(ctx context.Context, txs <-chan core.NewTxsEvent, sub event.Subscrip
 			}
 		}
 	}
-}
-
-func (p *producer) close() {
-	p.cancel()
-	p.done.Wait()
 }
 
 func (p *producer) runPeriodic(ctx context.Context, period time.Duration) {
@@ -131,8 +140,10 @@ func (p *producer) sealPending() bool {
 // forgets whoever waits for its Sync when a second one comes, so nothing calls it
 // without holding mu.
 func (p *producer) executable() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	if p.mu.acquire(p.ended) != nil {
+		return 0
+	}
+	defer p.mu.release()
 	if err := p.eth.TxPool().Sync(); err != nil {
 		return 0 // the pool is closed
 	}
@@ -144,14 +155,24 @@ func (p *producer) executable() int {
 func (p *producer) sealAndLog() int {
 	header, err := p.seal()
 	if err != nil {
-		p.log.Warn("no block produced", "err", err)
+		p.warn(err)
 		return 0
 	}
+	p.warned = ""
 	body := p.eth.BlockChain().GetBody(header.Hash())
 	if body == nil {
 		return 0
 	}
 	return len(body.Transactions)
+}
+
+// warn logs why there is no block, once as long as the reason stays the same: it is
+// tried again every second.
+func (p *producer) warn(err error) {
+	if text := err.Error(); text != p.warned {
+		p.warned = text
+		p.log.Warn("no block produced", "err", err)
+	}
 }
 
 // seal produces one block now.
@@ -173,52 +194,57 @@ func (p *producer) jump(seconds uint64) (*types.Header, error) {
 // commit runs one sealing and sees that it took, that finality didn't go back and
 // that the block is on disk.
 func (p *producer) commit(seal func() error) (*types.Header, error) {
-	defer p.change()()
-	if err := p.failure(); err != nil {
+	end, err := p.change()
+	if err != nil {
 		return nil, err
 	}
+	defer end()
 	bc := p.eth.BlockChain()
 	parent, final := bc.CurrentBlock(), bc.CurrentFinalBlock()
-	err := seal()
+	err = seal()
 	p.keepFinal(final)
 	p.tell()
 	head := bc.CurrentBlock()
 	if head.Hash() == parent.Hash() {
 		return nil, cmp.Or(err, errors.New("the block was refused"))
 	}
-	return head, errors.Join(err, p.flush(head))
+	return head, errors.Join(err, p.flush(head), p.shorten())
 }
 
 // change begins a change of the chain and returns its end. Nothing of the change can
 // be seen before busy is set, and all of it is on disk before busy is cleared.
-func (p *producer) change() (end func()) {
-	p.mu.Lock()
+//
+// Returns NoNode when the disk has failed, and InsufficientStorage while it is full.
+func (p *producer) change() (end func(), err error) {
+	if err := p.guard.Check(); err != nil {
+		return nil, err
+	}
+	if p.mu.acquire(p.ended) != nil {
+		return nil, p.failure()
+	}
+	if err := p.failure(); err != nil {
+		p.mu.release()
+		return nil, err
+	}
 	p.busy.Store(true)
 	return func() {
 		p.busy.Store(false)
-		p.mu.Unlock()
-	}
+		p.mu.release()
+	}, nil
 }
 
 // await returns when everything that an answer could have seen is on disk. Whoever is
 // told about a block may rely on it, so every answer passes here; it costs two reads
 // unless a block is being sealed at this moment.
 //
-// Returns Internal when the disk has failed: nobody knows what it holds.
+// Returns NoNode when the disk has failed: nobody knows what it holds.
 func (p *producer) await() error {
 	if p.busy.Load() && p.visible() {
-		p.mu.Lock() // held until the block is flushed
-		defer p.mu.Unlock()
+		if p.mu.acquire(p.ended) == nil { // held until the block is flushed
+			p.mu.release()
+		}
 	}
 	return p.failure()
-}
-
-// failure is what a flush has failed with, or nil.
-func (p *producer) failure() error {
-	if err := p.broken.Load(); err != nil {
-		return &nodegate.Error{Op: "chain.flush", Code: nodegate.Internal, Err: *err}
-	}
-	return nil
 }
 
 // visible tells whether the chain shows anything that is not on disk yet. The head
@@ -243,20 +269,27 @@ func (p *producer) keepFinal(before *types.Header) {
 // have written may be lost although the next one says that all is well.
 func (p *producer) flush(head *types.Header) error {
 	if err := p.eth.ChainDb().SyncKeyValue(); err != nil {
-		p.broken.CompareAndSwap(nil, &err)
+		p.fail(err)
 		return err
 	}
 	p.durable.Store(head)
-	return nil
+	return p.noteHead(head)
 }
 
 // rewind makes an earlier canonical block the head again.
 func (p *producer) rewind(hash common.Hash) error {
-	defer p.change()()
+	end, err := p.change()
+	if err != nil {
+		return err
+	}
+	defer end()
 	bc := p.eth.BlockChain()
 	header := bc.GetHeaderByHash(hash)
 	if header == nil {
 		return errors.New("unknown block")
+	}
+	if err := p.noteRewind(header); err != nil {
+		return err
 	}
 	p.durable.Store(nil) // blocks go before the head moves; every answer waits
 	if err := bc.SetHead(header.Number.Uint64()); err != nil {
@@ -271,5 +304,5 @@ func (p *producer) rewind(hash common.Hash) error {
 		bc.SetFinalized(head)
 	}
 	p.tell()
-	return errors.Join(p.eth.TxPool().Sync(), p.flush(head))
+	return errors.Join(p.eth.TxPool().Sync(), p.flush(head), p.compact())
 }

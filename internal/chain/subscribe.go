@@ -3,42 +3,229 @@ package chain
 import (
 	"context"
 	"encoding/json"
+	"sync"
 
 	"github.com/ethereum/go-ethereum/rpc"
+
+	"github.com/nodegate/nodegate"
 )
 
+// The bounds of subscriptions. A different filter is matched against every log, so one
+// account gets a part of them only.
+const (
+	maxStreams           = 4096 // different subscriptions of a network
+	maxStreamsPerAccount = 256
+	maxSubscribeBytes    = 64 << 10 // of the parameters
+)
+
+// feeds are the chain's subscriptions. go-ethereum encodes an event for each of its own
+// subscriptions, so there is one of those for each kind however many readers it has: an
+// event is encoded once and shared. Log filters are matched here, against the one
+// subscription to all logs.
+type feeds struct {
+	await  func() error // returns when what was announced is on disk
+	client *rpc.Client
+
+	opening sync.Mutex // of go-ethereum's subscriptions, one at a time
+
+	mu      sync.Mutex
+	sources map[string]*source
+	streams map[string]*stream
+	held    map[string]int // streams that an account reads
+	running sync.WaitGroup
+}
+
+// source is one of go-ethereum's subscriptions.
+type source struct {
+	key     string
+	sub     *rpc.ClientSubscription
+	events  chan json.RawMessage
+	stop    chan struct{}        // closed when nobody reads it any more
+	step    uint64               // counts the events that came
+	streams map[*stream]struct{} // that it feeds
+}
+
+// stream is what readers with the same parameters read.
+type stream struct {
+	key      string
+	source   *source
+	filter   *logFilter // nil: every event
+	readers  map[*reader]struct{}
+	accounts map[string]int // readers of each account
+}
+
+// reader is one subscription of a client.
+type reader struct {
+	take    func(event []byte) // nil is the last
+	from    uint64             // the step of the source after which it began
+	account string
+}
+
+func newFeeds(client *rpc.Client, await func() error) *feeds {
+	return &feeds{client: client, await: await, sources: map[string]*source{}, streams: map[string]*stream{}, held: map[string]int{}}
+}
+
 // Subscribe starts one of go-ethereum's subscriptions: newHeads, logs,
-// newPendingTransactions, transactionReceipts or syncing.
+// newPendingTransactions, transactionReceipts or syncing. See nodegate.Feed.
+//
+// Returns AccountBusy when the account reads too many different ones, and Busy when
+// all accounts together do.
 func (n *Node) Subscribe(ctx context.Context, params []byte, take func(event []byte)) error {
 	args, err := rawArgs(params)
 	if err != nil {
 		return err
 	}
-	events := make(chan json.RawMessage)
-	sub, err := n.client.EthSubscribe(ctx, events, args...)
-	if err != nil {
-		return subscribeError(err)
+	if len(params) > maxSubscribeBytes {
+		return &nodegate.Error{Op: "chain.subscribe", Code: nodegate.InvalidParams, Msg: "invalid argument 1: the filter is too large: at most 64 KiB"}
 	}
-	go n.forward(ctx, sub, events, take)
+	r := &reader{take: take, account: nodegate.GrantFrom(ctx).AccountID}
+	key, err := n.feeds.join(ctx, subjectOf(args), r)
+	if err != nil {
+		return err
+	}
+	context.AfterFunc(ctx, func() { n.feeds.leave(key, r) })
 	return nil
 }
 
-// forward passes events on until the reader leaves or the node ends the subscription.
-// An event waits until its block is on disk.
-func (n *Node) forward(ctx context.Context, sub *rpc.ClientSubscription, events <-chan json.RawMessage, take func(event []byte)) {
-	defer take(nil)
-	defer sub.Unsubscribe()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-sub.Err():
-			return
-		case ev := <-events:
-			if n.engine.producer.await() != nil {
-				return
-			}
-			take(ev)
+// join adds a reader to its stream, which may begin with it.
+func (f *feeds) join(ctx context.Context, s subject, r *reader) (key string, err error) {
+	if joined, err := f.add(s.key, nil, r); joined || err != nil {
+		return s.key, err
+	}
+	f.opening.Lock()
+	defer f.opening.Unlock()
+	if s.filter != nil {
+		if err := f.check(ctx, s.args); err != nil {
+			return "", err
+		}
+		s.args = allLogs
+	}
+	for joined := false; !joined && err == nil; { // until the source doesn't end meanwhile
+		var src *source
+		if src, err = f.open(ctx, s); err == nil {
+			made := &stream{key: s.key, source: src, filter: s.filter, readers: map[*reader]struct{}{}, accounts: map[string]int{}}
+			joined, err = f.add(s.key, made, r)
+			f.tidy(src)
 		}
 	}
+	return s.key, err
+}
+
+// add puts a reader into a stream: the one of this key, or a new one. It is false when
+// there is no stream whose source goes on.
+func (f *feeds) add(key string, made *stream, r *reader) (joined bool, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s := f.streams[key]
+	if s == nil {
+		s = made
+	}
+	if s == nil || f.sources[s.source.key] != s.source {
+		return false, nil
+	}
+	if err := f.refuse(s, r.account); err != nil {
+		return false, err
+	}
+	f.streams[key] = s
+	s.source.streams[s] = struct{}{}
+	if s.accounts[r.account]++; s.accounts[r.account] == 1 {
+		f.held[r.account]++
+	}
+	s.readers[r], r.from = struct{}{}, s.source.step
+	return true, nil
+}
+
+// refuse tells why an account can't read one more stream. The feeds are locked.
+func (f *feeds) refuse(s *stream, account string) error {
+	if s.accounts[account] > 0 {
+		return nil
+	}
+	switch known := f.streams[s.key] == s; {
+	case f.held[account] >= maxStreamsPerAccount:
+		return &nodegate.Error{
+			Op: "chain.subscribe", Code: nodegate.AccountBusy, RetryAfter: retryDelay,
+			Msg: "too many different subscriptions of this account: end some, or use fewer filters",
+		}
+	case !known && len(f.streams) >= maxStreams:
+		return &nodegate.Error{Op: "chain.subscribe", Code: nodegate.Busy, RetryAfter: retryDelay, Msg: "server busy: too many different subscriptions"}
+	}
+	return nil
+}
+
+// leave takes a reader out and ends what nobody needs any more.
+func (f *feeds) leave(key string, r *reader) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	s := f.streams[key]
+	if s == nil {
+		return
+	}
+	if _, in := s.readers[r]; !in {
+		return
+	}
+	f.remove(s, r)
+}
+
+// remove ends a reader. The feeds are locked.
+func (f *feeds) remove(s *stream, r *reader) {
+	delete(s.readers, r)
+	if s.accounts[r.account]--; s.accounts[r.account] == 0 {
+		delete(s.accounts, r.account)
+		if f.held[r.account]--; f.held[r.account] == 0 {
+			delete(f.held, r.account)
+		}
+	}
+	r.take(nil)
+	if len(s.readers) > 0 {
+		return
+	}
+	delete(f.streams, s.key)
+	delete(s.source.streams, s)
+	f.release(s.source)
+}
+
+// release ends a source that feeds nobody. The feeds are locked.
+func (f *feeds) release(src *source) {
+	if len(src.streams) == 0 && f.sources[src.key] == src {
+		delete(f.sources, src.key)
+		close(src.stop)
+	}
+}
+
+// tidy ends a source that was opened for a reader who was refused.
+func (f *feeds) tidy(src *source) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.release(src)
+}
+
+// open finds the source of a subject or begins it. Whoever opens holds opening.
+func (f *feeds) open(ctx context.Context, s subject) (*source, error) {
+	f.mu.Lock()
+	src := f.sources[s.source]
+	f.mu.Unlock()
+	if src != nil {
+		return src, nil
+	}
+	src = &source{key: s.source, events: make(chan json.RawMessage), stop: make(chan struct{}), streams: map[*stream]struct{}{}}
+	var err error
+	if src.sub, err = f.client.EthSubscribe(ctx, src.events, s.args...); err != nil {
+		return nil, subscribeError(err)
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.sources[src.key] = src
+	f.running.Go(func() { f.forward(src) })
+	return src, nil
+}
+
+// check has go-ethereum look at the parameters of a log filter: what it refuses, and
+// how, is its own.
+func (f *feeds) check(ctx context.Context, args []any) error {
+	sub, err := f.client.EthSubscribe(ctx, make(chan json.RawMessage), args...)
+	if err != nil {
+		return subscribeError(err)
+	}
+	sub.Unsubscribe()
+	return nil
 }

@@ -24,6 +24,7 @@ type Config struct {
 	Pepper         Secret   // "" takes the file in the data folder
 	TrustedProxies []string // CIDR ranges or single addresses
 	TLS            TLS
+	Admin          Admin
 	Log            Log
 	Limits         Limits
 	Memory         Memory
@@ -41,13 +42,21 @@ type Config struct {
 
 	// src says where each value came from, for the comments in the dump. It is
 	// nil in a Config that Load did not make.
-	src  map[string]source
-	file string // that Load read, or ""
+	src   map[string]source
+	file  string // that Load read, or ""
+	empty bool   // the file has no content
 }
 
 // TLS is the certificate of a listener: both files or none.
 type TLS struct {
 	Cert, Key string
+}
+
+// Admin says who may use the admin listener.
+type Admin struct {
+	Hosts     []string // names that it is reached by, beside IP addresses and localhost
+	Token     Secret   // for profiles and changes from other machines; "" is this machine only
+	TokenFile string   // where Token was read from, or ""
 }
 
 // Log says what is logged and how.
@@ -64,19 +73,27 @@ type Limits struct {
 	ResponseBytes        Size
 	CallTimeout          Duration
 	NodeTimeout          Duration
-	HeavyPerKey          int
+	HeavyPerAccount      int
 	ConnsPerIP           int
 	SubscriptionsPerConn int
+	SocketsPerAccount    int
+	SubsPerAccount       int
+	CallsPerAccount      int
+	Sockets              int
+	Subscriptions        int
 	LogBlocks            int
 	LogResults           int
 	FailedKeysPerIP      int // a second
 }
 
-// Memory bounds the caches, for each network, and the journal of requests.
+// Memory bounds the caches, for each network, the journal of requests, and what requests
+// hold while they are answered.
 type Memory struct {
-	Answers Size
-	State   Size
-	Journal Size
+	Answers    Size
+	State      Size
+	Journal    Size
+	Requests   Size
+	PerAccount Size
 }
 
 // Store says where accounts, keys and usage are kept.
@@ -112,12 +129,19 @@ type Mail struct {
 type Storage struct {
 	Engine   string // embedded, kubo or off
 	TLS      TLS
+	Hosts    []string // names and addresses, beyond this machine's own, that the local authority's certificate is for
 	Undo     Duration
 	Collect  Duration
 	Reserve  Size
 	MaxFile  Size
 	MaxParts int
 	Timeout  Duration
+
+	MaxNodes    int  // blocks that one listing reads
+	MaxRead     Size // content that one request reads
+	MaxCompress Size // content that get compresses
+	MaxRequests int  // of one account or address at once
+	MaxHeavy    int  // of those, listings, archives, exports and pins
 
 	Gateway     string // off, keys or public
 	GatewayRate int    // requests a second of one address, when it is public

@@ -23,15 +23,17 @@ func TestDefault(t *testing.T) {
 		Log: Log{Level: "info", Format: "text"},
 		Limits: Limits{
 			BodyBytes: 5 << 20, BatchItems: 1000, ResponseBytes: 25 << 20, CallTimeout: 5 * time.Second, NodeTimeout: 10 * time.Second,
-			HeavyPerKey: 2, ConnsPerIP: 1024, SubscriptionsPerConn: 128, LogBlocks: 10000, LogResults: 10000,
+			HeavyPerAccount: 2, ConnsPerIP: 1024, SubscriptionsPerConn: 128, LogBlocks: 10000, LogResults: 10000,
+			SocketsPerAccount: 6000, SubsPerAccount: 5000, CallsPerAccount: 256, Sockets: 50_000, Subscriptions: 200_000,
 			FailedKeysPerIP: 100,
 		},
-		Memory:  Memory{Answers: 128 << 20, State: 64 << 20, Journal: 32 << 20},
+		Memory:  Memory{Answers: 128 << 20, State: 64 << 20, Journal: 32 << 20, Requests: 256 << 20, PerAccount: 64 << 20},
 		Payment: Payment{Processor: "test"},
 		Mail:    Mail{Check: time.Minute},
 		Usage:   Usage{Flush: 5 * time.Second},
 		Storage: Storage{
 			Engine: "embedded", Undo: 24 * time.Hour, Collect: time.Hour, Reserve: 1 << 30, MaxParts: 10_000, Timeout: 30 * time.Second,
+			MaxNodes: 1 << 18, MaxRead: 1 << 40, MaxCompress: 1 << 30, MaxRequests: 64, MaxHeavy: 4,
 			Kubo:    Kubo{Copies: 1, Fetch: true},
 			Gateway: "off", GatewayRate: 50,
 		},
@@ -41,14 +43,14 @@ func TestDefault(t *testing.T) {
 			"unlimited": {},
 			"free": {
 				CreditsPerSecond: 500, Burst: 10_000, CreditsPerDay: 3_000_000, StoredBytes: 5 << 30, MovedBytes: 50 << 30,
-				StorageWrites: 150, StorageReads: 1500,
+				StorageWrites: 150, StorageReads: 1500, Keys: 1000,
 			},
 		},
 		Costs: map[string]int64{
 			"eth_getStorageAt": 80, "eth_getProof": 150, "eth_getTransactionByHash": 80, "eth_getTransactionByBlockHashAndIndex": 150,
 			"eth_getTransactionReceipt": 80, "eth_getBlockReceipts": 1000, "eth_call": 80, "eth_estimateGas": 300,
 			"layer2_estimateGas": 100, "eth_getLogs": 255, "eth_chainId": 5, "net_version": 5, "eth_sendRawTransaction": 80,
-			"eth_subscribe": 5, "other": 80, "unknown": 160, "refused": 5,
+			"eth_subscribe": 5, "eth_subscription": 1, "other": 80, "unknown": 160, "refused": 5,
 		},
 		Networks: []Network{
 			{Name: "devnet", Dialect: "spec", MaxLag: 5, Cache: 16 << 20, Embedded: &Embedded{Preset: "devnet"}},
@@ -86,13 +88,18 @@ limits:
   response_bytes: 1048576
   call_timeout: 1m30s
   node_timeout: 20s
-  heavy_calls_per_key: 1
+  heavy_calls_per_account: 1
   connections_per_ip: 9
   subscriptions_per_connection: 3
+  sockets_per_account: 11
+  subscriptions_per_account: 12
+  calls_per_account: 13
+  sockets: 14
+  subscriptions: 15
   log_blocks: 100
   log_results: 50
   failed_keys_per_ip: 7
-memory: {answers: 1GiB, state: 2 MiB, journal: 3MiB}
+memory: {answers: 1GiB, state: 2 MiB, journal: 3MiB, requests: 512MiB, requests_per_account: 100MiB}
 store: {postgres_file: secrets/postgres}
 redis: {url_file: secrets/redis}
 payment:
@@ -100,6 +107,7 @@ payment:
   stripe_key_file: secrets/stripe
   stripe_public_key: pk_test_shown
   stripe_url: http://127.0.0.1:12111
+admin: {hosts: [monitor.internal, metrics], token_file: secrets/admin}
 mail: {smtp_file: secrets/smtp, from: Gate <gate@example.com>, check: 5m}
 storage:
   engine: kubo
@@ -110,9 +118,15 @@ storage:
   reserve: 2GiB
   max_file: 1TiB
   max_parts: 5
+  max_nodes: 2000
+  max_read: 3MiB
+  max_compress: 4MiB
+  max_requests: 6
+  max_heavy: 7
   timeout: 1m
   gateway: public
   gateway_rate: 9
+  hosts: [files.example.com, "2001:db8::5"]
   kubo:
     copies: 2
     fetch: false
@@ -131,6 +145,9 @@ plans:
     moved_bytes: 10
     storage_writes: 1
     storage_reads: 2
+    keys: 30
+    sockets: 31
+    subscriptions: 32
   free: {credits_per_day: 1000}
 costs: {eth_call: 0, debug_traceTransaction: 700, other: 81}
 networks:
@@ -175,14 +192,16 @@ func TestFullFile(t *testing.T) {
 	want := &Config{
 		Data: "state", Listen: ":0", StorageListen: "[::1]:0", AdminListen: "localhost:7070",
 		DefaultNetwork: "main", DefaultPlan: "pro", Pepper: thirtyTwo, TrustedProxies: []string{"10.0.0.0/8", "::1"},
-		TLS: TLS{Cert: filepath.Join(dir, "cert.pem"), Key: key},
-		Log: Log{Level: "debug", Format: "json", Requests: true},
+		TLS:   TLS{Cert: filepath.Join(dir, "cert.pem"), Key: key},
+		Admin: Admin{Hosts: []string{"monitor.internal", "metrics"}, Token: "hidden-admin-token", TokenFile: filepath.Join(dir, "secrets/admin")},
+		Log:   Log{Level: "debug", Format: "json", Requests: true},
 		Limits: Limits{
 			BodyBytes: 64 << 10, BatchItems: 7, ResponseBytes: 1 << 20, CallTimeout: 90 * time.Second, NodeTimeout: 20 * time.Second,
-			HeavyPerKey: 1, ConnsPerIP: 9, SubscriptionsPerConn: 3, LogBlocks: 100, LogResults: 50,
+			HeavyPerAccount: 1, ConnsPerIP: 9, SubscriptionsPerConn: 3, LogBlocks: 100, LogResults: 50,
+			SocketsPerAccount: 11, SubsPerAccount: 12, CallsPerAccount: 13, Sockets: 14, Subscriptions: 15,
 			FailedKeysPerIP: 7,
 		},
-		Memory: Memory{Answers: 1 << 30, State: 2 << 20, Journal: 3 << 20},
+		Memory: Memory{Answers: 1 << 30, State: 2 << 20, Journal: 3 << 20, Requests: 512 << 20, PerAccount: 100 << 20},
 		Store:  Store{Postgres: "postgres://u:p@h/db", PostgresFile: filepath.Join(dir, "secrets/postgres")},
 		Redis:  Redis{URL: "redis://h:6379/1", URLFile: filepath.Join(dir, "secrets/redis")},
 		Payment: Payment{
@@ -191,7 +210,9 @@ func TestFullFile(t *testing.T) {
 		},
 		Storage: Storage{
 			Engine: "kubo", TLS: TLS{Cert: filepath.Join(dir, "cert.pem"), Key: key}, Undo: time.Hour, Collect: 10 * time.Minute,
-			Reserve: 2 << 30, MaxFile: 1 << 40, MaxParts: 5, Timeout: time.Minute, Gateway: "public", GatewayRate: 9,
+			Reserve: 2 << 30, MaxFile: 1 << 40, MaxParts: 5, Timeout: time.Minute,
+			MaxNodes: 2000, MaxRead: 3 << 20, MaxCompress: 4 << 20, MaxRequests: 6, MaxHeavy: 7, Gateway: "public", GatewayRate: 9,
+			Hosts: []string{"files.example.com", "2001:db8::5"},
 			Kubo: Kubo{Copies: 2, Endpoints: []KuboEndpoint{
 				{URL: "http://10.0.0.1:5001"},
 				{URL: "https://h", HeadersFile: filepath.Join(dir, "secrets/headers"), Headers: map[string]Secret{"Authorization": "Bearer hidden", "X-Two": "2"}},
@@ -202,10 +223,10 @@ func TestFullFile(t *testing.T) {
 		Accounts:  Accounts{Follow: time.Second},
 		Dashboard: Dashboard{URL: "https://rpc.example.com", StorageURL: "https://files.example.com:5001"},
 		Plans: map[string]Plan{
-			"unlimited": {}, "free": {CreditsPerDay: 1000},
+			"unlimited": {}, "free": {CreditsPerDay: 1000, Keys: 1000},
 			"pro": {
 				CreditsPerSecond: 1000, Burst: 20_000, CreditsPerDay: 5_000_000, StoredBytes: 1 << 40, MovedBytes: 10,
-				StorageWrites: 1, StorageReads: 2,
+				StorageWrites: 1, StorageReads: 2, Keys: 30, Sockets: 31, Subscriptions: 32,
 			},
 		},
 		Costs: costs,
@@ -388,7 +409,7 @@ func fullFolder(t *testing.T) string {
 	t.Helper()
 	dir := folder(t, "genesis.json", "sub/chain.rlp", "words", "cert.pem", "key.pem", "secrets/x")
 	for name, text := range map[string]string{
-		"postgres": "postgres://u:p@h/db\n", "redis": "  redis://h:6379/1", "stripe": "sk_test_hidden\r\n", "smtp": "smtps://u:hidden@h\n",
+		"postgres": "postgres://u:p@h/db\n", "redis": "  redis://h:6379/1", "stripe": "sk_test_hidden\r\n", "smtp": "smtps://u:hidden@h\n", "admin": "hidden-admin-token\n",
 		"node": "https://h/swordfish\n", "ws": "wss://h/swordfish\n",
 		"headers": "authorization: Bearer hidden\r\n\nX-Two:2",
 	} {
@@ -416,4 +437,22 @@ func folder(t *testing.T, names ...string) string {
 		}
 	}
 	return dir
+}
+
+// A setting's old name is read in files and in the environment, and means the new one.
+func TestOldNames(t *testing.T) {
+	old := write(t, t.TempDir(), "limits: {heavy_calls_per_key: 3}\n")
+	for name, opts := range map[string]Options{
+		"file":        {File: old},
+		"environment": {Env: []string{"NODEGATE_LIMITS_HEAVY_CALLS_PER_KEY=3"}},
+		"both":        {Env: []string{"NODEGATE_LIMITS_HEAVY_CALLS_PER_KEY=9", "NODEGATE_LIMITS_HEAVY_CALLS_PER_ACCOUNT=3"}},
+	} {
+		if got := mustLoad(t, opts).Limits.HeavyPerAccount; got != 3 {
+			t.Errorf("%s: %d", name, got)
+		}
+	}
+	both := write(t, t.TempDir(), "limits: {heavy_calls_per_key: 3, heavy_calls_per_account: 4}\n")
+	if _, err := Load(Options{File: both}); err == nil || !strings.Contains(err.Error(), "old name of limits.heavy_calls_per_account") {
+		t.Errorf("both names in one file: %v", err)
+	}
 }

@@ -16,7 +16,7 @@ func builtinCosts() map[string]int64 {
 		"eth_getStorageAt": 80, "eth_getProof": 150, "eth_getTransactionByHash": 80,
 		"eth_getTransactionByBlockHashAndIndex": 150, "eth_getTransactionReceipt": 80, "eth_getBlockReceipts": 1000,
 		"eth_call": 80, "eth_estimateGas": 300, "layer2_estimateGas": 100, "eth_getLogs": 255,
-		"eth_chainId": 5, "net_version": 5, "eth_sendRawTransaction": 80, "eth_subscribe": 5,
+		"eth_chainId": 5, "net_version": 5, "eth_sendRawTransaction": 80, "eth_subscribe": 5, "eth_subscription": 1,
 		"other": 80, "unknown": 160, "refused": 5,
 	}
 }

@@ -81,6 +81,8 @@ func flatten(c *Config) map[string]flat {
 	out := map[string]flat{}
 	flattenFields(out, settings.fields, c, "")
 	out["trusted_proxies"] = plainly(flow(c.TrustedProxies))
+	out["admin.hosts"] = plainly(flow(c.Admin.Hosts))
+	out["storage.hosts"] = plainly(flow(c.Storage.Hosts))
 	for name, p := range c.Plans {
 		out["plans."+name] = plainly("a plan")
 		flattenFields(out, planSettings.fields, &p, "plans."+name+".")

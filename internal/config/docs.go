@@ -168,7 +168,7 @@ a configuration file.
 
 The file is strict: an unknown key, a key that stands twice or a value of the wrong type is an error with its line and column,
 all problems are reported at once, nothing is started, and the exit code is 2. Anchors, aliases, tags and
-merge keys are not supported. An empty variable counts as not set; an unknown ` + "`NODEGATE_`" + ` variable is an error. Variables that
+merge keys are not supported. An empty file is accepted at the start, with a warning in the log; a running server refuses one that becomes empty. An empty variable counts as not set; an unknown ` + "`NODEGATE_`" + ` variable is an error. Variables that
 Kubernetes makes for a service called nodegate are let through.
 
 Secrets are never shown, not in errors either. Keep them out of the file: use their variables, or the settings that end in
@@ -192,10 +192,11 @@ plans:
     burst: 20000            # credits that may be saved up
     credits_per_day: 5000000
     stored_bytes: 10GiB     # in the storage gateway
-  internal: {}              # no limit at all
+  internal: {}              # no limit but that of keys
 ` + "```" + `
 
-Each account is on a plan; new ones are on ` + "`default_plan`" + `. A limit that is 0 or left out is no limit. Built in are ` + "`free`" + `, which a plan
+Each account is on a plan; new ones are on ` + "`default_plan`" + `. A limit that is 0 is no limit, and so is one that is left out,
+except ` + "`keys`" + `. Built in are ` + "`free`" + `, which a plan
 of that name replaces as a whole, and ` + "`unlimited`" + `, which stays as it is. Limits that contradict each other are refused, and so is a plan
 under which the dearest method could never be called.
 

@@ -33,7 +33,11 @@ func (l *loader) readEnv() {
 func (l *loader) readVariable(name, text string) {
 	src := source{origin: fromEnv, name: name}
 	for _, f := range settings.fields {
-		if envName(f.name) == name {
+		old := f.was != "" && envName(f.was) == name
+		if old && l.src[f.name].origin == fromEnv {
+			return // the new name counts
+		}
+		if old || envName(f.name) == name {
 			if text != "" {
 				assign(l, f, l.cfg, f.name, src, text)
 			}

@@ -26,3 +26,8 @@ func (c *Config) Files() []string {
 	}
 	return list
 }
+
+// EmptyFile tells whether the configuration was read from a file without any content
+// but comments. A file that says {} is not empty: it leaves everything at its default
+// on purpose.
+func (c *Config) EmptyFile() bool { return c.empty }

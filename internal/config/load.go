@@ -156,6 +156,7 @@ func (l *loader) settlePaths() {
 	l.settlePath("redis.url_file", &l.cfg.Redis.URLFile)
 	l.settlePath("payment.stripe_key_file", &l.cfg.Payment.StripeKeyFile)
 	l.settlePath("mail.smtp_file", &l.cfg.Mail.SMTPFile)
+	l.settlePath("admin.token_file", &l.cfg.Admin.TokenFile)
 	for i := range l.cfg.Storage.Kubo.Endpoints {
 		l.settlePath(endpointPath(i)+"headers_file", &l.cfg.Storage.Kubo.Endpoints[i].HeadersFile)
 	}

@@ -5,6 +5,11 @@ func readProxies(l *loader, c *Config, path string, n node) {
 	c.TrustedProxies = l.texts(path, n, checkProxy)
 }
 
+// readAdminHosts reads admin.hosts.
+func readAdminHosts(l *loader, c *Config, path string, n node) {
+	c.Admin.Hosts = l.texts(path, n, checkHostName)
+}
+
 // readNetworks replaces the built-in networks by those of the file.
 func readNetworks(l *loader, c *Config, path string, n node) {
 	nodes, ok := l.items(path, n)

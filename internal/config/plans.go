@@ -19,6 +19,10 @@ type Plan struct {
 	MovedBytes    Size  // a month
 	StorageWrites int64 // requests a second
 	StorageReads  int64 // requests a second
+
+	Keys          int64 // API keys that are not revoked
+	Sockets       int64 // 0: limits.sockets_per_account
+	Subscriptions int64 // 0: limits.subscriptions_per_account
 }
 
 // The built-in plans. A file may redefine the first; the name of the second is a
@@ -32,7 +36,7 @@ func builtinPlans() map[string]Plan {
 	return map[string]Plan{
 		freePlan: {
 			CreditsPerSecond: 500, Burst: 10_000, CreditsPerDay: 3_000_000,
-			StoredBytes: 5 << 30, MovedBytes: 50 << 30, StorageWrites: 150, StorageReads: 1500,
+			StoredBytes: 5 << 30, MovedBytes: 50 << 30, StorageWrites: 150, StorageReads: 1500, Keys: 1000,
 		},
 		unlimitedPlan: {},
 	}
@@ -43,6 +47,8 @@ const (
 	maxRate    = 1_000_000_000
 	maxCredits = 1_000_000_000_000
 	maxBytes   = Size(1) << 60
+	maxKeys    = 1_000_000
+	maxOpen    = 10_000_000
 	daySeconds = 86_400
 )
 
@@ -77,6 +83,18 @@ var planSettings = schema[Plan]{
 			name: "storage_reads", def: "0",
 			help: "reading requests to the storage gateway a second",
 			at:   func(p *Plan) value { return whole(&p.StorageReads, 0, maxRate) },
+		}, {
+			name: "keys", def: "1000",
+			help: "API keys of an account, revoked ones not counted, and keys that it may create in 24 hours (at least 100); 1000 when left out, 0 is no limit",
+			at:   func(p *Plan) value { return whole(&p.Keys, 0, maxKeys) },
+		}, {
+			name: "sockets", def: "0",
+			help: "WebSockets that an account may have open at the same time; 0 is limits.sockets_per_account",
+			at:   func(p *Plan) value { return whole(&p.Sockets, 0, maxOpen) },
+		}, {
+			name: "subscriptions", def: "0",
+			help: "subscriptions that an account may have at the same time; 0 is limits.subscriptions_per_account",
+			at:   func(p *Plan) value { return whole(&p.Subscriptions, 0, maxOpen) },
 		},
 	},
 }

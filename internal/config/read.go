@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -21,8 +22,10 @@ func readSection[T any](l *loader, t *T, s schema[T], base, section string, n no
 		name := section + p.key
 		if f, ok := s.field(name); ok && f.noFile {
 			l.fail(l.place(p.keyNode), base+name, "can't stand in the file, as such files get shared; set %s instead", envName(name))
+		} else if ok && name == f.was && hasKey(pairs, strings.TrimPrefix(f.name, section)) {
+			l.fail(l.place(p.keyNode), base+name, "is the old name of %s, which is set too; remove it", f.name)
 		} else if ok {
-			readField(l, f, t, base+name, p.value)
+			readField(l, f, t, base+f.name, p.value)
 		} else if g, ok := s.group(name); ok {
 			l.src[base+name] = l.place(p.keyNode)
 			g.read(l, t, base+name, p.value)
@@ -33,6 +36,10 @@ func readSection[T any](l *loader, t *T, s schema[T], base, section string, n no
 			l.fail(l.place(p.keyNode), "", "unknown key %s%s", base+name, suggest(p.key, s.keys(section)))
 		}
 	}
+}
+
+func hasKey(pairs []pair, key string) bool {
+	return slices.ContainsFunc(pairs, func(p pair) bool { return p.key == key })
 }
 
 func readField[T any](l *loader, f field[T], t *T, path string, n node) {

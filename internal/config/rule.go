@@ -136,6 +136,16 @@ func checkProxy(s string) error {
 	return nil
 }
 
+// hostNamePattern is a host name in lower case, without a port.
+var hostNamePattern = regexp.MustCompile(`^[a-z0-9_]([a-z0-9_-]{0,62})(\.[a-z0-9_]([a-z0-9_-]{0,62}))*$`)
+
+func checkHostName(s string) error {
+	if len(s) > 253 || !hostNamePattern.MatchString(s) {
+		return fmt.Errorf("%q is not a host name; write it in lower case and without a port, like monitor.internal", s)
+	}
+	return nil
+}
+
 func checkWindowMethod(s string) error {
 	if slices.Contains(windowMethods, s) {
 		return nil

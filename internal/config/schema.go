@@ -8,6 +8,7 @@ import (
 // field declares one scalar setting of a T.
 type field[T any] struct {
 	name   string // dotted yaml path
+	was    string // an older name that is still read, or empty
 	def    string // as it would be written in the file
 	flag   bool   // has a command-line flag
 	secret bool   // never shown: not in the dump, not in errors
@@ -53,7 +54,7 @@ func (s schema[T]) defaults(t *T, section string) {
 
 func (s schema[T]) field(name string) (field[T], bool) {
 	for _, f := range s.fields {
-		if f.name == name {
+		if f.name == name || f.was == name && name != "" {
 			return f, true
 		}
 	}

@@ -162,7 +162,7 @@ func TestSecretsInTheEnvironment(t *testing.T) {
 // TestPlansOfTheFile merges what the file says with what is built in.
 func TestPlansOfTheFile(t *testing.T) {
 	c := mustLoad(t, Options{File: write(t, t.TempDir(), "plans: {free: {storage_reads: 1}, a-1: {}}\ncosts: {eth_call: 7}\n")})
-	if got, want := c.Plans["free"], (Plan{StorageReads: 1}); got != want {
+	if got, want := c.Plans["free"], (Plan{StorageReads: 1, Keys: 1000}); got != want {
 		t.Errorf("free is %+v, want %+v: it is replaced as a whole", got, want)
 	}
 	if _, there := c.Plans["a-1"]; !there || len(c.Plans) != 3 || c.Plans["unlimited"] != (Plan{}) {

@@ -19,6 +19,7 @@ var (
 	stripeKey       = rule{says: "a key that starts with sk_ or rk_", check: matches(stripeSecretPattern)}
 	stripePublicKey = rule{says: "a key that starts with pk_", check: checkStripePublic}
 	smtpURL         = rule{says: "a URL like smtp://user:password@host:587 or smtps://host, with special characters escaped", check: checkSMTP}
+	adminToken      = rule{says: "at least 16 visible characters", check: matches(adminTokenPattern)}
 	mailAddress     = rule{says: "an address like nodegate@example.com", check: checkMailAddress}
 	webURL          = rule{says: "an http or https URL", check: checkWebURL}
 )
@@ -26,6 +27,7 @@ var (
 var (
 	stripeSecretPattern = regexp.MustCompile(`^((sk|rk)_[A-Za-z0-9_]{4,250})?$`)
 	stripePublicPattern = regexp.MustCompile(`^(pk_[A-Za-z0-9_]{4,250})?$`)
+	adminTokenPattern   = regexp.MustCompile(`^([!-~]{16,512})?$`)
 	databasePattern     = regexp.MustCompile(`^/?[0-9]{0,5}$`)
 )
 

@@ -43,6 +43,14 @@ var settings = schema[Config]{
 			help: "private key file of the certificate; needs tls.cert",
 			at:   func(c *Config) value { return text(&c.TLS.Key, anyText) },
 		}, {
+			name: "admin.token", secret: true,
+			help: "token for profiles and POST requests on the admin listener from other machines, sent as Authorization: Bearer; only clients on this machine may use them when left out",
+			at:   func(c *Config) value { return secret(&c.Admin.Token, adminToken) },
+		}, {
+			name: "admin.token_file",
+			help: "file that holds admin.token",
+			at:   func(c *Config) value { return text(&c.Admin.TokenFile, anyText) },
+		}, {
 			name: "log.level", def: "info", flag: true,
 			help: "least severe messages that are logged",
 			at:   func(c *Config) value { return text(&c.Log.Level, oneOf("debug", "info", "warn", "error")) },
@@ -68,7 +76,7 @@ var settings = schema[Config]{
 			at:   func(c *Config) value { return size(&c.Limits.ResponseBytes, 1<<10, 1<<30) },
 		}, {
 			name: "limits.call_timeout", def: "5s",
-			help: "longest time one simulated call (eth_call, eth_estimateGas) may run",
+			help: "longest time of one simulated call (eth_call, eth_estimateGas, eth_simulateV1, eth_createAccessList, debug_trace...), waiting included",
 			at: func(c *Config) value {
 				return span(&c.Limits.CallTimeout, 10*time.Millisecond, 10*time.Minute)
 			},
@@ -79,9 +87,9 @@ var settings = schema[Config]{
 				return span(&c.Limits.NodeTimeout, 100*time.Millisecond, 10*time.Minute)
 			},
 		}, {
-			name: "limits.heavy_calls_per_key", def: "2",
-			help: "long-running calls of one key at the same time",
-			at:   func(c *Config) value { return whole(&c.Limits.HeavyPerKey, 1, 1024) },
+			name: "limits.heavy_calls_per_account", was: "limits.heavy_calls_per_key", def: "2",
+			help: "long-running calls of one account at the same time, on all networks together (formerly `limits.heavy_calls_per_key`, which is still read)",
+			at:   func(c *Config) value { return whole(&c.Limits.HeavyPerAccount, 1, 1024) },
 		}, {
 			name: "limits.connections_per_ip", def: "1024",
 			help: "open connections of one client address",
@@ -90,6 +98,26 @@ var settings = schema[Config]{
 			name: "limits.subscriptions_per_connection", def: "128",
 			help: "eth_subscribe subscriptions of one WebSocket",
 			at:   func(c *Config) value { return whole(&c.Limits.SubscriptionsPerConn, 1, 100_000) },
+		}, {
+			name: "limits.sockets_per_account", def: "6000",
+			help: "open WebSockets of one account, with all its keys; beyond it 429",
+			at:   func(c *Config) value { return whole(&c.Limits.SocketsPerAccount, 1, maxOpen) },
+		}, {
+			name: "limits.subscriptions_per_account", def: "5000",
+			help: "eth_subscribe subscriptions of one account, with all its keys and WebSockets; beyond it -32005",
+			at:   func(c *Config) value { return whole(&c.Limits.SubsPerAccount, 1, maxOpen) },
+		}, {
+			name: "limits.calls_per_account", def: "256",
+			help: "request bodies and WebSocket messages of one account that run at the same time; the same number can wait (HTTP: 2 s), further ones get 429",
+			at:   func(c *Config) value { return whole(&c.Limits.CallsPerAccount, 1, 1_000_000) },
+		}, {
+			name: "limits.sockets", def: "50000",
+			help: "open WebSockets of all accounts together; beyond it 503",
+			at:   func(c *Config) value { return whole(&c.Limits.Sockets, 1, maxOpen) },
+		}, {
+			name: "limits.subscriptions", def: "200000",
+			help: "eth_subscribe subscriptions of all accounts together; beyond it -32603 server busy",
+			at:   func(c *Config) value { return whole(&c.Limits.Subscriptions, 1, maxOpen) },
 		}, {
 			name: "limits.log_blocks", def: "10000",
 			help: "widest block range of eth_getLogs",
@@ -114,6 +142,14 @@ var settings = schema[Config]{
 			name: "memory.journal", def: "32MiB",
 			help: "memory for the latest requests of all keys, which their owners see for an hour",
 			at:   func(c *Config) value { return size(&c.Memory.Journal, 1<<20, 1<<40) },
+		}, {
+			name: "memory.requests", def: "256MiB",
+			help: "memory that bodies, results, unread answers and uploads of all accounts may hold together; less under a small memory limit",
+			at:   func(c *Config) value { return size(&c.Memory.Requests, 1<<20, 1<<40) },
+		}, {
+			name: "memory.requests_per_account", def: "64MiB",
+			help: "memory that they may hold for one account; at least what the largest request and its answer take",
+			at:   func(c *Config) value { return size(&c.Memory.PerAccount, 1<<20, 1<<40) },
 		}, {
 			name: "store.postgres", secret: true,
 			help: "Postgres that keeps accounts, keys and usage; SQLite in the data folder when left out",
@@ -188,7 +224,7 @@ var settings = schema[Config]{
 			at:   func(c *Config) value { return span(&c.Storage.Collect, time.Minute, 30*24*time.Hour) },
 		}, {
 			name: "storage.reserve", def: "1GiB",
-			help: "disk space that stays free: below it nothing is written (507) and reads go on",
+			help: "disk space that stays free: below it uploads, transactions and account changes are refused (507, -32000), blocks wait, and reads go on",
 			at:   func(c *Config) value { return size(&c.Storage.Reserve, 0, 1<<50) },
 		}, {
 			name: "storage.max_file", def: "0",
@@ -198,6 +234,26 @@ var settings = schema[Config]{
 			name: "storage.max_parts", def: "10000",
 			help: "most files of one upload",
 			at:   func(c *Config) value { return whole(&c.Storage.MaxParts, 1, 1_000_000) },
+		}, {
+			name: "storage.max_nodes", def: "262144",
+			help: "most blocks that one listing or archive reads to find its entries",
+			at:   func(c *Config) value { return whole(&c.Storage.MaxNodes, 1000, 1<<30) },
+		}, {
+			name: "storage.max_read", def: "1TiB",
+			help: "most content that one request reads; larger files are read in parts",
+			at:   func(c *Config) value { return size(&c.Storage.MaxRead, 1<<20, 1<<60) },
+		}, {
+			name: "storage.max_compress", def: "1GiB",
+			help: "most content that one get with compress reads",
+			at:   func(c *Config) value { return size(&c.Storage.MaxCompress, 1<<20, 1<<50) },
+		}, {
+			name: "storage.max_requests", def: "64",
+			help: "requests of one account, or of one address of the public read gateway, at the same time",
+			at:   func(c *Config) value { return whole(&c.Storage.MaxRequests, 1, 1_000_000) },
+		}, {
+			name: "storage.max_heavy", def: "4",
+			help: "listings, archives, exports and pins of one account at the same time",
+			at:   func(c *Config) value { return whole(&c.Storage.MaxHeavy, 1, 10_000) },
 		}, {
 			name: "storage.timeout", def: "30s",
 			help: "longest time of a command other than add, cat and the like, when the request names none",
@@ -249,6 +305,14 @@ var settings = schema[Config]{
 			name: "trusted_proxies",
 			help: "addresses and ranges whose `X-Forwarded-*` headers are believed; nobody's by default. The client address that they name counts for the limits by address and stands in the audit log",
 			read: readProxies,
+		}, {
+			name: "admin.hosts",
+			help: "host names that the admin listener is reached by; IP addresses and `localhost` always work. Requests under other names are refused with 403",
+			read: readAdminHosts,
+		}, {
+			name: "storage.hosts",
+			help: "further host names and addresses that the storage gateway's own certificate is for, as `[files.example.com, 192.168.1.5]`; without `storage.cert` only",
+			read: readCertHosts,
 		}, {
 			name: "storage.kubo.endpoints",
 			help: "the RPC APIs of the nodes that keep content with `storage.engine: kubo`, as under Storage nodes in docs/config.md",

@@ -30,9 +30,11 @@ func (l *loader) readFile() {
 		l.errs = append(l.errs, err)
 		return
 	}
-	if body != nil {
-		readSection(l, l.cfg, settings, "", "", body)
+	if _, null := body.(*ast.NullNode); body == nil || null {
+		l.cfg.empty = true
+		return
 	}
+	readSection(l, l.cfg, settings, "", "", body)
 }
 
 // parseFile returns the file's one document, nil when it is empty.

@@ -31,12 +31,10 @@ const boothPassword = "correct horse battery"
 
 func newBooth(t *testing.T, change func(*Config)) *booth {
 	t.Helper()
-	v, err := vault.New([]byte("a pepper of the tests, long enough"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := testVault(t)
 	d := &booth{log: &bytes.Buffer{}}
 	log := slog.New(slog.NewTextHandler(d.log, nil))
+	var err error
 	if d.store, err = sqlstore.OpenSQLite(t.Context(), filepath.Join(t.TempDir(), "test.db"), v.AuditKey(), log); err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +66,7 @@ func (d *booth) person(t *testing.T, email string, operator bool) (*nodegate.Acc
 	if err != nil {
 		t.Fatal(err)
 	}
-	token, _, err := d.cfg.Accounts.SignIn(t.Context(), email, boothPassword, "192.0.2.1")
+	token, _, err := d.cfg.Accounts.SignIn(t.Context(), account.Attempt{Email: email, Password: boothPassword, From: "192.0.2.1"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -88,6 +86,15 @@ func (d *booth) ask(method, path, cookie string, form url.Values) *httptest.Resp
 	w := httptest.NewRecorder()
 	d.ServeHTTP(w, req)
 	return w
+}
+
+func testVault(t *testing.T) *vault.Vault {
+	t.Helper()
+	v, err := vault.New([]byte("a pepper of the tests, long enough"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
 }
 
 func newJournal(t *testing.T) *journal.Journal {

@@ -32,6 +32,7 @@ type keysData struct {
 	Page, Pages   int
 	Name          string // what was typed
 	Problem       string
+	Most          int64 // keys that the plan allows; 0 is no bound
 }
 
 // Before and After are the pages beside this one; 0 is none.
@@ -59,7 +60,7 @@ func (v *visit) showKeys(status int, d keysData) error {
 	for _, k := range keys {
 		d.Revoked += ended(k)
 	}
-	d.Live = int64(len(keys)) - d.Revoked
+	d.Live, d.Most = int64(len(keys))-d.Revoked, v.plan().Keys
 	d.Pages = max(1, (len(keys)+keysPerPage-1)/keysPerPage)
 	page, _ := strconv.Atoi(v.req.URL.Query().Get("page"))
 	d.Page = min(max(1, page), d.Pages)
@@ -80,18 +81,19 @@ func (v *visit) createKey() error {
 	name := v.req.PostFormValue("name")
 	issued, err := v.cfg.Accounts.CreateKey(v.req.Context(), v.actor(), v.account.ID, name, nodegate.KeySettings{})
 	if err != nil {
-		problem, err := mendable(err)
-		if err != nil {
-			return err
+		problem, other := mendable(err, nodegate.QuotaReached, nodegate.AccountBusy)
+		if other != nil {
+			return other
 		}
 		return v.showKeys(http.StatusUnprocessableEntity, keysData{Name: name, Problem: problem})
 	}
 	return v.showIssued(issued, "The key is made")
 }
 
-// mendable is what is wrong with what the user typed; anything else stays an error.
-func mendable(err error) (problem string, other error) {
-	if e := nodegate.AsError(err); e.Code == nodegate.InvalidInput {
+// mendable is what is wrong with what the user typed, or what the user can do something
+// about; anything else stays an error.
+func mendable(err error, codes ...nodegate.Code) (problem string, other error) {
+	if e := nodegate.AsError(err); e.Code == nodegate.InvalidInput || slices.Contains(codes, e.Code) {
 		return sentence(e.Msg), nil
 	}
 	return "", err

@@ -8,12 +8,17 @@ import (
 	"strings"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/account"
 	"github.com/nodegate/nodegate/internal/web"
 )
 
 // sessionCookie carries the token. The prefix has browsers refuse it from any other
 // host, from a path, and over a connection that is not safe.
 const sessionCookie = "__Host-session"
+
+// deviceCookie tells a browser in which somebody has signed in before: what strangers
+// try doesn't count there. It lets nobody in.
+const deviceCookie = "__Host-device"
 
 func signInRoutes() []route {
 	return []route{
@@ -54,11 +59,16 @@ func (v *visit) signIn() error {
 
 // begin signs in with the form's password and goes on, or shows the form again.
 func (v *visit) begin(page string, form credentialsPage) error {
-	token, _, err := v.cfg.Accounts.SignIn(v.req.Context(), form.Email, v.req.PostFormValue("password"), v.from())
+	t := account.Attempt{Email: form.Email, Password: v.req.PostFormValue("password"), From: v.from()}
+	if cookie, err := v.req.Cookie(deviceCookie); err == nil {
+		t.Device = cookie.Value
+	}
+	token, a, err := v.cfg.Accounts.SignIn(v.req.Context(), t)
 	if err != nil {
 		return v.formAgain(page, form, err)
 	}
 	v.setSession(token)
+	v.setDevice(v.cfg.Accounts.Device(a))
 	return v.seeOther(form.Next)
 }
 
@@ -127,6 +137,9 @@ func (v *visit) changePassword() error {
 	switch e := nodegate.AsError(err); {
 	case err == nil:
 		v.setSession(fresh)
+		if a, err := v.cfg.Accounts.Session(v.req.Context(), fresh); err == nil { // the old token ended with the password
+			v.setDevice(v.cfg.Accounts.Device(a))
+		}
 		return v.seeOther("/account?done=password")
 	case e.Code == nodegate.SignInFailed:
 		return v.showStatus(http.StatusUnprocessableEntity, "account", accountData{Problem: "The old password is another one."})
@@ -152,12 +165,19 @@ func (v *visit) setSession(token string) {
 	http.SetCookie(v.w, &http.Cookie{Name: sessionCookie, Value: token, Path: "/", HttpOnly: true, Secure: true, SameSite: http.SameSiteLaxMode, MaxAge: sessionSeconds})
 }
 
+func (v *visit) setDevice(token string) {
+	http.SetCookie(v.w, &http.Cookie{Name: deviceCookie, Value: token, Path: "/", HttpOnly: true, Secure: true, SameSite: http.SameSiteLaxMode, MaxAge: deviceSeconds})
+}
+
 func (v *visit) endSession() {
 	http.SetCookie(v.w, &http.Cookie{Name: sessionCookie, Path: "/", HttpOnly: true, Secure: true, SameSite: http.SameSiteLaxMode, MaxAge: -1})
 }
 
 // sessionSeconds is how long browsers keep the cookie; the store ends the session by itself.
 const sessionSeconds = 7 * 24 * 60 * 60
+
+// deviceSeconds is how long browsers keep the other one.
+const deviceSeconds = 365 * 24 * 60 * 60
 
 // safeConnection refuses passwords over plain HTTP from another machine: everybody on
 // the way could read them, and the cookie after them.

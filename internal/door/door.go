@@ -146,7 +146,9 @@ func (d *Door) Authenticate(ctx context.Context, c nodegate.Credentials) (*nodeg
 	if v.expired() {
 		return nil, errKeyInvalid
 	}
-	if (c.SecretRequired || v.grant.Policy().Settings.SecretRequired) && !d.secretMatches(v.key, c.Secret) {
+	// A secret that is given must be right even where none is required: a client that
+	// sends an old one is misconfigured, and has to learn it before the day it is.
+	if (c.Secret != "" || c.SecretRequired || v.grant.Policy().Settings.SecretRequired) && !d.secretMatches(v.key, c.Secret) {
 		return nil, errSecretInvalid
 	}
 	return &v.grant, nil

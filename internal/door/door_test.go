@@ -20,7 +20,7 @@ func TestLoadedKey(t *testing.T) {
 	g.revoke(t, gone.Key.ID)
 	g.open(t, g.Door.cfg)
 	grant := g.enter(t, k.Value, "")
-	if grant.KeyID != k.Key.ID || grant.AccountID != g.owner.ID || grant != g.enter(t, k.Value, "whatever") || ended(grant) {
+	if grant.KeyID != k.Key.ID || grant.AccountID != g.owner.ID || grant != g.enter(t, k.Value, k.Secret) || ended(grant) {
 		t.Errorf("the grant is %+v", grant)
 	}
 	if got := grant.Policy(); got.Plan.Name != "free" || got.Card != nil || !reflect.DeepEqual(got.Settings, nodegate.KeySettings{}) {
@@ -256,6 +256,18 @@ func TestSecondRotation(t *testing.T) {
 			t.Error("something lives on")
 		}
 	})
+}
+
+// TestSecretThatIsNotRequired must be right all the same when it is given.
+func TestSecretThatIsNotRequired(t *testing.T) {
+	g := newGatehouse(t, nil)
+	k, other := g.key(t, nodegate.KeySettings{}), g.key(t, nodegate.KeySettings{})
+	g.enter(t, k.Value, "")
+	g.enter(t, k.Value, k.Secret)
+	for _, wrong := range []string{other.Secret, k.Secret + "0", "x"} {
+		_, err := g.ask(k.Value, wrong)
+		refused(t, err, nodegate.SecretInvalid)
+	}
 }
 
 func TestSecrets(t *testing.T) {

@@ -33,7 +33,7 @@ func (m *modelKey) want(value, secret string) nodegate.Code {
 	switch {
 	case m.revoked || !lives(until):
 		return nodegate.KeyInvalid
-	case m.required && (!known || !lives(secretUntil)):
+	case (m.required || secret != "") && (!known || !lives(secretUntil)): // a secret that is given must be right
 		return nodegate.SecretInvalid
 	default:
 		return enters

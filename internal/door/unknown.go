@@ -49,9 +49,7 @@ const (
 // allow counts a guess. An IPv6 customer has a whole /64 of addresses, so they
 // count as one.
 func (g *guesses) allow(from netip.Addr) bool {
-	if from.Is6() {
-		from = netip.PrefixFrom(from, 64).Masked().Addr()
-	}
+	from = nodegate.AddrGroup(from)
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if now := time.Now().Unix(); now != g.second || g.counts == nil {

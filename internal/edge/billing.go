@@ -3,6 +3,8 @@ package edge
 import (
 	"context"
 	"fmt"
+	"net/http"
+	"time"
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/journal"
@@ -11,6 +13,7 @@ import (
 	"github.com/nodegate/nodegate/internal/obs"
 	"github.com/nodegate/nodegate/internal/permit"
 	"github.com/nodegate/nodegate/internal/usage"
+	"github.com/nodegate/nodegate/internal/web"
 )
 
 // pricedCall is one request of a body with what it costs, before anything ran.
@@ -44,25 +47,59 @@ func (x *exchange) priceOf(settings *nodegate.KeySettings, req *jsonrpc.Request)
 	return pricedCall{method: m, paid: m.cost}
 }
 
-// pay admits the whole body or nothing of it.
-func (x *exchange) pay(ctx context.Context) error {
+// admit lets the whole body in or nothing of it: as one of its account's calls, and paid.
+func (x *exchange) admit(ctx context.Context) error {
 	total := x.price()
+	err := x.enter(ctx)
+	if err == nil {
+		if err = x.pay(ctx, total); err == nil {
+			return nil
+		}
+		x.leave()
+	}
+	x.edge.cfg.Metrics.Refused(nodegate.AsError(err).Code)
+	x.recordRefused(err)
+	return err
+}
+
+// enter counts a body that came over HTTP. A socket has counted its message before.
+func (x *exchange) enter(ctx context.Context) error {
+	if x.socket != nil {
+		return nil
+	}
+	s := x.edge.shares.of(x.grant)
+	if err := s.enter(ctx); err != nil {
+		return err
+	}
+	x.share = s
+	return nil
+}
+
+func (x *exchange) leave() {
+	if x.share != nil {
+		x.share.leave()
+		x.share = nil
+	}
+}
+
+func (x *exchange) pay(ctx context.Context, total int64) error {
 	err := x.edge.cfg.Meter.Admit(ctx, x.grant, total)
 	if err == nil {
 		return nil
 	}
 	if e := nodegate.AsError(err); e.Code == nodegate.InvalidRequest && x.scan.Batch {
-		err = x.tooDear(total, e)
+		return x.tooDear(total, e)
 	}
-	code := nodegate.AsError(err).Code
-	x.edge.cfg.Metrics.Refused(code)
-	method := "batch"
-	if !x.scan.Batch {
-		method = x.calls[0].method.shown()
-	}
-	x.edge.cfg.Journal.Record(x.grant, &journal.Entry{Network: x.network.Name, Method: method, Outcome: code.String(), Error: journal.Told(err)})
-	x.edge.cfg.Usage.Record(x.grant, usage.Event{Network: x.network.Name, Method: obs.Other, Outcome: code.String(), BytesIn: int64(len(x.body))})
 	return err
+}
+
+// recordRefused counts each call of a body that was not admitted, under its own method,
+// as if it had been called and failed: what was refused is what its owner looks for.
+func (x *exchange) recordRefused(err error) {
+	o := executed{err: err, told: journal.Told(err), begun: time.Now()}
+	for i := range x.calls {
+		x.record(i, &o, 0, 0)
+	}
 }
 
 // tooDear says how many of such requests fit into a full bucket.
@@ -87,7 +124,7 @@ func (x *exchange) settle(c *pricedCall, err error) (credits int64) {
 	due := c.paid
 	switch code := codeOf(err); {
 	case c.refused != nil: // the price of a refusal, whatever was called
-	case err != nil && (code == nodegate.Internal || code == nodegate.NoNode || code == nodegate.Busy):
+	case err != nil && free(code):
 		due = 0
 	case err != nil && code == nodegate.MethodNotFound:
 		due = x.network.costs.Unknown
@@ -101,6 +138,13 @@ func (x *exchange) settle(c *pricedCall, err error) (credits int64) {
 		x.edge.cfg.Meter.Charge(x.grant, due-c.paid)
 	}
 	return due
+}
+
+// free tells whether a failure costs nothing: it is the service's own (5xx), or the account
+// has used what it may (429, 402).
+func free(code nodegate.Code) bool {
+	status := web.Status(code)
+	return status >= http.StatusInternalServerError || status == http.StatusTooManyRequests || status == http.StatusPaymentRequired
 }
 
 func codeOf(err error) nodegate.Code {
@@ -154,8 +198,7 @@ func (e *Edge) fine(n *network, grant *nodegate.Grant, err error) {
 		return
 	}
 	code, credits := nodegate.AsError(err).Code, n.costs.Refused
-	switch code {
-	case nodegate.RateLimited, nodegate.CreditsSpent, nodegate.Internal, nodegate.Busy, nodegate.NoNode:
+	if free(code) {
 		credits = 0
 	}
 	e.cfg.Meter.Charge(grant, credits)

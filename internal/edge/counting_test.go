@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -22,6 +23,7 @@ import (
 	"github.com/nodegate/nodegate/internal/obs"
 	"github.com/nodegate/nodegate/internal/plainhttp"
 	"github.com/nodegate/nodegate/internal/usage"
+	"github.com/nodegate/nodegate/internal/web"
 )
 
 // goodKey is let in; others get the error that they name, see doorman.
@@ -78,6 +80,7 @@ func (n *tally) reset() {
 type house struct {
 	*tally
 	addr  string
+	tls   *tls.Config // nil is plain HTTP
 	logs  *lockedBuffer
 	sink  *edge.Sink
 	usage *usage.Recorder
@@ -93,7 +96,13 @@ func build(t *testing.T) *house {
 // buildWith changes the configuration first.
 func buildWith(t *testing.T, changes ...func(*edge.Config)) *house {
 	t.Helper()
-	h := &house{tally: &tally{}, logs: new(lockedBuffer)}
+	return buildOn(t, nil, changes...)
+}
+
+// buildOn serves TLS where there is a configuration of it.
+func buildOn(t *testing.T, secure *tls.Config, changes ...func(*edge.Config)) *house {
+	t.Helper()
+	h := &house{tally: &tally{}, logs: new(lockedBuffer), tls: secure}
 	cfg := edge.Config{
 		Networks: []nodegate.Network{{Name: "net", Node: h.tally}}, DefaultNetwork: "net", Auth: h.tally,
 		BodyBytes: 1 << 20, BatchItems: 10, ResponseBytes: 1 << 20, SubscriptionsPerConn: 2,
@@ -111,7 +120,12 @@ func buildWith(t *testing.T, changes ...func(*edge.Config)) *house {
 		t.Fatal(err)
 	}
 	h.addr = ln.Addr().String()
-	srv := plainhttp.New(e, &http.Server{Handler: e, ReadHeaderTimeout: 5 * time.Second, MaxHeaderBytes: 16 << 10, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)})
+	ln = web.Limit(ln, web.Bounds{PerIP: 1024})
+	if h.tls != nil {
+		ln = web.Secure(ln, h.tls, e.RefuseUnread(http.StatusBadRequest, "use https://"))
+	}
+	srv := plainhttp.New(e, web.Readable(&http.Server{Handler: e, ReadHeaderTimeout: 5 * time.Second, MaxHeaderBytes: 16 << 10, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)}))
+	srv.Wrap = func(c net.Conn) net.Conn { return web.RequestConn(c, e.RefuseUnread) }
 	done := make(chan error, 1)
 	go func() { done <- srv.Serve(ln) }()
 	t.Cleanup(func() {

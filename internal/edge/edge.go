@@ -12,6 +12,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/background"
+	"github.com/nodegate/nodegate/internal/budget"
 	"github.com/nodegate/nodegate/internal/journal"
 	"github.com/nodegate/nodegate/internal/meter"
 	"github.com/nodegate/nodegate/internal/obs"
@@ -26,6 +28,7 @@ type Config struct {
 	Meter          *meter.Meter
 	Usage          *usage.Recorder
 	Journal        *journal.Journal // nil keeps no requests
+	Memory         *budget.Budget   // of bodies and answers; nil is no bound
 	Costs          nodegate.Costs
 	Methods        []string       // counted one by one in metrics and usage
 	TrustedProxies []netip.Prefix // whose X-Forwarded-For is believed
@@ -34,6 +37,7 @@ type Config struct {
 	BatchItems           int
 	ResponseBytes        int
 	SubscriptionsPerConn int
+	Bounds               Bounds // of accounts, and of all together
 
 	Log         *slog.Logger
 	LogRequests bool // one line for each
@@ -52,9 +56,11 @@ type Edge struct {
 	in, out prometheus.Counter
 	ready   http.Handler
 	date    httpDate
+	large   chan struct{} // taken by large bodies and answers while they are worked on
 
 	sockets  sync.WaitGroup
 	entering sync.Mutex // of those who count themselves into sockets
+	shares   *shares
 	parties  parties
 	workers  workers
 	draining chan struct{} // closed when the server shuts down
@@ -68,7 +74,8 @@ const requestTime = 30 * time.Second
 
 // New builds the front end.
 func New(cfg Config) *Edge {
-	e := &Edge{cfg: cfg, ids: obs.NewRequestIDs(), draining: make(chan struct{})}
+	e := &Edge{cfg: cfg, ids: obs.NewRequestIDs(), draining: make(chan struct{}), shares: newShares(cfg.Bounds)}
+	e.large = make(chan struct{}, max(1, background.Cores()-1))
 	e.in, e.out = cfg.Metrics.Traffic()
 	e.ready = obs.Ready(cfg.Ready)
 	e.base, e.cut = context.WithCancel(context.Background())

@@ -90,26 +90,35 @@ func (q *eventQueue) drop(sub *subscription) {
 	sub.held = nil
 }
 
-// take appends frames of events to b, and tells how many bytes the events are. Nothing
-// means that there is none left, and that somebody else will be asked to take the next.
-func (q *eventQueue) take(b []byte) (frames []byte, size int) {
+// eventBatch is events that leave with one write.
+type eventBatch struct {
+	frames []byte
+	count  int
+	size   int // of the events, without the frames' heads
+}
+
+// take makes frames of at most so many events, in b. Nothing means that there is none
+// left, and that somebody else will be asked to take the next.
+func (q *eventQueue) take(b []byte, most int) eventBatch {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	taken := eventBatch{frames: b}
 	n := 0
-	for ; n < len(q.list) && len(b) < sendBytes; n++ {
+	for ; n < len(q.list) && len(taken.frames) < sendBytes && taken.count < most; n++ {
 		next := q.list[n]
 		q.bytes -= next.sub.size(next.event)
 		if !next.sub.closed {
-			b = next.sub.appendEvent(b, next.event)
-			size += next.sub.size(next.event)
+			taken.frames = next.sub.appendEvent(taken.frames, next.event)
+			taken.size += next.sub.size(next.event)
+			taken.count++
 		}
 		q.list[n] = queued{}
 	}
 	if q.list = q.list[n:]; len(q.list) == 0 {
 		q.list = nil
 	}
-	q.sending = len(b) > 0
-	return b, size
+	q.sending = taken.count > 0
+	return taken
 }
 
 // shut ends the queue.
@@ -132,22 +141,32 @@ func (sub *subscription) appendEvent(b, event []byte) []byte {
 	return ws.Seal(jsonrpc.AppendNotification(append(b, room[:]...), "eth_subscription", sub.id, event), from)
 }
 
-// sendEvents writes what waits, and ends when nothing does.
-func (s *socket) sendEvents() {
+// sendSome writes a batch of what waits. False means that nothing is left for now, or
+// that nobody reads any more.
+func (s *socket) sendSome() (more bool) {
+	s.guarded(func() { more = s.sendEvents() })
+	if !more {
+		s.active.Done()
+	}
+	return more
+}
+
+func (s *socket) sendEvents() (more bool) {
 	buf := s.edge.frames.Get().(*[]byte)
 	defer s.edge.frames.Put(buf)
-	for {
-		var size int
-		if *buf, size = s.events.take((*buf)[:0]); size == 0 {
-			return
-		}
-		if !s.written(s.conn.Write(*buf)) {
-			s.events.shut()
-			return
-		}
-		s.edge.out.Add(float64(size))
-		if cap(*buf) > keepBuffer {
-			*buf = nil
-		}
+	cost := s.edge.current(s.network).eventCost
+	b := s.events.take((*buf)[:0], affordable(s.grant, cost))
+	*buf = b.frames
+	if b.count == 0 {
+		return false
 	}
+	if !s.payEvents(&b, cost) || !s.written(s.conn.Write(b.frames)) {
+		s.events.shut()
+		return false
+	}
+	s.edge.out.Add(float64(b.size))
+	if cap(*buf) > keepBuffer {
+		*buf = nil
+	}
+	return true
 }

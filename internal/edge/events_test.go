@@ -3,6 +3,8 @@ package edge
 import (
 	"strings"
 	"testing"
+
+	"github.com/nodegate/nodegate"
 )
 
 // queueOf is a queue that counts what it asks for.
@@ -15,7 +17,8 @@ func queueOf(limit int) (q *eventQueue, started, overflown *int) {
 
 // taken is what a queue gives, with the frames' heads left out.
 func taken(q *eventQueue) string {
-	frames, size := q.take(nil)
+	b := q.take(nil, 1<<20)
+	frames, size := b.frames, b.size
 	text := ""
 	for len(frames) > 0 {
 		n := int(frames[1])
@@ -138,5 +141,24 @@ func TestEventQueueShares(t *testing.T) {
 	b.put(begun(b, "b", 0), event)
 	if &a.list[0].event[0] != &b.list[0].event[0] {
 		t.Error("the event was copied")
+	}
+}
+
+// TestEventQueueParts: no more events are taken at once than a full bucket pays for, and
+// one at least.
+func TestEventQueueParts(t *testing.T) {
+	q, _, _ := queueOf(1 << 20)
+	sub := begun(q, "a", envelopeBytes)
+	for range 5 {
+		q.put(sub, []byte("1"))
+	}
+	g := NewTestGrant("k", nodegate.Policy{Plan: nodegate.Plan{CreditsPerSecond: 1, Burst: 25}})
+	for _, want := range []int{2, 2, 1, 0} {
+		if b := q.take(nil, affordable(g, 10)); b.count != want || q.sending != (want > 0) {
+			t.Errorf("took %d, want %d", b.count, want)
+		}
+	}
+	if affordable(g, 30) != 1 || affordable(g, 0) < 1<<30 {
+		t.Error("a dear event is never taken, or a free one is counted")
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/budget"
 	"github.com/nodegate/nodegate/internal/jsonrpc"
 )
 
@@ -27,6 +28,11 @@ type exchange struct {
 	network *network
 	grant   *nodegate.Grant
 	socket  *socket // nil on HTTP
+	share   *share  // whose calls it is one of; nil on a socket, which counts its own
+
+	hold       budget.Hold // memory of the body, the results and the answer
+	heldBody   int         // of it, bytes of the body's buffer
+	heldAnswer int         // and of the answer's buffer
 }
 
 // keepBuffer is the largest buffer worth keeping for the next request.
@@ -35,6 +41,7 @@ const keepBuffer = 64 << 10
 func (e *Edge) newExchange(n *network, g *nodegate.Grant, s *socket) *exchange {
 	x := e.bodies.Get().(*exchange)
 	x.edge, x.network, x.grant, x.socket = e, n, g, s
+	x.hold = e.cfg.Memory.Hold(g.AccountID)
 	return x
 }
 
@@ -51,7 +58,9 @@ func (x *exchange) release() {
 	x.calls = x.calls[:0]
 	clear(x.ahead)
 	x.ahead, x.traces, x.took, x.failed, x.cost = x.ahead[:0], x.traces[:0], 0, 0, 0
-	x.edge, x.network, x.grant, x.socket = nil, nil, nil, nil
+	x.edge, x.network, x.grant, x.socket, x.share = nil, nil, nil, nil, nil
+	x.hold.Release()
+	x.heldBody, x.heldAnswer = 0, 0
 	e.bodies.Put(x)
 }
 
@@ -60,7 +69,7 @@ func (x *exchange) release() {
 // a body that was not admitted, and decides the HTTP status; it stands in the
 // answer already.
 func (x *exchange) respond(ctx context.Context) error {
-	if fault := x.scan.Scan(x.body, x.edge.cfg.BatchItems); fault != nil {
+	if fault := x.scanBody(); fault != nil {
 		x.failed = 1
 		x.edge.fine(x.network, x.grant, &nodegate.Error{Code: nodegate.InvalidRequest, Msg: fault.Message})
 		x.answer = jsonrpc.AppendError(x.answer, nil, fault.Code, fault.Message, nil)
@@ -72,10 +81,14 @@ func (x *exchange) respond(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := x.pay(ctx); err != nil {
+	if err := x.holdParams(); err != nil {
+		return x.noMemory(err)
+	}
+	if err := x.admit(ctx); err != nil {
 		x.notAdmitted(err)
 		return err
 	}
+	defer x.leave()
 	if x.network.Traced {
 		x.traces = append(x.traces[:0], make([]nodegate.Trace, len(x.scan.Requests))...)
 	}
@@ -88,7 +101,7 @@ func (x *exchange) respond(ctx context.Context) error {
 	return x.one(ctx, 0)
 }
 
-// notAdmitted answers a body that can't be paid: one error object, whatever it holds.
+// notAdmitted answers a body that is not executed: one error object, whatever it holds.
 func (x *exchange) notAdmitted(err error) {
 	x.failed = 1
 	var id []byte
@@ -162,7 +175,7 @@ func (x *exchange) one(ctx context.Context, i int) error {
 	}
 	x.took = o.took
 	answered := x.append(req, c.method.name, &o)
-	x.record(i, &o, x.settle(c, o.err), len(x.answer)-mark)
+	x.record(i, &o, x.settle(c, o.billed()), len(x.answer)-mark)
 	return answered
 }
 
@@ -174,6 +187,8 @@ type executed struct {
 	begun  time.Time
 	took   time.Duration
 	done   bool
+
+	dropped bool // there was no memory for the result
 }
 
 // execute runs a request and counts it. It touches nothing of the exchange but what
@@ -190,6 +205,9 @@ func (x *exchange) execute(ctx context.Context, i int) (o executed) {
 	if len(o.result) > x.edge.cfg.ResponseBytes {
 		o.result, o.err = nil, errResponseTooLarge
 	}
+	if err := x.holdResult(o.result); err != nil {
+		o.result, o.err, o.dropped = nil, err, true
+	}
 	o.took = time.Since(o.begun)
 	c.method.metrics.Done(o.err, o.took)
 	if len(x.traces) > 0 {
@@ -202,6 +220,13 @@ var errNotARequest = &nodegate.Error{Op: "edge", Code: nodegate.InvalidRequest}
 
 // append writes the answer of a call. The error is what the client sees.
 func (x *exchange) append(req *jsonrpc.Request, method string, o *executed) error {
+	defer x.dropResult(o.result)
+	if req.ID != nil && o.err == nil {
+		if o.err = x.makeRoom(len(o.result) + len(req.ID) + envelopeRoom); o.err != nil {
+			o.dropped = true
+			x.failed++
+		}
+	}
 	switch {
 	case req.ID == nil: // a notification is executed and not answered
 		if o.err != nil && nodegate.AsError(o.err).Code == nodegate.Internal {

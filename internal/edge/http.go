@@ -22,15 +22,22 @@ var (
 // ServeHTTP answers JSON-RPC addresses and /readyz.
 func (e *Edge) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	r, ok := parseRoute(req.URL.Path)
+	lost := false
 	if !ok {
-		e.elsewhere(w, req)
-		return
+		if r, lost = e.lost(req.URL.Path); !lost {
+			e.elsewhere(w, req)
+			return
+		}
 	}
 	h := w.Header()
 	web.CORS(h, req.Header.Get("Origin"))
 	id := e.ids.New()
 	h["X-Request-Id"] = []string{id}
-	if err := e.serve(w, req, r); err != nil {
+	err := errLost(r)
+	if !lost || req.Method == http.MethodOptions {
+		err = e.serve(w, req, r)
+	}
+	if err != nil {
 		e.refuse(w, err)
 		e.logRefusal(r, id, web.Status(nodegate.AsError(err).Code), err)
 	}
@@ -67,7 +74,7 @@ func (e *Edge) serve(w http.ResponseWriter, req *http.Request, r route) error {
 func (e *Edge) post(w http.ResponseWriter, req *http.Request, n *network, grant *nodegate.Grant, session bool) (err error) {
 	x := e.newExchange(n, grant, nil)
 	defer x.release()
-	if x.body, err = web.ReadBody(w, req, x.body, e.cfg.BodyBytes); err != nil {
+	if x.body, err = web.ReadBody(w, req, x.body, e.cfg.BodyBytes, x.holdBody); err != nil {
 		return err
 	}
 	e.in.Add(float64(len(x.body)))
@@ -84,7 +91,7 @@ func (e *Edge) post(w http.ResponseWriter, req *http.Request, n *network, grant 
 		w.Header().Set("X-Credits", strconv.FormatInt(x.cost, 10))
 		w.Header().Set("Server-Timing", string(x.appendTiming(nil)))
 	}
-	status := e.answer(w, req, x.answer, callErr)
+	status := e.answer(w, req, x, callErr)
 	x.logAnswer(w.Header().Get("X-Request-Id"), status, callErr)
 	return nil
 }
@@ -99,7 +106,8 @@ func firstByte(b []byte) byte {
 }
 
 // answer writes a finished envelope, compressed when the client asks and it pays.
-func (e *Edge) answer(w http.ResponseWriter, req *http.Request, body []byte, callErr error) (status int) {
+func (e *Edge) answer(w http.ResponseWriter, req *http.Request, x *exchange, callErr error) (status int) {
+	body := x.answer
 	status, retry := outcome(callErr)
 	h := w.Header()
 	if retry != "" {
@@ -114,9 +122,9 @@ func (e *Edge) answer(w http.ResponseWriter, req *http.Request, body []byte, cal
 	e.out.Add(float64(len(body)))
 	if len(body) >= web.CompressFrom {
 		h.Add("Vary", "Accept-Encoding")
-		if web.AcceptsGzip(req.Header) {
+		if web.AcceptsGzip(req.Header) && x.mayCompress(len(body)) {
 			h.Set("Content-Encoding", "gzip")
-			body = web.Gzip(make([]byte, 0, len(body)/4), body)
+			body = e.compress(make([]byte, 0, len(body)/4), body)
 		}
 	}
 	h["Content-Length"] = []string{strconv.Itoa(len(body))}

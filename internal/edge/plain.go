@@ -54,7 +54,11 @@ func (e *Edge) ServePlain(ctx context.Context, c *plainhttp.Conn, r *plainhttp.R
 	callErr := x.respond(ctx)
 	answer := x.answer
 	x.answer = nil // it belongs to the connection again
-	return e.plainResponse(answer, r, x, callErr), true
+	out = e.plainResponse(answer, r, x, callErr)
+	if x.hold.Held() > 0 {
+		c.OnSent(x.hold.Move().Release)
+	}
+	return out, true
 }
 
 // plainRefusal is what refuse answers: guessing keys must not be a way to make the
@@ -109,9 +113,9 @@ func (e *Edge) plainResponse(out []byte, r *plainhttp.Request, x *exchange, call
 
 func (e *Edge) plainHeaded(out []byte, r *plainhttp.Request, p headOf) []byte {
 	body := out[headRoom:]
-	p.compressed = r.AcceptGzip && len(body) >= web.CompressFrom
+	p.compressed = r.AcceptGzip && len(body) >= web.CompressFrom && (p.told == nil || p.told.mayCompress(len(body)))
 	if p.compressed {
-		packed := web.Gzip(make([]byte, headRoom, headRoom+len(body)/4), body)
+		packed := e.compress(make([]byte, headRoom, headRoom+len(body)/4), body)
 		out, body = packed, packed[headRoom:]
 	}
 	p.length, p.origin = len(body), r.HasOrigin

@@ -309,6 +309,7 @@ var plainAsks = map[string]ask{
 
 // otherAsks are handed over in any case: by what they say, or at the door.
 var otherAsks = map[string]ask{
+	"another version":     {path: "/alpha/v2/key2", body: call("who")},
 	"no key":              {path: "/alpha/v3", body: okCall},
 	"no key, slash":       {path: "/alpha/v3/", body: okCall},
 	"unknown key":         {path: "/alpha/v3/unknown", body: okCall},

@@ -22,7 +22,9 @@ type network struct {
 	methods map[string]*methodEntry
 	other   *obs.Method
 	costs   *nodegate.Costs
-	gone    chan struct{} // closed when the network is served no more
+
+	eventCost int64
+	gone      chan struct{} // closed when the network is served no more
 }
 
 // methodEntry keeps a method's name, so that a request's bytes need not become a
@@ -69,7 +71,7 @@ func (e *Edge) Serve(networks []nodegate.Network, defaultNetwork string, costs n
 
 func (e *Edge) network(n nodegate.Network, costs *nodegate.Costs) *network {
 	net := &network{
-		Network: n, methods: map[string]*methodEntry{}, costs: costs, gone: make(chan struct{}),
+		Network: n, methods: map[string]*methodEntry{}, costs: costs, eventCost: costs.Methods[eventMethod], gone: make(chan struct{}),
 		other: e.cfg.Metrics.Method(n.Name, obs.Other),
 	}
 	for _, name := range e.cfg.Methods {

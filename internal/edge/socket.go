@@ -28,6 +28,7 @@ const (
 	saysRevoked  = "API key revoked"
 	saysSlow     = "reading too slowly"
 	saysLost     = "events of this subscription were lost: connect again"
+	saysUnpaid   = ": events of subscriptions cost credits"
 )
 
 // socket is one WebSocket connection. While it is idle it is this and the goroutine
@@ -42,10 +43,12 @@ type socket struct {
 	ctx     context.Context // of its calls and subscriptions
 	cancel  context.CancelFunc
 
+	share  *share // of its account
 	party  *party
 	turn   int         // when it is pinged
 	pinged atomic.Bool // and owes an answer
 
+	reading *exchange     // the message that is being read
 	slots   chan struct{} // taken by messages that are executed
 	running atomic.Int32  // messages taken and not yet answered
 	leaving atomic.Bool   // no more messages are taken
@@ -66,27 +69,48 @@ func (e *Edge) serveSocket(w http.ResponseWriter, req *http.Request, r route) er
 		return err
 	}
 	if !ws.Wants(req) {
-		w.Header().Set("Allow", "GET")
-		w.Header().Set("Sec-WebSocket-Version", "13")
-		return &nodegate.Error{Op: "edge.socket", Code: nodegate.HTTPMethod, Msg: "this address is for WebSockets (version 13): connect with ws:// or use /v3 for HTTP"}
+		return notASocket(w, req)
+	}
+	share, err := e.shares.openSocket(grant)
+	if err != nil {
+		e.fine(n, grant, err)
+		return err
 	}
 	if !e.enter() {
+		e.shares.closeSocket(share, 0)
 		return &nodegate.Error{Op: "edge.socket", Code: nodegate.Busy, Msg: "server busy: shutting down", RetryAfter: time.Second}
 	}
 	visitor := e.visitorOf(req, r, grant)
 	// The key admits, not a cookie, so a foreign page gains nothing: any origin may connect.
 	conn, err := ws.Accept(w, req, e.cfg.BodyBytes)
 	if err != nil {
+		e.shares.closeSocket(share, 0)
 		e.sockets.Done()
 		return nil // the client has gone
 	}
 	s := e.newSocket(n, grant, conn)
-	s.visitor = visitor
+	s.visitor, s.share = visitor, share
 	go func() {
 		defer e.sockets.Done()
 		s.serve()
+		e.shares.closeSocket(share, s.subs.count())
 	}()
 	return nil
+}
+
+// notASocket is the answer to a request that doesn't ask for a WebSocket.
+func notASocket(w http.ResponseWriter, req *http.Request) error {
+	e := &nodegate.Error{Op: "edge.socket", Code: nodegate.HTTPMethod, Msg: "this address is for WebSockets (version 13): connect with ws:// or use /v3 for HTTP"}
+	h := w.Header()
+	h.Set("Sec-WebSocket-Version", "13")
+	if req.Method != http.MethodGet {
+		h.Set("Allow", "GET")
+		return e
+	}
+	e.Code = nodegate.UpgradeRequired
+	h.Set("Upgrade", "websocket")
+	h.Add("Connection", "Upgrade") // beside a close that is there already
+	return e
 }
 
 // enter counts a socket, unless the server shuts down: what is counted is waited for.
@@ -103,8 +127,12 @@ func (e *Edge) enter() bool {
 func (e *Edge) newSocket(n *network, grant *nodegate.Grant, conn *ws.Conn) *socket {
 	ctx, cancel := context.WithCancel(nodegate.WithGrant(e.base, grant))
 	s := &socket{edge: e, network: n, grant: grant, conn: conn, ctx: ctx, cancel: cancel, slots: make(chan struct{}, socketWorkers)}
+	conn.Grow = s.holdMessage
 	s.events.limit = queueBytes
-	s.events.start = func() { s.begin(s.sendEvents) }
+	s.events.start = func() {
+		s.active.Add(1)
+		s.share.senders.add(s)
+	}
 	s.events.overflow = func() { s.begin(s.tooSlow) }
 	s.subs.limit = e.cfg.SubscriptionsPerConn
 	return s
@@ -153,23 +181,39 @@ func (s *socket) read() {
 // receive reads a message and has it executed. It is false when nothing more can come.
 func (s *socket) receive() bool {
 	x := s.edge.newExchange(s.network, s.grant, s)
+	s.reading = x
+	given := false // to a worker, who releases it
+	defer func() {
+		s.reading = nil
+		if !given {
+			x.release()
+		}
+	}()
 	var err error
-	if x.body, err = s.conn.Read(x.body); err != nil {
-		x.release()
+	x.body, err = s.conn.Read(x.body)
+	if refused := (*nodegate.Error)(nil); errors.As(err, &refused) {
+		return s.refuse(x, err)
+	}
+	if err != nil {
 		return false
 	}
 	s.running.Add(1) // before the look at leaving: what is counted is answered
 	if s.leaving.Load() {
-		x.release()
 		s.running.Add(-1)
 		return true
 	}
-	if !s.dispatch(x) {
-		x.release()
+	if given = s.dispatch(x); !given {
 		s.running.Add(-1)
-		return false
 	}
-	return true
+	return given
+}
+
+// refuse answers a message that there was no memory to read. Its id is not known.
+func (s *socket) refuse(x *exchange, err error) bool {
+	s.edge.cfg.Metrics.Refused(nodegate.AsError(err).Code)
+	s.edge.fine(s.network, s.grant, err)
+	var room [ws.HeadRoom]byte
+	return s.written(s.conn.WriteMessage(s.edge.appendError(append(x.answer, room[:]...), nil, err)))
 }
 
 // dispatch has a message executed. A socket that sends faster than it is answered is
@@ -178,6 +222,10 @@ func (s *socket) dispatch(x *exchange) bool {
 	select {
 	case s.slots <- struct{}{}:
 	case <-s.ctx.Done():
+		return false
+	}
+	if !s.share.wait(s.ctx) {
+		<-s.slots
 		return false
 	}
 	x.network = s.edge.current(s.network)
@@ -192,6 +240,7 @@ func (s *socket) execute(x *exchange) {
 	defer func() {
 		x.release()
 		s.running.Add(-1)
+		s.share.leave()
 		<-s.slots
 		s.active.Done()
 	}()

@@ -44,6 +44,11 @@ func (x *exchange) subscribe(params []byte) ([]byte, error) {
 	}
 	ctx, cancel := context.WithCancel(s.ctx)
 	sub, err := s.subs.open(cancel)
+	if err == nil {
+		if err = s.edge.shares.openSubscription(s.share, s.grant); err != nil {
+			s.subs.remove(sub.id)
+		}
+	}
 	if err != nil {
 		cancel()
 		return nil, err
@@ -61,12 +66,12 @@ func (x *exchange) unsubscribe(params []byte) ([]byte, error) {
 	if x.socket == nil {
 		return nil, &nodegate.Error{Op: "edge.unsubscribe", Code: nodegate.MethodNotFound, Msg: "notifications not supported"}
 	}
-	list, ok := jsonrpc.Elements(nil, params)
+	list, over, ok := jsonrpc.FirstElements(nil, params, 1)
 	switch {
+	case over:
+		return nil, &nodegate.Error{Op: "edge.unsubscribe", Code: nodegate.InvalidParams, Msg: "too many arguments, want at most 1"}
 	case !ok || len(list) == 0:
 		return nil, &nodegate.Error{Op: "edge.unsubscribe", Code: nodegate.InvalidParams, Msg: "missing value for required argument 0"}
-	case len(list) > 1:
-		return nil, &nodegate.Error{Op: "edge.unsubscribe", Code: nodegate.InvalidParams, Msg: "too many arguments, want at most 1"}
 	}
 	id, ok := jsonrpc.String(list[0])
 	if !ok {
@@ -96,6 +101,7 @@ func (s *socket) unsubscribe(id string) bool {
 	}
 	s.events.drop(sub) // first, or the feed's end looks like a loss
 	sub.cancel()
+	s.edge.shares.closeSubscriptions(s.share, 1)
 	return true
 }
 
@@ -124,4 +130,11 @@ func (l *subscriptions) remove(id string) *subscription {
 	sub := l.byID[id]
 	delete(l.byID, id)
 	return sub
+}
+
+// count is how many there are.
+func (l *subscriptions) count() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.byID)
 }

@@ -2,6 +2,8 @@ package edge
 
 import (
 	"context"
+	"fmt"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -82,3 +84,50 @@ func (s *Sink) Figures(context.Context, string, time.Time) (nodegate.Figures, er
 }
 
 func (s *Sink) PurgeUsage(context.Context, time.Time) (int64, error) { return 0, nil }
+
+// NewAccountGrant is a grant of one key among several of an account.
+func NewAccountGrant(account, key string, p nodegate.Policy) *nodegate.Grant {
+	policy := new(atomic.Pointer[nodegate.Policy])
+	policy.Store(&p)
+	g, _ := nodegate.NewGrant(account, key, policy)
+	return g
+}
+
+// OpenOf is what an account has open, and what all have.
+func (e *Edge) OpenOf(account string) (open struct{ Sockets, Subscriptions, Calls, AllSockets, AllSubscriptions int }) {
+	g, _ := nodegate.NewGrant(account, "", nil)
+	s := e.shares.of(g)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	open.Sockets, open.Subscriptions, open.Calls = s.sockets, s.subs, int(s.calls.inside.Load())
+	open.AllSockets, open.AllSubscriptions = int(e.shares.sockets.Load()), int(e.shares.subs.Load())
+	return open
+}
+
+// TestSharesAreSwept: accounts that have nothing open are forgotten, others are not.
+func TestSharesAreSwept(t *testing.T) {
+	l := newShares(Bounds{CallsPerAccount: 1})
+	busy, err := l.openSocket(NewAccountGrant("busy", "k", nodegate.Policy{}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 3 * sweepAfter {
+		l.of(NewAccountGrant(fmt.Sprint(i), "k", nodegate.Policy{}))
+	}
+	count := 0
+	for range l.index.All() {
+		count++
+	}
+	if count > sweepAfter+1 || l.of(NewAccountGrant("busy", "other", nodegate.Policy{})) != busy {
+		t.Errorf("%d accounts are kept", count)
+	}
+}
+
+// SendersOf is how many senders of an account's events run.
+func (e *Edge) SendersOf(account string) int {
+	g, _ := nodegate.NewGrant(account, "", nil)
+	q := &e.shares.of(g).senders
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return max(1, runtime.GOMAXPROCS(0)/2) - q.free
+}

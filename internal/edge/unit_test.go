@@ -31,9 +31,11 @@ var contractNumbers = map[nodegate.Code]int{
 	nodegate.UnknownNetwork:      -32001,
 	nodegate.RateLimited:         -32005,
 	nodegate.CreditsSpent:        -32002,
+	nodegate.AccountBusy:         -32005,
 	nodegate.HTTPMethod:          -32600,
 	nodegate.TooLarge:            -32600,
 	nodegate.MediaType:           -32600,
+	nodegate.UpgradeRequired:     -32600,
 	nodegate.InvalidInput:        -32602,
 	nodegate.NotFound:            -32001,
 	nodegate.Conflict:            -32000,
@@ -183,6 +185,21 @@ func TestFirstByte(t *testing.T) {
 	for text, want := range map[string]byte{"": 0, " \t\r\n": 0, " [": '[', "{": '{', "\v[": '\v', "\xef\xbb\xbf[": 0xef} {
 		if got := firstByte([]byte(text)); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
+// TestFree: a full disk and a server that is busy are not the caller's to pay for; what
+// the caller did wrong is.
+func TestFree(t *testing.T) {
+	for code, want := range map[nodegate.Code]bool{
+		nodegate.Internal: true, nodegate.NoNode: true, nodegate.Busy: true, nodegate.InsufficientStorage: true,
+		nodegate.RateLimited: true, nodegate.CreditsSpent: true, nodegate.AccountBusy: true,
+		nodegate.Reverted: false, nodegate.InvalidParams: false, nodegate.Timeout: false, nodegate.MethodNotFound: false,
+		nodegate.Forbidden: false, nodegate.TooLarge: false, nodegate.ResponseTooLarge: false,
+	} {
+		if free(code) != want {
+			t.Errorf("%v is free: %t", code, !want)
 		}
 	}
 }

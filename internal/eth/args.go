@@ -13,11 +13,11 @@ type args struct {
 
 // split cuts a parameter array into at most `most` parameters.
 func (a *args) split(params []byte, most int) error {
-	list, ok := jsonrpc.Elements(a.store[:0], params)
-	if !ok {
+	list, over, ok := jsonrpc.FirstElements(a.store[:0], params, most)
+	switch {
+	case !ok:
 		return invalid("non-array args")
-	}
-	if len(list) > most {
+	case over:
 		return tooMany(most)
 	}
 	a.list = list

@@ -62,6 +62,9 @@ func New(next nodegate.Node, cfg Config) *Node {
 
 // Call answers a method the network offers.
 func (n *Node) Call(ctx context.Context, name string, params []byte) ([]byte, error) {
+	if err := checkValues(params); err != nil {
+		return nil, err
+	}
 	if m, ok := n.methods[name]; ok {
 		return m(ctx, n, name, params)
 	}
@@ -96,11 +99,18 @@ func (n *Node) Subscribe(ctx context.Context, params []byte, take func(event []b
 
 // passOn forwards a method without rules of its own.
 func (n *Node) passOn(ctx context.Context, name string, params []byte) ([]byte, error) {
+	if err := checkArity(name, params); err != nil {
+		return nil, err
+	}
 	canonical, err := compact(params)
 	if err != nil {
 		return nil, err
 	}
-	return n.next.Call(ctx, name, canonical)
+	result, err := n.next.Call(ctx, name, canonical)
+	if err != nil {
+		return nil, err
+	}
+	return n.cfg.Dialect.beyond(name, canonical, result), nil
 }
 
 // compact rewrites parameters so that every decoder reads them alike.

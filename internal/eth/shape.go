@@ -21,7 +21,8 @@ const (
 )
 
 // transaction shapes a transaction. yParity belongs to the answer by block hash
-// and index only, chainId to typed transactions (strictly: to type 2 only).
+// and index only, chainId to typed transactions (strictly: to type 2 only); strictly, r
+// and s have all their 32 bytes.
 func (d Dialect) transaction(result []byte, withParity bool) []byte {
 	if d == Standard || isNull(result) {
 		return result
@@ -35,7 +36,7 @@ func (d Dialect) transaction(result []byte, withParity bool) []byte {
 			return kind == typeDynamic || (d == Spec && kind != typeLegacy)
 		}
 		return d == Spec || in(transactionMembers, name)
-	}, nil)
+	}, d.signature())
 }
 
 // receipt shapes a receipt: only the strict dialect leaves anything out.
@@ -43,7 +44,7 @@ func (d Dialect) receipt(result []byte) []byte {
 	if d != Strict || isNull(result) {
 		return result
 	}
-	return filter(result, func(name []byte) bool { return in(receiptMembers, name) }, map[string]func([]byte) []byte{"logs": logs})
+	return filter(result, func(name []byte) bool { return in(receiptMembers, name) }, strictLogs)
 }
 
 // receipts shapes an array of receipts.
@@ -54,8 +55,11 @@ func (d Dialect) receipts(result []byte) []byte {
 	return each(result, d.receipt)
 }
 
-func logs(array []byte) []byte {
-	return each(array, func(log []byte) []byte {
+func strictLogs(name, value []byte) []byte {
+	if string(name) != "logs" {
+		return value
+	}
+	return each(value, func(log []byte) []byte {
 		return filter(log, func(name []byte) bool { return in(logMembers, name) }, nil)
 	})
 }
@@ -79,9 +83,9 @@ func member(object []byte, want string) (value string) {
 	return value
 }
 
-// filter copies an object without the members that keep refuses, rewriting the
-// values that have a function. What is not an object is returned as it is.
-func filter(object []byte, keep func(name []byte) bool, rewrite map[string]func([]byte) []byte) []byte {
+// filter copies an object without the members that keep refuses, with the values that
+// rewrite makes of those it has; nil leaves them. What is not an object is returned as it is.
+func filter(object []byte, keep func(name []byte) bool, rewrite func(name, value []byte) []byte) []byte {
 	out := append(make([]byte, 0, len(object)), '{')
 	ok := jsonrpc.Fields(object, func(name, value []byte) bool {
 		if !keep(name) {
@@ -91,8 +95,8 @@ func filter(object []byte, keep func(name []byte) bool, rewrite map[string]func(
 			out = append(out, ',')
 		}
 		out = append(jsonrpc.AppendString(out, string(name)), ':')
-		if f := rewrite[string(name)]; f != nil {
-			value = f(value)
+		if rewrite != nil {
+			value = rewrite(name, value)
 		}
 		out = append(out, value...)
 		return true

@@ -3,6 +3,7 @@ package eth
 import (
 	"context"
 	"fmt"
+	"math"
 	"strings"
 
 	"github.com/nodegate/nodegate/internal/jsonrpc"
@@ -90,12 +91,12 @@ func proofKeys(a *args) ([]byte, error) {
 	if a.at(1) == nil {
 		return nil, missing(1)
 	}
-	list, ok := jsonrpc.Elements(nil, a.at(1))
-	if !ok {
+	list, over, ok := jsonrpc.FirstElements(nil, a.at(1), maxProofKeys)
+	switch {
+	case !ok:
 		return nil, badArg(1, "json: cannot unmarshal non-array into Go value of type []string")
-	}
-	if len(list) > maxProofKeys {
-		return nil, invalid("too many storage keys requested (max %d, got %d)", maxProofKeys, len(list))
+	case over:
+		return nil, invalid("too many storage keys requested (max %d, got %d)", maxProofKeys, jsonrpc.Count(a.at(1), math.MaxInt-1))
 	}
 	out := append(make([]byte, 0, 2+len(list)*(hashDigits+5)), '[')
 	for i, raw := range list {

@@ -1,30 +1,58 @@
 package jsonrpc
 
+import "math"
+
 // Elements appends the raw elements of a JSON array to dst, without the
 // whitespace around them. It is safe on any bytes: ok is false, and dst as it
 // was, when raw is not one well-formed array. A nil raw is an empty array.
 func Elements(dst [][]byte, raw []byte) (elems [][]byte, ok bool) {
+	elems, _, ok = FirstElements(dst, raw, math.MaxInt)
+	return elems, ok
+}
+
+// FirstElements is Elements for an array that should have at most so many. It stops at
+// the first one too many, with over set: the rest, which may be millions, is not looked
+// at, not even for whether it is JSON.
+func FirstElements(dst [][]byte, raw []byte, most int) (elems [][]byte, over, ok bool) {
 	if raw == nil {
-		return dst, true
+		return dst, false, true
 	}
 	i := space(raw, 0)
 	if !inside(raw, i) || raw[i] != '[' {
-		return dst, false
+		return dst, false, false
 	}
 	elems = dst
 	i, more := first(raw, i, ']')
 	for more {
+		if len(elems)-len(dst) == most {
+			return dst, true, true
+		}
 		end := skipValue(raw, i, 1)
 		if end < 0 {
-			return dst, false
+			return dst, false, false
 		}
 		elems = append(elems, raw[i:end:end])
 		i, more = next(raw, end, ']')
 	}
 	if i < 0 || space(raw, i) != len(raw) {
-		return dst, false
+		return dst, false, false
 	}
-	return elems, true
+	return elems, false, true
+}
+
+// Count returns how many elements a JSON array has, known to be well-formed, or most+1
+// if there are more than most: it looks at no more of them than that, and copies none.
+func Count(raw []byte, most int) (n int) {
+	i := space(raw, 0)
+	if !inside(raw, i) || raw[i] != '[' {
+		return 0
+	}
+	i, more := first(raw, i, ']')
+	for more && n <= most {
+		n++
+		i, more = next(raw, skipValue(raw, i, 1), ']')
+	}
+	return n
 }
 
 // Fields calls f with each member of a JSON object, in order: its decoded name

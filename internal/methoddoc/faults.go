@@ -42,6 +42,7 @@ var (
 // Ethereum standard differ, a network's setting decides.
 var differences = []Difference{
 	{"yParity in the transaction", "absent", "absent", "types 1 to 4", []string{"eth_getTransactionByHash"}},
+	{"r and s of the transaction", "quantities: leading zeros are dropped", "always 32 bytes", "quantities: leading zeros are dropped", []string{"eth_getTransactionByHash", "eth_getTransactionByBlockHashAndIndex"}},
 	{"chainId in the transaction", "types 1 to 4", "type 2 only", "all but unprotected ones of type 0", []string{"eth_getTransactionByHash", "eth_getTransactionByBlockHashAndIndex"}},
 	{"fields beyond the specification's tables (blockTimestamp, blobGasUsed, …)", "present", "absent", "present", []string{
 		"eth_getTransactionByHash", "eth_getTransactionByBlockHashAndIndex", "eth_getTransactionReceipt", "eth_getBlockReceipts",

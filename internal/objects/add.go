@@ -14,6 +14,7 @@ import (
 	"github.com/multiformats/go-multihash"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/budget"
 )
 
 // Event is one line of add's answer.
@@ -54,6 +55,8 @@ type adder struct {
 	top    listing // the entry of the upload that is being added
 	prefix string  // what its events' names start with
 	leaves []*leaf
+	hold   *budget.Hold // memory of the request
+	narrow bool         // there was none for another leaf
 
 	blocks  int // of the whole upload
 	entries int // files and directories, implied ones too
@@ -69,7 +72,7 @@ type adder struct {
 // Returns InvalidInput for a body that is no multipart or ends early, TooLarge
 // beyond the limits, Conflict when it is not what the client expected.
 func (o *Objects) Add(ctx context.Context, batch Batch, body io.Reader, boundary string, opts *Options, progress func(Event)) (*Added, error) {
-	a := &adder{objects: o, batch: batch, opts: opts, progress: progress, out: &Added{}, seen: map[blockKey]struct{}{}}
+	a := &adder{objects: o, batch: batch, opts: opts, progress: progress, out: &Added{}, seen: map[blockKey]struct{}{}, hold: budget.From(ctx)}
 	defer a.release()
 	all, done := o.parts(body, boundary, opts.Limits)
 	defer done()
@@ -253,7 +256,10 @@ func (a *adder) content(ctx context.Context, r io.Reader, s stat) (child, error)
 	if err != nil {
 		return child{}, err
 	}
-	first := a.leaf(0)
+	first, err := a.leaf(0)
+	if err != nil {
+		return child{}, err
+	}
 	buf, err := next(first.buf)
 	if err == io.EOF {
 		return a.empty(ctx, s)
@@ -263,7 +269,10 @@ func (a *adder) content(ctx context.Context, r io.Reader, s stat) (child, error)
 	}
 	first.buf = buf
 	if short := len(buf)-leafRoom < a.opts.chunkSize; !short {
-		second := a.leaf(1)
+		second, err := a.leaf(1)
+		if err != nil {
+			return child{}, err
+		}
 		switch buf, err := next(second.buf); err {
 		case nil:
 			second.buf = buf
@@ -282,7 +291,7 @@ func (a *adder) short(ctx context.Context, l *leaf, s stat) (child, error) {
 	if a.opts.Trickle {
 		of = stat{} // they go into the node above it
 	}
-	l.seal(a.opts, a.leafKind(), of)
+	a.seal(ctx, l, of)
 	if l.err != nil {
 		return child{}, l.err
 	}
@@ -322,6 +331,9 @@ func keyOf(c cid.Cid) blockKey {
 func (a *adder) put(ctx context.Context, c cid.Cid, block []byte) error {
 	if a.blocks++; a.blocks > a.opts.Limits.blocks() {
 		return tooLarge("too many blocks in one request: at most %d: use a chunker with larger chunks", a.opts.Limits.blocks())
+	}
+	if err := holdBlocks(a.hold, a.blocks); err != nil {
+		return err
 	}
 	if c.Prefix().MhType == multihash.IDENTITY {
 		return checkCID(c)

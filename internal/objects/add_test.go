@@ -207,7 +207,7 @@ func TestAddLarge(t *testing.T) {
 	if testing.Short() {
 		t.Skip("reads 50 MB")
 	}
-	content := noise(174*defaultChunk + 5) // one chunk more than a branch holds
+	content := noise(174*DefaultChunk + 5) // one chunk more than a branch holds
 	for _, query := range []string{"", "cid-version=1&chunker=size-1048576", "chunker=buzhash", "trickle=true"} {
 		compare(t, query, []upload{file("f", content)})
 	}
@@ -292,7 +292,7 @@ func TestAddRefused(t *testing.T) {
 		{"no closing boundary", strings.TrimSuffix(whole, "--\r\n"), "", nodegate.InvalidInput},
 		{"cut in the content", whole[:1000], "", nodegate.InvalidInput},
 		{"cut in long content", long[:2<<20], "", nodegate.InvalidInput},
-		{"cut in long content at a chunk", long[:strings.Index(long, "\r\n\r\n")+4+defaultChunk], "", nodegate.InvalidInput},
+		{"cut in long content at a chunk", long[:strings.Index(long, "\r\n\r\n")+4+DefaultChunk], "", nodegate.InvalidInput},
 		{"cut in a header", whole[:40], "", nodegate.InvalidInput},
 		{"cut before a header", strings.TrimSuffix(whole, "--\r\n") + "\r\n", "", nodegate.InvalidInput},
 		{"cut in the second header", whole[:strings.LastIndex(whole, "filename")], "", nodegate.InvalidInput},

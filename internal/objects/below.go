@@ -7,17 +7,37 @@ import (
 	"github.com/ipfs/go-cid"
 )
 
-// Below visits all blocks below a root, each once and without the root itself.
-// Blocks of a codec without links are not read. One that can't be read is told to
-// lost, and what is below it is left out.
+// Below visits the blocks below several roots, each once, and without the roots
+// themselves unless one is below another.
+type Below struct {
+	objects *Objects
+	walk    walk
+	visited map[blockKey]struct{}
+	visit   func(cid.Cid) error
+	lost    func(cid.Cid, error)
+}
+
+// Below begins such a walk. Blocks of a codec without links are not read. One that
+// can't be read is told to lost, and what is below it is left out.
+func (o *Objects) Below(limits Limits, visit func(cid.Cid) error, lost func(cid.Cid, error)) *Below {
+	return &Below{objects: o, walk: walk{limit: limits.blocks(), seen: map[blockKey]struct{}{}}, visited: map[blockKey]struct{}{}, visit: visit, lost: lost}
+}
+
+// Root visits what is below a root and was not visited yet: many roots over the same
+// blocks take no longer than one.
 //
 // Returns TooLarge beyond the limit of blocks, Timeout, or what visit returns.
-func (o *Objects) Below(ctx context.Context, root cid.Cid, limits Limits, visit func(cid.Cid) error, lost func(cid.Cid, error)) error {
-	w := &walk{limit: limits.blocks(), seen: map[blockKey]struct{}{}}
+func (b *Below) Root(ctx context.Context, root cid.Cid) error {
+	w := &b.walk
 	todo := []step{{root, 0}}
 	for len(todo) > 0 {
 		s := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
+		if s.depth > 0 {
+			if err := b.once(s.cid); err != nil {
+				return err
+			}
+		}
 		if _, seen := w.seen[keyOf(s.cid)]; seen {
 			continue
 		}
@@ -25,17 +45,12 @@ func (o *Objects) Below(ctx context.Context, root cid.Cid, limits Limits, visit 
 			return err
 		}
 		w.todo = w.todo[:0]
-		if s.depth > 0 {
-			if err := visit(s.cid); err != nil {
-				return err
-			}
-		}
-		links, err := o.linksOf(ctx, s.cid)
+		links, err := b.objects.linksOf(ctx, s.cid)
 		switch {
 		case ctx.Err() != nil:
 			return cancelled(ctx.Err())
 		case err != nil:
-			lost(s.cid, err)
+			b.lost(s.cid, err)
 		case len(todo)+len(links) > maxPending:
 			return tooLarge("too many links at once: at most %d", maxPending)
 		}
@@ -46,6 +61,16 @@ func (o *Objects) Below(ctx context.Context, root cid.Cid, limits Limits, visit 
 	return nil
 }
 
+// once visits a block the first time.
+func (b *Below) once(c cid.Cid) error {
+	k := keyOf(c)
+	if _, again := b.visited[k]; again {
+		return nil
+	}
+	b.visited[k] = struct{}{}
+	return b.visit(c)
+}
+
 // linksOf reads a block that may have links.
 func (o *Objects) linksOf(ctx context.Context, c cid.Cid) ([]cid.Cid, error) {
 	switch c.Type() {
@@ -54,7 +79,7 @@ func (o *Objects) linksOf(ctx context.Context, c cid.Cid) ([]cid.Cid, error) {
 		if err != nil {
 			return nil, err
 		}
-		return Links(c, data)
+		return linksInTurn(ctx, c, data)
 	}
 	return nil, nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/multiformats/go-multihash"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/budget"
 )
 
 // Put is a block that was put.
@@ -84,7 +85,7 @@ func (o *PutOptions) setFormat(format string) error {
 func (o *Objects) BlockPut(ctx context.Context, batch Batch, body io.Reader, boundary string, opts *PutOptions) ([]Put, error) {
 	var list []Put
 	err := o.eachFile(body, boundary, opts.Limits, "expected a file", func(r io.Reader) error {
-		data, err := readBlock(r)
+		data, err := readBlock(ctx, r)
 		if err != nil {
 			return err
 		}
@@ -100,9 +101,10 @@ func errBigBlock() error {
 	return failed("produced block is over 2MiB: big blocks can't be exchanged with other peers. consider using UnixFS for automatic chunking of bigger files")
 }
 
-func readBlock(r io.Reader) ([]byte, error) {
+func readBlock(ctx context.Context, r io.Reader) ([]byte, error) {
 	var b bytes.Buffer
-	if _, err := b.ReadFrom(io.LimitReader(r, MaxBlock+1)); err != nil {
+	held := &heldReader{Reader: io.LimitReader(r, MaxBlock+1), hold: budget.From(ctx)}
+	if _, err := b.ReadFrom(held); err != nil {
 		return nil, badBody(err)
 	}
 	if b.Len() > MaxBlock {

@@ -14,7 +14,7 @@ type buffers struct{ pools [3]sync.Pool }
 
 // bufferSizes are the sizes of the three kinds.
 func bufferSizes() [3]int {
-	return [3]int{defaultChunk + wrapping, 1<<20 + wrapping, MaxBlock + wrapping}
+	return [3]int{DefaultChunk + wrapping, 1<<20 + wrapping, MaxBlock + wrapping}
 }
 
 // get returns a buffer for a leaf with so much content.

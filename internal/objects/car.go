@@ -10,6 +10,8 @@ import (
 	"github.com/ipld/go-ipld-prime/codec/dagcbor"
 	"github.com/ipld/go-ipld-prime/datamodel"
 	"github.com/ipld/go-ipld-prime/node/basicnode"
+
+	"github.com/nodegate/nodegate/internal/budget"
 )
 
 // carReader reads the blocks of a CAR of version 1 or 2 as they come. It does not
@@ -18,6 +20,7 @@ type carReader struct {
 	r     *bufio.Reader
 	roots []cid.Cid
 	block []byte // used again for each block
+	hold  *budget.Hold
 }
 
 // maxSection is the length of the longest section: a block and its CID.
@@ -27,9 +30,15 @@ const maxSection = MaxBlock + 256
 // index.
 const prefaceV2 = 40
 
+// carBuffer is how much of a CAR is read at once, and the least that a block is read into.
+const carBuffer = 64 << 10
+
 // newCARReader reads the header.
-func newCARReader(r io.Reader) (*carReader, error) {
-	c := &carReader{r: bufio.NewReaderSize(r, 64<<10)}
+func newCARReader(r io.Reader, hold *budget.Hold) (*carReader, error) {
+	if err := hold.Grow(2 * carBuffer); err != nil { // a version 2 has another one inside
+		return nil, err
+	}
+	c := &carReader{r: bufio.NewReaderSize(r, carBuffer), hold: hold}
 	version, err := c.header()
 	if err != nil || version == 1 {
 		return c, err
@@ -50,7 +59,7 @@ func newCARReader(r io.Reader) (*carReader, error) {
 	if _, err := c.r.Discard(int(offset - read)); err != nil {
 		return nil, carError(err)
 	}
-	c.r = bufio.NewReaderSize(io.LimitReader(c.r, int64(size)), 64<<10)
+	c.r = bufio.NewReaderSize(io.LimitReader(c.r, int64(size)), carBuffer)
 	if version, err = c.header(); err == nil && version != 1 {
 		err = failed("invalid car version: %d inside version 2", version)
 	}
@@ -115,7 +124,11 @@ func (c *carReader) next() (cid.Cid, []byte, error) {
 		return cid.Undef, nil, failed("invalid section data, length of read beyond allowable maximum: %d", n)
 	}
 	if uint64(cap(c.block)) < n {
-		c.block = make([]byte, max(n, 64<<10))
+		size := max(n, carBuffer)
+		if err := c.hold.Grow(int64(size) - int64(cap(c.block))); err != nil {
+			return cid.Undef, nil, err
+		}
+		c.block = make([]byte, size)
 	}
 	c.block = c.block[:n]
 	if _, err := io.ReadFull(c.r, c.block); err != nil {

@@ -117,6 +117,10 @@ func (o *Objects) Cat(ctx context.Context, paths []string, span Span) (*Content,
 			return nil, failed("the files are too large together")
 		}
 		c.size += want
+		if err := o.limits.Check(c.size); err != nil {
+			c.Close()
+			return nil, err
+		}
 		c.pieces = append(c.pieces, o.reader(ctx, f, skip, want))
 	}
 	return c, nil

@@ -47,7 +47,7 @@ func ParseDagPut(q *Query, limits Limits) (*PutOptions, error) {
 func (o *Objects) DagPut(ctx context.Context, batch Batch, body io.Reader, boundary string, opts *PutOptions) ([]Put, error) {
 	var list []Put
 	err := o.eachFile(body, boundary, opts.Limits, "expected a regular file", func(r io.Reader) error {
-		data, err := readBlock(r)
+		data, err := readBlock(ctx, r)
 		if err != nil {
 			return err
 		}

@@ -80,7 +80,7 @@ func (e *Export) Root() cid.Cid { return e.found.CID }
 
 // Write writes a CAR of version 1, parents before children.
 func (e *Export) Write(ctx context.Context, w io.Writer) error {
-	out := &carWriter{w: bufio.NewWriterSize(w, 256<<10), limit: e.options.Limits.blocks()}
+	out := &carWriter{w: bufio.NewWriterSize(w, 256<<10), limit: e.options.Limits.blocks(), repeats: e.found.objects.limits.nodes()}
 	if !e.options.Duplicates {
 		out.seen = map[blockKey]struct{}{}
 	}
@@ -141,6 +141,8 @@ type carWriter struct {
 	seen  map[blockKey]struct{} // nil: each time again
 	count int
 	limit int
+
+	repeats int // how many blocks may still be read again, which writes nothing
 }
 
 // following returns a getter that writes every block it reads.
@@ -161,6 +163,9 @@ func (c *carWriter) put(id cid.Cid, data []byte) error {
 	if c.seen != nil {
 		k := keyOf(id)
 		if _, again := c.seen[k]; again {
+			if c.repeats--; c.repeats < 0 {
+				return tooLarge("the same blocks are linked too often (storage.max_nodes). Export all of the DAG instead")
+			}
 			return nil
 		}
 		c.seen[k] = struct{}{}

@@ -178,7 +178,7 @@ func TestBelow(t *testing.T) {
 	root := out.Roots[0].CID
 	list := func() (seen []cid.Cid, lost int) {
 		m.gets = 0
-		err := New(m).Below(t.Context(), root, Limits{}, func(c cid.Cid) error { seen = append(seen, c); return nil }, func(cid.Cid, error) { lost++ })
+		err := New(m).Below(Limits{}, func(c cid.Cid) error { seen = append(seen, c); return nil }, func(cid.Cid, error) { lost++ }).Root(t.Context(), root)
 		if err != nil {
 			t.Error(err)
 		}

@@ -121,7 +121,7 @@ func (e *Entity) Has(ctx context.Context, name string) (bool, error) {
 // Items lists a directory in the order of names, up to a number of entries, and
 // tells whether there are more.
 func (e *Entity) Items(ctx context.Context, most int) (items []Item, more bool, err error) {
-	links, more, err := getter(e.objects.get).someEntries(ctx, e.node, e.fs, most)
+	links, more, err := e.objects.listing().someEntries(ctx, e.node, e.fs, most)
 	if err != nil {
 		return nil, false, err
 	}

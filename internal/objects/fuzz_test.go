@@ -187,7 +187,7 @@ func FuzzCAR(f *testing.F) {
 	}
 	f.Add(b.Bytes())
 	f.Fuzz(func(t *testing.T, data []byte) {
-		r, err := newCARReader(bytes.NewReader(data))
+		r, err := newCARReader(bytes.NewReader(data), nil)
 		if err != nil {
 			return
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/ipfs/go-cid"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/budget"
 )
 
 // ImportOptions are what a client of dag/import can ask for.
@@ -50,7 +51,7 @@ type ImportedRoot struct {
 // Import puts the blocks of all CARs in a multipart body into a batch. Each block is
 // checked against its CID, and one that is wrong fails the whole import.
 func (o *Objects) Import(ctx context.Context, batch Batch, body io.Reader, boundary string, opts *ImportOptions) (*Imported, error) {
-	in := &importer{batch: batch, limits: opts.Limits, named: map[cid.Cid]bool{}}
+	in := &importer{batch: batch, limits: opts.Limits, named: map[cid.Cid]bool{}, hold: budget.From(ctx)}
 	if err := o.eachFile(body, boundary, opts.Limits, "expected a file handle", func(r io.Reader) error { return in.read(ctx, r) }); err != nil {
 		return nil, failedBy(err)
 	}
@@ -72,11 +73,12 @@ type importer struct {
 	out    Imported
 	named  map[cid.Cid]bool
 	last   cid.Cid
+	hold   *budget.Hold // memory of the request
 }
 
 func (in *importer) read(ctx context.Context, r io.Reader) error {
 	in.last = cid.Undef
-	car, err := newCARReader(r)
+	car, err := newCARReader(r, in.hold)
 	if err != nil {
 		return err
 	}
@@ -90,6 +92,9 @@ func (in *importer) read(ctx context.Context, r io.Reader) error {
 		c, data, err := car.next()
 		if err == io.EOF {
 			return nil
+		}
+		if e := nodegate.AsError(err); err != nil && (e.Code == nodegate.AccountBusy || e.Code == nodegate.Busy) {
+			return err
 		}
 		if err != nil && in.last.Defined() {
 			return failed("import failed after block %q: %s", in.last, nodegate.AsError(err).Msg)

@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"context"
 	"io"
-	"runtime"
 	"sync"
 
 	chunk "github.com/ipfs/boxo/chunker"
 	"github.com/ipfs/go-cid"
+
+	"github.com/nodegate/nodegate/internal/background"
+	"github.com/nodegate/nodegate/internal/fairshare"
 )
 
 // aheadBytes is how much of one file may be between the reader and the store.
@@ -81,19 +83,48 @@ func (l *leaf) seal(o *Options, kind byte, s stat) {
 	l.cid, l.err = o.scheme.sum(codec, l.block)
 }
 
+// seal is the leaf's when it is the upload's turn.
+func (a *adder) seal(ctx context.Context, l *leaf, s stat) {
+	if err := fairshare.Do(ctx, func() { l.seal(a.opts, a.leafKind(), s) }); err != nil {
+		l.err = cancelled(err)
+	}
+}
+
 func (l *leaf) child() child {
 	return child{cid: l.cid, below: uint64(len(l.block)), bytes: uint64(l.size)}
 }
 
-// leaf returns the i-th leaf of the adder, with a buffer.
-func (a *adder) leaf(i int) *leaf {
+// leaf returns the i-th leaf of the adder, with a buffer that is reserved.
+func (a *adder) leaf(i int) (*leaf, error) {
+	if i < len(a.leaves) {
+		return a.leaves[i], nil
+	}
+	if err := a.hold.Grow(a.leafBytes()); err != nil {
+		return nil, err
+	}
+	return a.newLeaf(), nil
+}
+
+// spare is a leaf beyond the two that an upload can't do without, or nil when there is
+// no memory for it: the upload goes on with those that it has.
+func (a *adder) spare(i int) *leaf {
 	if i < len(a.leaves) {
 		return a.leaves[i]
 	}
-	l := &leaf{ready: make(chan struct{}, 1), buf: a.objects.buffers.get(max(a.opts.chunkSize, defaultChunk))}
+	if a.narrow = a.narrow || !a.hold.Try(a.leafBytes()); a.narrow {
+		return nil
+	}
+	return a.newLeaf()
+}
+
+func (a *adder) newLeaf() *leaf {
+	l := &leaf{ready: make(chan struct{}, 1), buf: a.objects.buffers.get(max(a.opts.chunkSize, DefaultChunk))}
 	a.leaves = append(a.leaves, l)
 	return l
 }
+
+// leafBytes is what a leaf's buffer takes.
+func (a *adder) leafBytes() int64 { return int64(max(a.opts.chunkSize, DefaultChunk) + wrapping) }
 
 // release gives the adder's buffers back.
 func (a *adder) release() {
@@ -115,7 +146,7 @@ func (a *adder) leafKind() byte {
 func (a *adder) ahead() int {
 	size := a.opts.chunkSize
 	if size == 0 {
-		size = defaultChunk
+		size = DefaultChunk
 	}
 	return min(max(aheadBytes/size, 3), 64)
 }
@@ -135,10 +166,10 @@ func (a *adder) long(ctx context.Context, next source, s stat) (child, error) {
 	n := a.ahead()
 	b := &belt{work: make(chan *leaf, n), order: make(chan *leaf, n), free: make(chan *leaf, n)}
 	var workers sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), 4) {
+	for range min(background.Cores(), 4) {
 		workers.Go(func() {
 			for l := range b.work {
-				l.seal(a.opts, a.leafKind(), stat{})
+				a.seal(ctx, l, stat{})
 				l.ready <- struct{}{}
 			}
 		})
@@ -174,8 +205,9 @@ func (a *adder) read(ctx context.Context, b *belt, next source) error {
 	for {
 		var l *leaf
 		if b.leaves < cap(b.free) {
-			l = a.leaf(b.leaves)
-		} else {
+			l = a.spare(b.leaves)
+		}
+		if l == nil {
 			select {
 			case l = <-b.free:
 				b.leaves--

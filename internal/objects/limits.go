@@ -37,9 +37,18 @@ type Limits struct {
 	Blocks    int   // blocks of one upload or one walk; default 4 Mi
 }
 
+// ReadLimits are what an operator may set for one request that reads. Zero values mean
+// the defaults.
+type ReadLimits struct {
+	Nodes int   // blocks that one listing reads; default 262,144
+	Bytes int64 // content that one request reads; default 1 TiB
+}
+
 const (
 	defaultParts  = 10_000
 	defaultBlocks = 4 << 20
+	defaultNodes  = 1 << 18
+	defaultRead   = 1 << 40
 )
 
 func (l Limits) parts() int {
@@ -54,4 +63,32 @@ func (l Limits) blocks() int {
 		return l.Blocks
 	}
 	return defaultBlocks
+}
+
+func (l ReadLimits) nodes() int {
+	if l.Nodes > 0 {
+		return l.Nodes
+	}
+	return defaultNodes
+}
+
+func (l ReadLimits) bytes() int64 {
+	if l.Bytes > 0 {
+		return l.Bytes
+	}
+	return defaultRead
+}
+
+// Check refuses to read more content than a request may. A few blocks that link to
+// each other again and again are a file of any size.
+func (l ReadLimits) Check(bytes int64) error {
+	if most := l.bytes(); bytes > most {
+		return tooLarge("%d bytes are more than one request may read: at most %d (storage.max_read). Ask for a part of the file", bytes, most)
+	}
+	return nil
+}
+
+// errNodes is the error of a listing that reads too many blocks.
+func errNodes(most int) error {
+	return tooLarge("the listing needs more than %d blocks (storage.max_nodes). List a smaller part, or use dag/export", most)
 }

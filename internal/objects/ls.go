@@ -28,18 +28,19 @@ func (o *Objects) Ls(ctx context.Context, text string, look bool, enc Encoder) (
 	if err != nil {
 		return nil, err
 	}
-	raw, err := o.get(ctx, r.CID)
+	get := o.listing()
+	raw, err := get(ctx, r.CID)
 	if err != nil {
 		return nil, err
 	}
-	links, err := o.lsLinks(ctx, r.CID, raw)
+	links, err := get.lsLinks(ctx, r.CID, raw)
 	if err != nil {
 		return nil, err
 	}
 	list := make([]Entry, 0, len(links))
 	for _, l := range links {
 		e := Entry{Name: l.name, Hash: enc.Encode(l.cid)}
-		if err := o.look(ctx, &e, l, look); err != nil {
+		if err := get.look(ctx, &e, l, look); err != nil {
 			return nil, err
 		}
 		list = append(list, e)
@@ -49,7 +50,7 @@ func (o *Objects) Ls(ctx context.Context, text string, look bool, enc Encoder) (
 }
 
 // lsLinks are the entries of a directory; of anything else, its plain links.
-func (o *Objects) lsLinks(ctx context.Context, c cid.Cid, raw []byte) ([]link, error) {
+func (g getter) lsLinks(ctx context.Context, c cid.Cid, raw []byte) ([]link, error) {
 	if c.Type() != cid.DagProtobuf {
 		cids, err := Links(c, raw)
 		links := make([]link, len(cids))
@@ -66,11 +67,11 @@ func (o *Objects) lsLinks(ctx context.Context, c cid.Cid, raw []byte) ([]link, e
 	if err != nil {
 		return nil, err
 	}
-	return getter(o.get).entries(ctx, n, u)
+	return g.entries(ctx, n, u)
 }
 
 // look fills in what an entry's own block says.
-func (o *Objects) look(ctx context.Context, e *Entry, l link, deep bool) error {
+func (g getter) look(ctx context.Context, e *Entry, l link, deep bool) error {
 	if l.cid.Type() == cid.Raw {
 		e.Type, e.Size = kindFile, l.size
 		return nil
@@ -78,7 +79,7 @@ func (o *Objects) look(ctx context.Context, e *Entry, l link, deep bool) error {
 	if l.cid.Type() != cid.DagProtobuf || !deep {
 		return nil
 	}
-	n, err := getter(o.get).node(ctx, l)
+	n, err := g.node(ctx, l)
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package objects
 import (
 	"bufio"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +15,7 @@ import (
 	"github.com/multiformats/go-multihash"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/fairshare"
 )
 
 // Blocks is where content is.
@@ -57,21 +59,22 @@ type Engine interface {
 // Objects reads and writes files over blocks. It is safe for concurrent use.
 type Objects struct {
 	blocks  Blocks
+	limits  ReadLimits
 	buffers buffers
-	bodies  sync.Pool    // *bufio.Reader of bodyBuffer
+	bodies  sync.Pool    // *bufio.Reader of BodyBuffer
 	ahead   atomic.Int64 // blocks that readers fetch ahead
 }
 
-// bodyBuffer is how much of a body is read at once: the multipart reader alone would
+// BodyBuffer is how much of a body is read at once: the multipart reader alone would
 // ask the connection for 4 KiB at a time.
-const bodyBuffer = 64 << 10
+const BodyBuffer = 64 << 10
 
 // parts returns the parts of a multipart body. The second result must be called
 // when no more is read.
 func (o *Objects) parts(body io.Reader, boundary string, limits Limits) (*listing, func()) {
 	r, ok := o.bodies.Get().(*bufio.Reader)
 	if !ok {
-		r = bufio.NewReaderSize(nil, bodyBuffer)
+		r = bufio.NewReaderSize(nil, BodyBuffer)
 	}
 	r.Reset(&closedBody{r: body})
 	w := &walker{reader: multipart.NewReader(r, boundary), limit: limits.parts()}
@@ -81,8 +84,13 @@ func (o *Objects) parts(body io.Reader, boundary string, limits Limits) (*listin
 	}
 }
 
-// New returns the objects in some blocks.
-func New(blocks Blocks) *Objects { return &Objects{blocks: blocks} }
+// New returns the objects in some blocks, read within the default limits.
+func New(blocks Blocks) *Objects { return NewLimited(blocks, ReadLimits{}) }
+
+// NewLimited is New with limits of an operator.
+func NewLimited(blocks Blocks, limits ReadLimits) *Objects {
+	return &Objects{blocks: blocks, limits: limits}
+}
 
 // closedBody makes the end of a body an error, so that only the closing boundary ends
 // an upload: the standard multipart reader takes a body that ends inside a part's
@@ -113,6 +121,50 @@ type getter func(ctx context.Context, c cid.Cid) ([]byte, error)
 // get reads a block of the store.
 func (o *Objects) get(ctx context.Context, c cid.Cid) ([]byte, error) {
 	return inlineOr(o.blocks.Get)(ctx, c)
+}
+
+// listing returns a getter for one request that lists something. What is listed may
+// have no end: blocks can be linked any number of times. Those that are read again
+// count most. Each read waits for the request's turn: it is small, and there are many.
+func (o *Objects) listing() getter {
+	read, most := 0, o.limits.nodes()
+	var lately recent
+	return func(ctx context.Context, c cid.Cid) (data []byte, err error) {
+		if read++; lately.again(c) {
+			read += repeatCost
+		}
+		if read > most {
+			return nil, errNodes(most)
+		}
+		if turnErr := fairshare.Turn(ctx, func(ctx context.Context) { data, err = o.get(ctx, c) }); turnErr != nil {
+			return nil, cancelled(turnErr)
+		}
+		return data, err
+	}
+}
+
+// repeatCost is what a block that is read again counts beside itself. A directory has
+// few entries that are the same; one that stands for very much in a few blocks has
+// almost only such.
+const repeatCost = 15
+
+// recent knows some of the blocks that were read last, in little memory.
+type recent struct{ keys []blockKey }
+
+const recentKeys = 1 << 12
+
+// again notes a block and tells whether it was among the last.
+func (r *recent) again(c cid.Cid) bool {
+	if r.keys == nil {
+		r.keys = make([]blockKey, recentKeys)
+	}
+	k := keyOf(c)
+	slot := &r.keys[binary.LittleEndian.Uint16(k.digest[:])%recentKeys]
+	if *slot == k {
+		return true
+	}
+	*slot = k
+	return false
 }
 
 // inlineOr answers CIDs that hold their content themselves, and asks get for others.

@@ -45,7 +45,7 @@ type Options struct {
 
 // How Kubo builds trees unless it is told otherwise.
 const (
-	defaultChunk     = 256 << 10
+	DefaultChunk     = 256 << 10
 	defaultFileLinks = 174
 	defaultFanout    = 256
 	shardSize        = 256 << 10 // a directory whose names and CIDs take more is sharded
@@ -233,7 +233,7 @@ func (o *Options) setExpect(text string) error {
 // setChunker checks the chunker with boxo's parser, which has Kubo's words.
 func (o *Options) setChunker() error {
 	if o.Chunker == "" || o.Chunker == "default" {
-		o.chunkSize = defaultChunk
+		o.chunkSize = DefaultChunk
 		return nil
 	}
 	if _, err := chunk.FromString(bytes.NewReader(nil), o.Chunker); err != nil {

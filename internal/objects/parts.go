@@ -100,6 +100,9 @@ func newPart(h textproto.MIMEHeader, body io.Reader) (*part, error) {
 		return nil, usage("a part has no Content-Disposition that can be read: %s", err.Error())
 	}
 	p.path = cleanName(params["filename"])
+	if strings.ContainsRune(p.path, 0) { // no file system has such a name, and no tar can carry it
+		return nil, usage("the file name %q has a NUL character: rename the file", p.path)
+	}
 	if len(p.path) > maxName {
 		return nil, usage("a file name is too long: at most %d bytes", maxName)
 	}

@@ -6,6 +6,9 @@ import (
 	"sync"
 
 	"github.com/ipfs/go-cid"
+
+	"github.com/nodegate/nodegate/internal/budget"
+	"github.com/nodegate/nodegate/internal/fairshare"
 )
 
 // reader goes through a part of one file in order, and fetches leaves ahead: reading
@@ -23,6 +26,11 @@ type reader struct {
 	held  int      // bytes of the blocks on the stack
 	under int      // blocks that are fetched ahead
 	err   error
+
+	hold         *budget.Hold // of the request
+	reserved     int64        // of it, by this reader
+	largest      int          // block that was reserved
+	asked, leads bool         // whether to fetch far ahead was asked, and the answer
 }
 
 // maxAhead is how many blocks of one file are fetched ahead, on all its levels.
@@ -52,7 +60,7 @@ type fetched struct {
 }
 
 func (o *Objects) reader(ctx context.Context, f *opened, skip, want int64) *reader {
-	r := &reader{from: o, skip: skip, left: want}
+	r := &reader{from: o, skip: skip, left: want, hold: budget.From(ctx)}
 	r.ctx, r.stop = ctx, func() {}
 	r.data = f.data
 	if f.fs != nil && len(f.root.links) > 0 {
@@ -108,6 +116,9 @@ func (r *reader) advance() error {
 		return nil
 	}
 	n, err := r.fetch(top, i)
+	if err == nil {
+		err = r.keep(len(n.raw))
+	}
 	if err != nil {
 		return err
 	}
@@ -177,7 +188,7 @@ func (r *reader) fetchAhead(top *level, i int) {
 	if top.leafy {
 		window = int(min(max(readAhead/max(top.sizes[i], 1), 2), 16))
 	}
-	if r.from.ahead.Load() >= sharedAhead {
+	if window > 1 && (r.from.ahead.Load() >= sharedAhead || !r.mayLead()) {
 		window = 1
 	}
 	reach := r.skip + r.left - int64(top.sizes[i])
@@ -191,7 +202,7 @@ func (r *reader) fetchAhead(top *level, i int) {
 		r.under++
 		r.from.ahead.Add(1)
 		r.tasks.Go(func() {
-			n, err := r.from.child(r.ctx, top.links[j], top.sizes[j])
+			n, err := r.from.child(fairshare.Others(r.ctx), top.links[j], top.sizes[j])
 			ch <- fetched{n, err}
 		})
 	}
@@ -235,6 +246,8 @@ func (r *reader) close() {
 		r.from.ahead.Add(-int64(r.under))
 		r.under = 0
 	}
+	r.hold.Shrink(r.reserved)
+	r.reserved = 0
 	if r.err == nil {
 		r.err = cancelled(context.Canceled)
 	}

@@ -6,7 +6,10 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/ipfs/go-cid"
 	"github.com/spaolacci/murmur3"
+
+	"github.com/nodegate/nodegate/internal/fairshare"
 )
 
 // hashMurmur3 is the hash function of sharded directories, by its multihash code.
@@ -35,7 +38,16 @@ func (g getter) node(ctx context.Context, l link) (*node, error) {
 	if err != nil {
 		return nil, err
 	}
-	return decodeNode(l.cid, raw)
+	return decodeInTurn(ctx, l.cid, raw)
+}
+
+// decodeInTurn is decodeNode, which takes a while for a large node, when it is the
+// request's turn.
+func decodeInTurn(ctx context.Context, c cid.Cid, raw []byte) (n *node, err error) {
+	if turnErr := fairshare.Do(ctx, func() { n, err = decodeNode(c, raw) }); turnErr != nil {
+		return nil, cancelled(turnErr)
+	}
+	return n, err
 }
 
 // findInShard looks a name up in a sharded directory.
@@ -90,52 +102,72 @@ func (g getter) someEntries(ctx context.Context, n *node, u *unixfs, most int) (
 	if u.kind != kindShard {
 		return n.links[:min(len(n.links), most)], len(n.links) > most, nil
 	}
-	list, err = g.shardEntries(ctx, n, u, nil, 0, most)
-	if errors.Is(err, errMore) {
-		return list, true, nil
+	s := &shards{get: g, most: most, seen: map[blockKey]struct{}{}}
+	if err = s.add(ctx, n, u, 0); errors.Is(err, errMore) {
+		return s.list, true, nil
 	}
-	return list, false, err
+	return s.list, false, err
 }
 
 // errMore ends a listing that has enough.
 var errMore = errors.New("objects: more entries")
 
-// shardEntries appends what is in a shard, up to a number of entries. A shard in a
-// shard has a name of only digits; below the hash's 64 bits there can be none.
-func (g getter) shardEntries(ctx context.Context, n *node, u *unixfs, list []link, used, most int) ([]link, error) {
+// shards is a listing of a sharded directory.
+type shards struct {
+	get  getter
+	most int // entries
+	list []link
+	seen map[blockKey]struct{} // shards in shards
+}
+
+// add appends what is in a shard. A shard in a shard has a name of only digits; below
+// the hash's 64 bits there can be none.
+func (s *shards) add(ctx context.Context, n *node, u *unixfs, used int) error {
 	bits, digits, err := shardBits(u)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if used += bits; used > 64 {
-		return nil, failed("sharded directory too deep")
+		return failed("sharded directory too deep")
 	}
 	for _, l := range n.links {
 		switch {
 		case len(l.name) < digits:
-			return nil, failed("invalid link name '%s'", l.name)
+			return failed("invalid link name '%s'", l.name)
 		case len(l.name) > digits:
-			if len(list) >= most {
-				return list, errMore
+			if len(s.list) >= s.most {
+				return errMore
 			}
 			l.name = l.name[digits:]
-			list = append(list, l)
+			s.list = append(s.list, l)
 			continue
 		}
-		inner, err := g.node(ctx, l)
-		if err != nil {
-			return nil, err
-		}
-		of, err := inner.fs()
-		if err != nil {
-			return nil, err
-		}
-		if of.kind != kindShard {
-			return nil, failed("node was not a dir shard")
-		}
-		if list, err = g.shardEntries(ctx, inner, of, list, used, most); err != nil {
-			return list, err
+		if err := s.inner(ctx, l, used); err != nil {
+			return err
 		}
 	}
-	return list, nil
+	return nil
+}
+
+// inner goes into a shard of a shard. The names in it have one place by their hash, so
+// none is there twice: 256 links to one shard, eight times, would be a directory
+// without an end in a few blocks.
+func (s *shards) inner(ctx context.Context, l link, used int) error {
+	k := keyOf(l.cid)
+	if _, again := s.seen[k]; again {
+		return failed("malformed sharded directory: the shard %s is linked twice", l.cid)
+	}
+	s.seen[k] = struct{}{}
+	n, err := s.get.node(ctx, l)
+	if err != nil {
+		return err
+	}
+	of, err := n.fs()
+	if err != nil {
+		return err
+	}
+	if of.kind != kindShard {
+		return failed("node was not a dir shard")
+	}
+	return s.add(ctx, n, of, used)
 }

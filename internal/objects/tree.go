@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"path"
+	"strings"
 	"time"
 
 	"github.com/ipfs/boxo/files"
@@ -30,7 +31,7 @@ func (o *Objects) Get(ctx context.Context, text string) (*Tree, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := o.tree(ctx, link{name: path.Base(path.Clean(p.String())), cid: r.CID})
+	t, err := getter(o.get).tree(ctx, o, link{name: path.Base(path.Clean(p.String())), cid: r.CID})
 	if err != nil {
 		return nil, err
 	}
@@ -39,15 +40,16 @@ func (o *Objects) Get(ctx context.Context, text string) (*Tree, error) {
 		return t, nil
 	}
 	f, err := fileOf(t.node)
-	if err == nil {
-		t.size = f.size
+	if err != nil {
+		return nil, err
 	}
-	return t, err
+	t.size = f.size
+	return t, o.limits.Check(f.size)
 }
 
 // tree opens one entry.
-func (o *Objects) tree(ctx context.Context, l link) (*Tree, error) {
-	n, err := getter(o.get).node(ctx, l)
+func (g getter) tree(ctx context.Context, o *Objects, l link) (*Tree, error) {
+	n, err := g.node(ctx, l)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +86,7 @@ func (t *Tree) Size() int64 { return t.size }
 // in the PAX format when the archive is only the transport, and the plain format
 // when it is what the user asked for.
 func (t *Tree) WriteTar(ctx context.Context, w io.Writer, plain bool) error {
-	a := &archive{tar: tar.NewWriter(w), format: tar.FormatPAX, now: time.Now()}
+	a := &archive{tar: tar.NewWriter(w), format: tar.FormatPAX, now: time.Now(), get: t.objects.listing()}
 	if plain {
 		a.format = tar.FormatUnknown
 	}
@@ -99,6 +101,8 @@ type archive struct {
 	tar    *tar.Writer
 	format tar.Format
 	now    time.Time
+	get    getter // for directories and the first blocks of files
+	bytes  int64  // of files
 }
 
 func (a *archive) write(ctx context.Context, t *Tree, at string, depth int) error {
@@ -137,15 +141,18 @@ func (a *archive) directory(ctx context.Context, t *Tree, at string, depth int) 
 	if err := a.header(&tar.Header{Name: at, Typeflag: tar.TypeDir}, t.stat(), 0o755); err != nil {
 		return err
 	}
-	links, err := getter(t.objects.get).entries(ctx, t.node, t.fs)
+	links, err := a.get.entries(ctx, t.node, t.fs)
 	if err != nil {
 		return err
 	}
 	for _, l := range links {
+		if strings.ContainsRune(l.name, 0) {
+			return failed("the entry %q can't be in a tar archive: use dag/export, which keeps every name", l.name)
+		}
 		if !isName(l.name) {
 			return failed("relative UnixFS paths outside the root are not allowed, use CAR instead")
 		}
-		inner, err := t.objects.tree(ctx, l)
+		inner, err := a.get.tree(ctx, t.objects, l)
 		if err != nil {
 			return err
 		}
@@ -166,6 +173,10 @@ func (a *archive) file(ctx context.Context, t *Tree, at string) error {
 	if err != nil {
 		return err
 	}
+	if err := t.objects.limits.Check(a.bytes + f.size); err != nil {
+		return err
+	}
+	a.bytes += f.size
 	if err := a.header(&tar.Header{Name: at, Typeflag: tar.TypeReg, Size: f.size}, t.stat(), 0o644); err != nil {
 		return err
 	}

@@ -2,11 +2,13 @@ package objects
 
 import (
 	"context"
-	"runtime"
 	"slices"
 	"sync"
 
 	"github.com/ipfs/go-cid"
+
+	"github.com/nodegate/nodegate/internal/background"
+	"github.com/nodegate/nodegate/internal/fairshare"
 )
 
 // Walked is how much there is below a root, each block once.
@@ -55,8 +57,12 @@ func walkAll(ctx context.Context, get getter, root cid.Cid, limits Limits, progr
 	w.changed.L = &w.mu
 	w.err = w.push(root, 0)
 	var workers sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), 4) {
-		workers.Go(func() { w.work(ctx) })
+	for range min(background.Cores(), 4) {
+		workers.Go(func() {
+			var t background.Thread
+			defer t.End()
+			w.work(fairshare.Alone(ctx, t.Lower))
+		})
 	}
 	workers.Wait()
 	return w.done, w.err
@@ -90,7 +96,7 @@ func (w *walk) work(ctx context.Context) {
 		data, err := w.get(ctx, s.cid)
 		var links []cid.Cid
 		if err == nil {
-			links, err = Links(s.cid, data)
+			links, err = linksInTurn(ctx, s.cid, data)
 		}
 		w.finish(s, len(data), links, err)
 	}
@@ -154,7 +160,7 @@ func inOrder(ctx context.Context, get getter, root cid.Cid, limits Limits, visit
 		if err := visit(s.cid, data); err != nil {
 			return err
 		}
-		links, err := Links(s.cid, data)
+		links, err := linksInTurn(ctx, s.cid, data)
 		if err != nil {
 			return err
 		}
@@ -166,4 +172,12 @@ func inOrder(ctx context.Context, get getter, root cid.Cid, limits Limits, visit
 		}
 	}
 	return nil
+}
+
+// linksInTurn is Links when it is the request's turn.
+func linksInTurn(ctx context.Context, c cid.Cid, data []byte) (links []cid.Cid, err error) {
+	if turnErr := fairshare.Do(ctx, func() { links, err = Links(c, data) }); turnErr != nil {
+		return nil, cancelled(turnErr)
+	}
+	return links, err
 }

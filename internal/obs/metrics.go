@@ -23,6 +23,9 @@ type Metrics struct {
 	slow     prometheus.Counter
 	bytes    *prometheus.CounterVec
 	cache    *prometheus.CounterVec
+	accepts  *prometheus.CounterVec
+	conns    *prometheus.CounterVec
+	signIns  *prometheus.CounterVec
 }
 
 // Other is the label of methods that are not counted one by one.
@@ -32,6 +35,7 @@ const Other = "other"
 func NewMetrics() *Metrics {
 	m := &Metrics{
 		registry: prometheus.NewRegistry(),
+		signIns:  newSignIns(),
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "nodegate_rpc_requests_total", Help: "JSON-RPC calls by network, method and outcome.",
 		}, []string{"network", "method", "outcome"}),
@@ -54,8 +58,14 @@ func NewMetrics() *Metrics {
 		cache: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "nodegate_cache_total", Help: "Calls by what the network's cache did with them.",
 		}, []string{"network", "method", "outcome"}),
+		accepts: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "nodegate_accept_errors_total", Help: "Connections that could not be accepted for now, by listener.",
+		}, []string{"listener"}),
+		conns: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "nodegate_connections_refused_total", Help: "Connections that were closed at once, by listener and by the limit they were over.",
+		}, []string{"listener", "over"}),
 	}
-	m.registry.MustRegister(m.requests, m.latency, m.refused, m.sockets, m.slow, m.bytes, m.cache,
+	m.registry.MustRegister(m.requests, m.latency, m.refused, m.sockets, m.slow, m.bytes, m.cache, m.accepts, m.conns, m.signIns,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }

@@ -31,12 +31,15 @@ func Call(s *nodegate.KeySettings, method string, params []byte) error {
 	if !ok {
 		return nil
 	}
-	list, ok := jsonrpc.Elements(nil, params)
-	if !ok || !find(s, list) {
+	list, over, ok := jsonrpc.FirstElements(nil, params, maxParams)
+	if over || !ok || !find(s, list) {
 		return errForbidden
 	}
 	return nil
 }
+
+// maxParams is more than any method takes that names a contract.
+const maxParams = 16
 
 // Client checks who makes a request.
 //

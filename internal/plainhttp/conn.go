@@ -24,7 +24,7 @@ const (
 const (
 	bufferSize = 4 << 10
 	keepBuffer = 16 << 10
-	maxPooled  = 1 << 20 // answers' buffers are shared, so that idle connections hold none
+	maxPooled  = 256 << 10 // answers' buffers are shared, so that idle connections hold none
 )
 
 // Conn is one connection while it is on the short way. Handlers may keep state
@@ -42,6 +42,18 @@ type Conn struct {
 	told     bool // that its last answer was the last
 	busy     atomic.Bool
 	watch    *watcher
+	sent     func() // of the answer that is written
+}
+
+// OnSent has done called once, when the answer of the present request was written or
+// can't be.
+func (c *Conn) OnSent(done func()) { c.sent = done }
+
+func (c *Conn) wasSent() {
+	if done := c.sent; done != nil {
+		c.sent = nil
+		done()
+	}
 }
 
 // RemoteAddr is the client's address, without its port.
@@ -181,6 +193,7 @@ func (c *Conn) fill(deadline time.Time) error {
 func (c *Conn) answer(r *Request) bool {
 	c.busy.Store(true)
 	defer c.busy.Store(false)
+	defer c.wasSent()
 	c.watch = &watcher{conn: c}
 	buf := c.server.buffers.Get().(*[]byte)
 	defer c.server.buffers.Put(buf)

@@ -21,6 +21,10 @@ type Handler interface {
 // Server accepts connections, serves plain requests itself and gives the rest to
 // an http.Server.
 type Server struct {
+	// Wrap, where it is set before Serve, makes the connection that net/http gets of one
+	// that is handed over.
+	Wrap func(net.Conn) net.Conn
+
 	handler  Handler
 	full     *http.Server
 	handed   *handedListener
@@ -108,7 +112,10 @@ func (s *Server) end(c *Conn) {
 func (s *Server) handOver(c *Conn, read []byte) {
 	s.forget(c)
 	_ = c.raw.SetReadDeadline(time.Time{})
-	handed := &prefixedConn{Conn: c.raw, prefix: append([]byte(nil), read...), taken: s.live.Done}
+	handed := net.Conn(&prefixedConn{Conn: c.raw, prefix: append([]byte(nil), read...), taken: s.live.Done})
+	if s.Wrap != nil {
+		handed = s.Wrap(handed)
+	}
 	if !s.handed.give(handed) {
 		_ = handed.Close()
 	}

@@ -1,7 +1,9 @@
 package rollup
 
 import (
+	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/nodegate/nodegate"
 )
@@ -35,4 +37,19 @@ func nodeNonsense(method string, err error) *nodegate.Error {
 		Op: op, Code: nodegate.Internal, Msg: "internal error",
 		Err: fmt.Errorf("answer to %s: %w", method, err),
 	}
+}
+
+// lacksMethod tells whether an error says that the nodes don't offer a method, by its
+// number or in the words of clients and providers.
+func lacksMethod(err error) bool {
+	const notFound, notEnabled = -32601, -32604 // the latter is Besu's
+	var e *nodegate.Error
+	if !errors.As(err, &e) {
+		return false
+	}
+	if e.Code == nodegate.MethodNotFound || e.Number == notFound || e.Number == notEnabled {
+		return true
+	}
+	text := strings.ToLower(e.Msg)
+	return strings.Contains(text, "unsupported method") || strings.Contains(text, "method not found") || strings.Contains(text, "method not supported")
 }

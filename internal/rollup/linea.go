@@ -17,7 +17,8 @@ type lineaFee struct {
 
 // lineaEstimate forwards to a node of Linea under the method's real name, whatever
 // the network calls it here. It estimates for the pending block and takes overrides
-// where others take a block; it checks the sender's balance itself.
+// where others take a block; it checks the sender's balance itself. Where no node has
+// the method, the same formula is worked out here, by the prices in the blocks.
 func lineaEstimate(ctx context.Context, n *Node, req *request) (*quote, error) {
 	const method = "linea_estimateGas"
 	if err := n.onlyNow(ctx, req.block); err != nil {
@@ -28,6 +29,9 @@ func lineaEstimate(ctx context.Context, n *Node, req *request) (*quote, error) {
 		return nil, err
 	}
 	fee, err := ask[lineaFee](ctx, n.next, method, args...)
+	if lacksMethod(err) {
+		return estimate(ctx, n, req)
+	}
 	if err != nil {
 		return nil, err
 	}

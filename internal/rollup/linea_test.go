@@ -32,6 +32,28 @@ func TestLineaErrors(t *testing.T) {
 	}
 }
 
+// TestLineaWithoutMethod: providers and other clients serve Linea without its method.
+// The formula is known, and so are its prices, which the blocks carry.
+func TestLineaWithoutMethod(t *testing.T) {
+	const params = `[` + transfer + `]`
+	want, err := newNode(t, chainScript(nil), Config{}).Call(t.Context(), Method, []byte(params))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, lack := range []*nodegate.Error{
+		{Code: nodegate.NodeFault, Number: -32601, Msg: "The method linea_estimateGas does not exist/is not available"},
+		{Code: nodegate.NodeFault, Number: -32604, Msg: "Method not enabled"},
+		{Code: nodegate.NodeFault, Number: -32600, Msg: "Unsupported method: linea_estimateGas"},
+		{Code: nodegate.MethodNotFound, Msg: "the method linea_estimateGas does not exist/is not available"},
+	} {
+		next := chainScript(map[string]any{"linea_estimateGas": lack})
+		got, err := newNode(t, next, Config{Remote: true}).Call(t.Context(), Method, []byte(params))
+		if err != nil || string(got) != string(want) {
+			t.Errorf("%s: %s, %v; want %s", lack.Msg, got, err, want)
+		}
+	}
+}
+
 // TestLineaAcceptance is what the network's tests expect of an estimate that works: its
 // gas is eth_estimateGas's, and a nonce of the future is no fault.
 func TestLineaAcceptance(t *testing.T) {

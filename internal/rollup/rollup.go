@@ -53,7 +53,8 @@ const (
 )
 
 // Config holds the settings of a rollup's fee model. A zero number stands for
-// its default. All but Stack and Remote are for an embedded network.
+// its default. All but Stack and Remote are for an embedded network, and for a Linea
+// whose nodes lack its method.
 type Config struct {
 	// Stack is one of Stacks; "" is linea.
 	Stack string

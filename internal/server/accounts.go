@@ -29,14 +29,14 @@ type accounts struct {
 	answers *redisstore.Answers // of remote nodes, for all servers; nil on one
 }
 
-// openAccounts opens the store, makes the first account where there is none, and
-// builds what every request passes: the door, the meter, the recorder.
+// openAccounts opens the store, notes whether it has no account yet, and builds what
+// every request passes: the door, the meter, the recorder.
 func (s *Server) openAccounts(ctx context.Context) error {
 	var err error
 	if s.control, err = OpenControl(ctx, s.cfg, s.log); err != nil {
 		return err
 	}
-	if s.first, err = s.control.firstStart(ctx); err != nil {
+	if s.fresh, err = s.control.empty(ctx); err != nil {
 		return err
 	}
 	if s.cfg.Redis.URL != "" {
@@ -48,7 +48,7 @@ func (s *Server) openAccounts(ctx context.Context) error {
 	if err := s.openMeter(ctx); err != nil {
 		return err
 	}
-	s.accounts.journal = journal.New(journal.Config{Bytes: int64(s.cfg.Memory.Journal)})
+	s.accounts.journal = journal.New(journal.Config{Bytes: int64(cacheMemory(s.cfg, memoryLimit(), s.cfg.Memory.Journal))})
 	s.accounts.usage = usage.New(usage.Config{Store: s.control.Store, Every: s.cfg.Usage.Flush, Log: s.log})
 	s.accounts.door, err = door.Open(ctx, door.Config{
 		Store: s.control.Store, Vault: s.control.vault, Plans: s.control.Plans, DefaultPlan: s.cfg.DefaultPlan,
@@ -57,6 +57,7 @@ func (s *Server) openAccounts(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	s.control.signIns = s.metrics.SignIn
 	s.metrics.Follow(s.accounts.door.LookUps, s.accounts.door.Keys)
 	s.followNotices()
 	return s.openAlerts()

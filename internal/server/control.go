@@ -11,6 +11,7 @@ import (
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/account"
 	"github.com/nodegate/nodegate/internal/config"
+	"github.com/nodegate/nodegate/internal/disk"
 	"github.com/nodegate/nodegate/internal/payment"
 	"github.com/nodegate/nodegate/internal/sqlstore"
 	"github.com/nodegate/nodegate/internal/vault"
@@ -33,6 +34,7 @@ type Control struct {
 	vault   *vault.Vault
 	changed func()             // set by the server: somebody changed an account here
 	stored  func(string) int64 // set by the server: bytes of an account in its storage
+	signIns func(error)        // set by the server: somebody tried to sign in
 }
 
 // OpenControl opens the account store of a configuration, and makes it where there
@@ -42,8 +44,14 @@ type Control struct {
 func OpenControl(ctx context.Context, cfg *config.Config, log *slog.Logger) (*Control, error) {
 	opening, cancel := context.WithTimeout(ctx, openTime)
 	defer cancel()
-	if err := os.MkdirAll(cfg.Data, 0o700); err != nil {
-		return nil, &nodegate.Error{Op: "server.control", Code: nodegate.BadConfig, Msg: "can't make the data folder " + cfg.Data, Err: err}
+	if err := checkFolder(cfg); err != nil {
+		return nil, err
+	}
+	if err := makeFolder(cfg); err != nil {
+		return nil, err
+	}
+	if err := mayMakePepper(opening, cfg, log); err != nil {
+		return nil, err
 	}
 	pepper, err := vault.Pepper(cfg.Data, string(cfg.Pepper))
 	if err != nil {
@@ -53,9 +61,11 @@ func OpenControl(ctx context.Context, cfg *config.Config, log *slog.Logger) (*Co
 	if c.vault, err = vault.New(pepper); err != nil {
 		return nil, err
 	}
-	if c.Store, err = openStore(opening, cfg, c.vault, log); err != nil {
+	store, err := openStore(opening, cfg, c.vault.AuditKey(), log)
+	if err != nil {
 		return nil, err
 	}
+	c.Store = store
 	checking, end := context.WithTimeout(ctx, openTime) // the store may have taken long to open
 	defer end()
 	if err := c.checkPepper(checking); err != nil {
@@ -70,6 +80,11 @@ func OpenControl(ctx context.Context, cfg *config.Config, log *slog.Logger) (*Co
 			}
 			return c.stored(accountID)
 		},
+		SignIns: func(err error) {
+			if c.signIns != nil {
+				c.signIns(err)
+			}
+		},
 		Changed: func() {
 			if c.changed != nil {
 				c.changed()
@@ -79,17 +94,38 @@ func OpenControl(ctx context.Context, cfg *config.Config, log *slog.Logger) (*Co
 	return c, nil
 }
 
-func openStore(ctx context.Context, cfg *config.Config, v *vault.Vault, log *slog.Logger) (nodegate.Store, error) {
+// makeFolder makes the data folder for the database in it. Beside Postgres only a
+// pepper may be there, and whoever writes that makes the folder.
+func makeFolder(cfg *config.Config) error {
 	if cfg.Store.Postgres != "" {
-		return sqlstore.OpenPostgres(ctx, string(cfg.Store.Postgres), v.AuditKey(), log)
+		return nil
 	}
-	return sqlstore.OpenSQLite(ctx, filepath.Join(cfg.Data, storeFile), v.AuditKey(), log)
+	if err := os.MkdirAll(cfg.Data, 0o700); err != nil {
+		return &nodegate.Error{Op: "server.control", Code: nodegate.BadConfig, Msg: "can't make the data folder " + cfg.Data, Err: err}
+	}
+	return nil
+}
+
+func openStore(ctx context.Context, cfg *config.Config, auditKey []byte, log *slog.Logger) (*sqlstore.Store, error) {
+	if cfg.Store.Postgres != "" {
+		return sqlstore.OpenPostgres(ctx, string(cfg.Store.Postgres), auditKey, log)
+	}
+	s, err := sqlstore.OpenSQLite(ctx, filepath.Join(cfg.Data, storeFile), auditKey, log)
+	if err != nil {
+		return nil, err
+	}
+	return s.Guarded(guardOf(cfg)), nil
+}
+
+// guardOf keeps the reserve free on the disk of the data folder.
+func guardOf(cfg *config.Config) *disk.Guard {
+	return disk.NewGuard(cfg.Data, int64(cfg.Storage.Reserve))
 }
 
 // checkPepper notices a pepper that is not the one the store was made with: no key
 // would work, and new ones would work on this server only.
 func (c *Control) checkPepper(ctx context.Context) error {
-	known, err := c.Store.SetMeta(ctx, "pepper", c.vault.Check())
+	known, err := c.Store.SetMeta(ctx, pepperMeta, c.vault.Check())
 	if err != nil {
 		return err
 	}
@@ -104,6 +140,7 @@ func (c *Control) Close() error {
 	if c == nil {
 		return nil
 	}
+	c.Accounts.Close()
 	return c.Store.Close()
 }
 
@@ -120,6 +157,7 @@ func plansOf(cfg *config.Config) map[string]nodegate.Plan {
 		plans[name] = nodegate.Plan{
 			Name: name, CreditsPerSecond: p.CreditsPerSecond, Burst: p.Burst, CreditsPerDay: p.CreditsPerDay,
 			StoredBytes: int64(p.StoredBytes), MovedBytes: int64(p.MovedBytes), StorageWrites: p.StorageWrites, StorageReads: p.StorageReads,
+			Keys: p.Keys, Sockets: p.Sockets, Subscriptions: p.Subscriptions,
 		}
 	}
 	return plans

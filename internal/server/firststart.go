@@ -21,13 +21,15 @@ type FirstStart struct {
 	Key      *account.IssuedKey
 }
 
-// firstStart makes the developer's account, with a password, a test card and a key, in
-// a store that has no account yet. It returns nil in any other.
-func (c *Control) firstStart(ctx context.Context) (*FirstStart, error) {
+// empty tells whether the store has no account yet.
+func (c *Control) empty(ctx context.Context) (bool, error) {
 	some, err := c.Accounts.List(ctx, "", 1)
-	if err != nil || len(some) > 0 {
-		return nil, err
-	}
+	return len(some) == 0, err
+}
+
+// firstStart makes the developer's account, with a password, a test card and a key. It
+// returns nil where there is one already.
+func (c *Control) firstStart(ctx context.Context) (*FirstStart, error) {
 	actor := nodegate.Actor{Name: "server", From: "first start"}
 	first := &FirstStart{Email: developer, Password: vault.NewPassword()}
 	a, err := c.Accounts.Create(ctx, actor, account.NewAccount{Email: developer, Password: first.Password, Plan: "unlimited", Operator: true})

@@ -55,7 +55,7 @@ func (s *Server) openEmbedded(n *config.Network) (nodegate.Node, error) {
 		}
 	}
 	if n.Cache > 0 {
-		front := cache.NewFront(node, cache.Config{Network: n.Name, Bytes: int64(n.Cache)})
+		front := cache.NewFront(node, cache.Config{Network: n.Name, Bytes: int64(cacheMemory(s.cfg, memoryLimit(), n.Cache))})
 		s.fronts[n.Name], node = front, front
 	}
 	return s.withRules(node, n), nil
@@ -84,9 +84,9 @@ func (s *Server) openChain(n *config.Network) (*chain.Node, error) {
 	}
 	node, err := chain.Open(chain.Config{
 		Dir: filepath.Join(s.cfg.Data, "networks", n.Name), Genesis: genesis, Chain: blocks, Period: n.Embedded.Period,
-		AnswerBytes: uint64(s.cfg.Memory.Answers), StateBytes: uint64(s.cfg.Memory.State),
-		CallTimeout: s.cfg.Limits.CallTimeout, HeavyPerKey: s.cfg.Limits.HeavyPerKey,
-		Log: s.log.With("network", n.Name),
+		AnswerBytes: cacheMemory(s.cfg, memoryLimit(), s.cfg.Memory.Answers), StateBytes: cacheMemory(s.cfg, memoryLimit(), s.cfg.Memory.State),
+		CallTimeout: s.cfg.Limits.CallTimeout, Lanes: s.lanes, TraceBytes: int64(s.cfg.Limits.ResponseBytes),
+		Guard: guardOf(s.cfg), Log: s.log.With("network", n.Name),
 	})
 	if err != nil {
 		return nil, err

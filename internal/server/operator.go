@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"github.com/nodegate/nodegate"
-	"github.com/nodegate/nodegate/internal/blocks"
 	"github.com/nodegate/nodegate/internal/config"
 	"github.com/nodegate/nodegate/internal/dashboard"
+	"github.com/nodegate/nodegate/internal/disk"
 	"github.com/nodegate/nodegate/internal/sqlstore"
 	"github.com/nodegate/nodegate/internal/upstream"
 )
@@ -82,7 +82,7 @@ func (s *Server) system(ctx context.Context) dashboard.System {
 		d.Database, d.DatabaseBytes = found.Kind, found.Bytes
 	}
 	var err error
-	d.DiskFree, err = blocks.FreeBytes(s.cfg.Data)
+	d.DiskFree, err = disk.Free(s.cfg.Data)
 	problem("The free disk space", err)
 	problem("The state of the block store", s.showBlocks(ctx, &d))
 	d.Config, err = s.configNow()

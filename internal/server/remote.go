@@ -45,7 +45,7 @@ func (s *Server) openRemote(n *config.Network) (*remote, error) {
 		}
 	}
 	if n.Cache > 0 {
-		r.cache = cache.New(node, cache.Config{Network: n.Name, Bytes: int64(n.Cache), Shared: s.sharedCache()})
+		r.cache = cache.New(node, cache.Config{Network: n.Name, Bytes: int64(cacheMemory(s.cfg, memoryLimit(), n.Cache)), Shared: s.sharedCache()})
 		node = r.cache
 	}
 	r.node = s.withRules(anchor.New(node), n)

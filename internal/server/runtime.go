@@ -10,10 +10,42 @@ import (
 // Go's default would spend a tenth of the processor on collecting it.
 const gcPercent = 300
 
-// TuneRuntime sets the collector's pace for the whole process, unless the
-// operator has set it with GOGC.
+// pressedPercent is in force while requests hold much memory. Their buffers are large
+// and cost the collector nothing to look at; to let four times as much pile up would
+// take a multiple of what the budget allows.
+const pressedPercent = 100
+
+// limitPercent is how much of the control group's memory limit the process uses for
+// itself. The rest is the kernel's: sockets, and pages of files.
+const limitPercent = 85
+
+// TuneRuntime sets the collector's pace and the memory limit for the whole process,
+// unless the operator has set them with GOGC and GOMEMLIMIT.
 func TuneRuntime() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(gcPercent)
+	}
+	if os.Getenv("GOMEMLIMIT") != "" {
+		return
+	}
+	if limit := cgroupLimit(os.DirFS("/")); limit > 0 {
+		debug.SetMemoryLimit(limit / 100 * limitPercent)
+	}
+}
+
+// memoryLimit is the memory limit in force; without one it is larger than any machine.
+func memoryLimit() int64 { return debug.SetMemoryLimit(-1) }
+
+// collector changes the pace of the garbage collector while memory is scarce. It changes
+// nothing that the operator has set.
+type collector struct{ before int }
+
+func (c *collector) pressed(high bool) {
+	switch {
+	case os.Getenv("GOGC") != "":
+	case high:
+		c.before = debug.SetGCPercent(pressedPercent)
+	default:
+		debug.SetGCPercent(c.before)
 	}
 }

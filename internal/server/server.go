@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -13,8 +12,10 @@ import (
 	"time"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/budget"
 	"github.com/nodegate/nodegate/internal/cache"
 	"github.com/nodegate/nodegate/internal/chain"
+	"github.com/nodegate/nodegate/internal/chain/lane"
 	"github.com/nodegate/nodegate/internal/config"
 	"github.com/nodegate/nodegate/internal/dashboard"
 	"github.com/nodegate/nodegate/internal/edge"
@@ -42,8 +43,10 @@ type Server struct {
 
 	chains   []*chain.Node
 	chainOf  map[string]*chain.Node // by network
+	lanes    *lane.Lanes            // one for all chains
 	embedded []nodegate.Network
 	fronts   map[string]*cache.Front // of the embedded ones that have a cache
+	memory   *budget.Budget          // of all requests
 	costs    atomic.Pointer[nodegate.Costs]
 	shown    atomic.Pointer[[]dashboard.Network]
 
@@ -57,12 +60,15 @@ type Server struct {
 
 	control  *Control
 	accounts accounts
+	fresh    bool        // the store had no account when it was opened
 	first    *FirstStart // made at this start, or nil
 	storage  storageSide
 
 	public                *plainhttp.Server
 	admin                 *http.Server
 	publicAddr, adminAddr string
+	slots                 *web.Slots // of the listeners that anybody can reach
+	listeners             listeners
 
 	serving atomic.Bool
 	failed  chan error
@@ -80,9 +86,10 @@ const (
 // New opens the data folder and starts the networks. Nothing listens yet.
 func New(cfg *config.Config, log *slog.Logger, build Build) (*Server, error) {
 	s := &Server{
-		cfg: cfg, live: cfg, build: build, log: log, metrics: obs.NewMetrics(), failed: make(chan error, 2),
+		cfg: cfg, live: cfg, build: build, log: log, metrics: obs.NewMetrics(), failed: make(chan error, 3),
 		fronts: map[string]*cache.Front{}, chainOf: map[string]*chain.Node{}, remotes: map[string]*remote{}, closing: make(chan struct{}),
 	}
+	s.lanes = lane.New(lane.Seats(), cfg.Limits.HeavyPerAccount)
 	costs := costsOf(cfg)
 	s.costs.Store(&costs)
 	if err := s.open(); err != nil {
@@ -94,6 +101,7 @@ func New(cfg *config.Config, log *slog.Logger, build Build) (*Server, error) {
 
 func (s *Server) open() error {
 	chain.RouteLogs(s.log)
+	s.openMemory()
 	var err error
 	if s.lock, err = lockFolder(s.cfg.Data); err != nil {
 		return err
@@ -119,6 +127,7 @@ func (s *Server) open() error {
 		Meter:                s.accounts.meter,
 		Usage:                s.accounts.usage,
 		Journal:              s.accounts.journal,
+		Memory:               s.memory,
 		Costs:                *s.costs.Load(),
 		TrustedProxies:       s.trustedProxies(),
 		Methods:              eth.Methods(),
@@ -126,6 +135,7 @@ func (s *Server) open() error {
 		BatchItems:           s.cfg.Limits.BatchItems,
 		ResponseBytes:        int(s.cfg.Limits.ResponseBytes),
 		SubscriptionsPerConn: s.cfg.Limits.SubscriptionsPerConn,
+		Bounds:               boundsOf(&s.cfg.Limits),
 		Log:                  s.log,
 		LogRequests:          s.cfg.Log.Requests,
 		Metrics:              s.metrics,
@@ -135,73 +145,65 @@ func (s *Server) open() error {
 	return nil
 }
 
-// Start listens on both addresses before it returns, so that a taken port is an
-// error here and not a line in the log later.
+// Start listens on all addresses before it returns, so that a taken port is an
+// error here and not a line in the log later. The first account is created after that
+// and before anybody is served: its password and secret are shown once, so nothing
+// may fail between creating and showing them.
 func (s *Server) Start() error {
-	var err error
-	var public, admin net.Listener
-	if public, s.publicAddr, err = s.listen(s.cfg.Listen, s.cfg.TLS); err != nil {
-		return err
+	s.slots = web.NewSlots(web.Descriptors(), web.UsedDescriptors())
+	b, err := s.bind()
+	if err != nil {
+		return errors.Join(err, b.close())
 	}
-	s.public = plainhttp.New(s.edge, s.httpServer(s.edge))
-	go s.serve(s.public, public)
-	if err := s.startStorage(); err != nil {
-		return err
+	if s.fresh {
+		if s.first, err = s.control.firstStart(context.Background()); err != nil {
+			return errors.Join(err, b.close())
+		}
 	}
-	if admin, s.adminAddr, err = s.listen(s.cfg.AdminListen, config.TLS{}); err != nil {
-		return err
-	}
-	pages := http.NewServeMux()
-	pages.HandleFunc("/storage/gc", s.collectNow)
-	pages.HandleFunc("/nodes", s.nodesNow)
-	pages.Handle("/", obs.AdminHandler(s.metrics, s.ready))
-	s.admin = s.httpServer(pages)
-	go s.serve(s.admin, admin)
-	s.serving.Store(true)
+	s.serveAll(b)
 	return nil
 }
 
-// listen binds an address.
-func (s *Server) listen(addr string, cert config.TLS) (ln net.Listener, url string, err error) {
-	if ln, err = net.Listen("tcp", addr); err != nil {
-		return nil, "", &nodegate.Error{Op: "server.listen", Code: nodegate.BadConfig, Msg: "can't listen on " + addr + ": is the port taken? Another one is set with --listen or --admin-listen", Err: err}
+// serveAll serves on what was bound.
+func (s *Server) serveAll(b bound) {
+	s.public = plainhttp.New(s.edge, web.Readable(s.httpServer(s.edge)))
+	s.public.Wrap = func(c net.Conn) net.Conn { return web.RequestConn(c, s.edge.RefuseUnread) }
+	go s.serve("JSON-RPC", s.public, b.public)
+	if b.storage != nil {
+		s.startStorage(b.storage)
 	}
-	url = ln.Addr().String()
-	ln = web.Limit(ln, s.cfg.Limits.ConnsPerIP)
-	if cert.Cert == "" {
-		return ln, "http://" + url, nil
-	}
-	ln, err = secure(ln, cert)
-	return ln, "https://" + url, err
+	s.startAdmin(b.admin)
+	s.serving.Store(true)
 }
+
+// listenPublic listens for JSON-RPC and the dashboard.
+func (s *Server) listenPublic() (net.Listener, error) {
+	ln, err := s.listen("JSON-RPC", s.cfg.Listen, "--listen", s.slots)
+	if err != nil {
+		return nil, err
+	}
+	s.publicAddr = "http://" + ln.Addr().String()
+	if s.cfg.TLS.Cert == "" {
+		return ln, nil
+	}
+	pair, err := tls.LoadX509KeyPair(s.cfg.TLS.Cert, s.cfg.TLS.Key)
+	if err != nil {
+		_ = ln.Close()
+		return nil, &nodegate.Error{Op: "server.tls", Code: nodegate.BadConfig, Msg: "can't use the certificate in tls.cert and tls.key", Err: err}
+	}
+	s.publicAddr = "https://" + ln.Addr().String()
+	c := &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}
+	return web.Secure(ln, c, s.edge.RefuseUnread(http.StatusBadRequest, httpsOnly)), nil
+}
+
+// httpsOnly is what a client is told that speaks plain HTTP to a listener with TLS.
+const httpsOnly = "this address serves HTTPS only: use https:// or wss:// in the URL"
 
 func (s *Server) httpServer(h http.Handler) *http.Server {
 	return &http.Server{
 		Handler: h, ReadHeaderTimeout: headerTime, ReadTimeout: bodyTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeaderBytes,
 		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
-}
-
-// listener is a server of either kind.
-type listener interface {
-	Serve(net.Listener) error
-	Shutdown(context.Context) error
-	Close() error
-}
-
-func (s *Server) serve(srv listener, ln net.Listener) {
-	if err := srv.Serve(ln); !errors.Is(err, http.ErrServerClosed) {
-		s.failed <- fmt.Errorf("listener %s: %w", ln.Addr(), err)
-	}
-}
-
-func secure(ln net.Listener, cert config.TLS) (net.Listener, error) {
-	pair, err := tls.LoadX509KeyPair(cert.Cert, cert.Key)
-	if err != nil {
-		_ = ln.Close()
-		return nil, &nodegate.Error{Op: "server.tls", Code: nodegate.BadConfig, Msg: "can't use the certificate in tls.cert and tls.key", Err: err}
-	}
-	return tls.NewListener(ln, &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}), nil
 }
 
 // Failed delivers the error of a listener that stopped by itself.
@@ -235,7 +237,7 @@ func (s *Server) ready() error {
 	if !s.serving.Load() {
 		return errors.New("not serving")
 	}
-	errs := []error{s.nodesReady(), s.storage.ready()}
+	errs := []error{s.listeners.ready(), s.nodesReady(), s.storage.ready()}
 	for _, c := range s.chains {
 		errs = append(errs, c.Ready())
 	}

@@ -5,11 +5,13 @@ import (
 	"crypto/tls"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/netip"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -62,8 +64,9 @@ func (s *Server) openStorage(ctx context.Context) error {
 	s.control.stored = s.storage.engine.Stored
 	s.watchNodes()
 	s.storage.gateway = storage.New(s.withReading(storage.Config{
-		Auth: s.accounts.door, Usage: s.accounts.usage, Journal: s.accounts.journal, Engine: s.storage.engine,
-		Limits:  objects.Limits{Parts: s.cfg.Storage.MaxParts, FileBytes: int64(s.cfg.Storage.MaxFile)},
+		Auth: s.accounts.door, Usage: s.accounts.usage, Journal: s.accounts.journal, Engine: s.storage.engine, Memory: s.memory,
+		Limits: objects.Limits{Parts: s.cfg.Storage.MaxParts, FileBytes: int64(s.cfg.Storage.MaxFile)},
+		Reads:  objects.ReadLimits{Nodes: s.cfg.Storage.MaxNodes, Bytes: int64(s.cfg.Storage.MaxRead)}, Requests: s.cfg.Storage.MaxRequests, Heavy: s.cfg.Storage.MaxHeavy, CompressBytes: int64(s.cfg.Storage.MaxCompress),
 		Timeout: s.cfg.Storage.Timeout, TrustedProxies: s.trustedProxies(), Moved: s.movedIn, Log: s.log,
 	}))
 	return nil
@@ -79,41 +82,37 @@ func (s *Server) movedIn(accountID string, month time.Time) (int64, error) {
 	return f.Moved, err
 }
 
-// startStorage listens and begins to collect.
-func (s *Server) startStorage() error {
-	if s.storage.gateway == nil {
-		return nil
-	}
-	ln, err := s.listenStorage()
-	if err != nil {
-		return err
-	}
-	s.storage.addr = "https://" + ln.Addr().String()
-	s.storage.server = s.httpServer(s.storage.gateway)
+// startStorage serves and begins to collect.
+func (s *Server) startStorage(ln net.Listener) {
+	s.storage.server = web.Readable(s.httpServer(s.storage.gateway))
 	s.storage.server.ReadTimeout = 0 // an upload may take as long as it moves; see web.Paced
-	go s.serve(s.storage.server, ln)
+	go s.serve("storage", s.storage.server, web.Requests(ln, nil))
 	ctx, cancel := context.WithCancel(context.Background())
 	s.storage.stop = cancel
 	s.storage.ended.Go(func() { s.collectEvery(ctx) })
-	return nil
 }
 
 // listenStorage serves TLS; on a loopback address plain HTTP beside it.
 func (s *Server) listenStorage() (net.Listener, error) {
-	ln, err := net.Listen("tcp", s.cfg.StorageListen)
+	ln, err := s.listen("storage", s.cfg.StorageListen, "--storage-listen", s.slots)
 	if err != nil {
-		return nil, &nodegate.Error{Op: "server.listen", Code: nodegate.BadConfig, Msg: "can't listen on " + s.cfg.StorageListen + ": is the port taken? Another one is set with --storage-listen", Err: err}
+		return nil, err
 	}
 	tlsConfig, err := s.storageTLS(ln.Addr())
 	if err != nil {
 		_ = ln.Close()
 		return nil, err
 	}
-	limited := web.Limit(ln, s.cfg.Limits.ConnsPerIP)
 	if loopback(ln.Addr()) {
-		return web.Either(limited, tlsConfig), nil
+		return web.Either(ln, tlsConfig), nil
 	}
-	return tls.NewListener(limited, tlsConfig), nil
+	return web.Secure(ln, tlsConfig, textAnswer(http.StatusBadRequest, httpsOnly)), nil
+}
+
+// textAnswer is a whole HTTP/1.1 response of one line.
+func textAnswer(status int, line string) []byte {
+	return fmt.Appendf(nil, "HTTP/1.1 %d %s\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s\n",
+		status, http.StatusText(status), len(line)+1, line)
 }
 
 func loopback(a net.Addr) bool {
@@ -141,7 +140,8 @@ func (s *Server) storageTLS(at net.Addr) (*tls.Config, error) {
 }
 
 // OpenAuthority opens the local authority of a data folder, for certificates of
-// this machine's own names and, where there is one, a listener's address.
+// this machine's own names, the configured hosts and, where there is one, a listener's
+// address.
 func OpenAuthority(cfg *config.Config, at net.Addr) (*authority.Authority, error) {
 	hosts := []string{"localhost", "127.0.0.1", "::1"}
 	if at != nil {
@@ -149,8 +149,9 @@ func OpenAuthority(cfg *config.Config, at net.Addr) (*authority.Authority, error
 			hosts = append(hosts, p.Addr().String())
 		}
 	}
-	if host, _, err := net.SplitHostPort(cfg.StorageListen); err == nil && host != "" && host != "localhost" {
-		if _, err := netip.ParseAddr(host); err != nil {
+	host, _, _ := net.SplitHostPort(cfg.StorageListen)
+	for _, host := range append([]string{host}, cfg.Storage.Hosts...) {
+		if ip, err := netip.ParseAddr(host); host != "" && !slices.Contains(hosts, host) && (err != nil || !ip.IsUnspecified() && !ip.IsLoopback()) {
 			hosts = append(hosts, host)
 		}
 	}

@@ -17,6 +17,9 @@ func (s *Server) withReading(c storage.Config) storage.Config {
 	if store, ok := s.storage.engine.(reporter); ok {
 		s.metrics.FollowBlocks(func() (obs.BlockFigures, bool) { return blockFigures(store) })
 	}
+	if store, ok := s.storage.engine.(stored); ok {
+		c.Room = store.Room
+	}
 	return c
 }
 

@@ -11,6 +11,8 @@ type (
 	IssuedKey = account.IssuedKey
 	// Rotation says what of a key is made new.
 	Rotation = account.Rotation
+	// Attempt is a try to sign in.
+	Attempt = account.Attempt
 	// AuditReport is what a check of the audit log found.
 	AuditReport = account.AuditReport
 )

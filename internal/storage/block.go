@@ -28,31 +28,20 @@ func get(ctx context.Context, c *call) error {
 	if compress && !archive && !tree.IsFile() {
 		return failed("file is not regular")
 	}
+	if compress {
+		if err := c.checkCompress(tree.Size()); err != nil {
+			return err
+		}
+	}
 	kind, write := "application/x-tar", func(w io.Writer) error { return tree.WriteTar(ctx, w, archive) }
 	if compress {
-		kind, write = "application/gzip", func(w io.Writer) error { return writeGzip(ctx, w, tree, archive, level) }
+		kind, write = "application/gzip", func(w io.Writer) error { return c.writeGzip(ctx, w, tree, archive, level) }
 	}
 	h := c.answer.head(kind)
 	h.Set("X-Stream-Output", "1")
 	h.Set("X-Content-Length", strconv.FormatInt(tree.Size(), 10))
 	c.answer.WriteHeader(http.StatusOK)
 	return write(c.answer)
-}
-
-func writeGzip(ctx context.Context, w io.Writer, tree *objects.Tree, archive bool, level int) error {
-	z, err := gzip.NewWriterLevel(w, level)
-	if err != nil {
-		return err
-	}
-	if archive {
-		err = tree.WriteTar(ctx, z, true)
-	} else {
-		err = tree.WriteContent(ctx, z)
-	}
-	if err != nil {
-		return err // an end that is missing shows that it is not whole
-	}
-	return z.Close()
 }
 
 // lsObject is a directory in the answer of ls.

@@ -20,6 +20,9 @@ func (c *call) multipart() (io.Reader, string, error) {
 	if err != nil || !strings.HasPrefix(kind, "multipart/") {
 		return nil, "", usageError(fmt.Sprintf("file argument '%s' is required", c.command.file))
 	}
+	if err := c.holdBody(); err != nil {
+		return nil, "", err
+	}
 	c.body = &countedReader{Reader: web.Paced(c.w, c.req.Body), call: c}
 	return c.body, params["boundary"], nil
 }

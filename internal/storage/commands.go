@@ -6,6 +6,8 @@ import "context"
 type command struct {
 	name      string
 	writes    bool     // counts as a write for the account's rate
+	stores    bool     // takes more of the disk
+	heavy     bool     // may read very many blocks for a small answer, or keep a core busy
 	streams   bool     // may take as long as it moves
 	arguments []string // that it needs, by Kubo's names
 	optional  bool     // it works without the arguments
@@ -19,22 +21,22 @@ type command struct {
 func commandTable() map[string]*command {
 	table, path := map[string]*command{}, []string{"ipfs-path"}
 	for _, c := range []*command{
-		{name: "add", writes: true, streams: true, file: "path", run: add},
+		{name: "add", writes: true, stores: true, streams: true, file: "path", run: add},
 		{name: "cat", streams: true, arguments: path, body: true, run: cat},
-		{name: "pin/add", writes: true, streams: true, arguments: path, body: true, run: pinAdd},
+		{name: "pin/add", writes: true, stores: true, heavy: true, streams: true, arguments: path, body: true, run: pinAdd},
 		{name: "pin/rm", writes: true, arguments: path, body: true, run: pinRemove},
-		{name: "pin/ls", arguments: path, optional: true, run: pinList},
-		{name: "pin/update", writes: true, streams: true, arguments: []string{"from-path", "to-path"}, run: pinUpdate},
-		{name: "get", streams: true, arguments: path, body: true, run: get},
-		{name: "ls", arguments: path, body: true, run: list},
+		{name: "pin/ls", heavy: true, arguments: path, optional: true, run: pinList},
+		{name: "pin/update", writes: true, stores: true, heavy: true, streams: true, arguments: []string{"from-path", "to-path"}, run: pinUpdate},
+		{name: "get", streams: true, heavy: true, arguments: path, body: true, run: get},
+		{name: "ls", heavy: true, arguments: path, body: true, run: list},
 		{name: "block/get", arguments: []string{"cid"}, body: true, run: blockGet},
-		{name: "block/put", writes: true, streams: true, file: "data", run: blockPut},
+		{name: "block/put", writes: true, stores: true, streams: true, file: "data", run: blockPut},
 		{name: "block/stat", arguments: []string{"cid"}, body: true, run: blockStat},
 		{name: "dag/get", arguments: []string{"ref"}, body: true, run: dagGet},
-		{name: "dag/put", writes: true, streams: true, file: "object data", run: dagPut},
+		{name: "dag/put", writes: true, stores: true, streams: true, file: "object data", run: dagPut},
 		{name: "dag/resolve", arguments: []string{"ref"}, body: true, run: dagResolve},
-		{name: "dag/import", writes: true, streams: true, file: "path", run: dagImport},
-		{name: "dag/export", streams: true, arguments: []string{"root"}, run: dagExport},
+		{name: "dag/import", writes: true, stores: true, streams: true, file: "path", run: dagImport},
+		{name: "dag/export", streams: true, heavy: true, arguments: []string{"root"}, run: dagExport},
 		{name: "version", run: version},
 	} {
 		table[c.name] = c

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/budget"
 	"github.com/nodegate/nodegate/internal/journal"
 	"github.com/nodegate/nodegate/internal/objects"
 	"github.com/nodegate/nodegate/internal/obs"
@@ -28,8 +29,14 @@ type Config struct {
 	Usage          *usage.Recorder
 	Journal        *journal.Journal // nil keeps no requests
 	Engine         objects.Engine
-	Limits         objects.Limits
+	Memory         *budget.Budget                                         // of uploads and downloads; nil is no bound
+	Limits         objects.Limits                                         // of uploads and walks
+	Reads          objects.ReadLimits                                     // of the other commands
 	Timeout        time.Duration                                          // of a command that names none
+	Room           func() error                                           // an error while nothing can be stored; nil: the engine knows
+	Requests       int                                                    // of one account or address at once; default 64
+	Heavy          int                                                    // of those, long listings, archives and pins; default 4
+	CompressBytes  int64                                                  // content that get compresses; default 1 GiB
 	TrustedProxies []netip.Prefix                                         // whose X-Forwarded-For is believed
 	Moved          func(accountID string, month time.Time) (int64, error) // what an account moved in a month
 	Read           Access                                                 // who may read with GET /ipfs
@@ -46,13 +53,14 @@ type Gateway struct {
 	ids      *obs.RequestIDs
 	metrics  *obs.Storage
 	rates    rates
+	shares   shares
 	moved    moved
 	given    given
 }
 
 // New builds the front end.
 func New(cfg Config) *Gateway {
-	g := &Gateway{cfg: cfg, objects: objects.New(cfg.Engine), ids: obs.NewRequestIDs(), commands: commandTable()}
+	g := &Gateway{cfg: cfg, objects: objects.NewLimited(cfg.Engine, cfg.Reads), shares: newShares(cfg), ids: obs.NewRequestIDs(), commands: commandTable()}
 	g.moved.figures = cfg.Moved
 	if cfg.Metrics == nil {
 		cfg.Metrics = obs.NewMetrics()
@@ -127,13 +135,15 @@ func (g *Gateway) serve(w http.ResponseWriter, req *http.Request, name string, g
 
 // newCall begins a request. What it reads and writes is counted as it moves.
 func (g *Gateway) newCall(w http.ResponseWriter, req *http.Request) *call {
-	c := &call{gateway: g, w: w, req: req}
+	c := &call{gateway: g, w: w}
+	c.req = req.WithContext(budget.WithHold(req.Context(), &c.hold))
 	c.answer = newAnswer(w, req, c.moves)
 	return c
 }
 
 // end counts a request and breaks off an answer that is not whole.
 func (c *call) end(err error, took time.Duration) {
+	c.hold.Release()
 	c.record(err, took)
 	if err != nil && c.answer.begun {
 		// Only a broken connection shows every client that the answer is not whole.
@@ -169,6 +179,9 @@ type call struct {
 	ended   bool      // the body was read to its end
 	unmoved int64     // bytes that are not counted for the account yet
 	status  int       // of a refusal, where it is not the one of the error's code
+
+	hold  budget.Hold // memory of the upload or download
+	place *place      // among the requests of its account
 }
 
 // name is what the request is counted as.
@@ -196,6 +209,7 @@ func (c *call) run(name string) error {
 			return err
 		}
 	}
+	c.hold = g.cfg.Memory.Hold(c.account())
 	query := c.req.URL.Query()
 	if c.command, c.args = g.find(name, query["arg"]); c.command == nil {
 		return unknownCommand(name)
@@ -211,11 +225,27 @@ func (c *call) run(name string) error {
 	if err := c.readArgs(); err != nil {
 		return err
 	}
-	ctx := nodegate.WithGrant(c.req.Context(), c.grant)
+	if err := c.checkRoom(); err != nil {
+		return err
+	}
+	ctx, place, err := g.shares.enter(nodegate.WithGrant(c.req.Context(), c.grant), c.account(), c.command.heavy)
+	if err != nil {
+		return err
+	}
+	defer place.leave()
+	c.place = place
 	if limited {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, timeout)
 		defer cancel()
+	}
+	if c.command.streams && c.command.file == "" {
+		if err := c.holdDownload(); err != nil {
+			return err
+		}
+	}
+	if c.command.heavy && !c.command.writes { // a pin is walked by workers, which are apart already
+		return timedOut(apart(ctx, func(ctx context.Context) error { return c.command.run(ctx, c) }))
 	}
 	if c.command.file == "" {
 		return timedOut(c.command.run(ctx, c))

@@ -45,6 +45,7 @@ func pinAdd(ctx context.Context, c *call) error {
 		report.done()
 		answer.Pins = append(answer.Pins, encoder.Encode(id))
 	}
+	c.place.worked()
 	if err := batch.Commit(ctx); err != nil {
 		return err
 	}
@@ -213,6 +214,7 @@ func pinUpdate(ctx context.Context, c *call) error {
 	if unpin && !from.Equals(to) {
 		batch.Unpin(from.String())
 	}
+	c.place.worked()
 	if err := batch.Commit(ctx); err != nil {
 		return err
 	}

@@ -109,26 +109,26 @@ func (c *call) eachOwn(ctx context.Context, l listing, send func(id cid.Cid, kin
 	if err = errors.Join(failure, err); err != nil || !below {
 		return err
 	}
+	walk := c.below(func(id cid.Cid) error {
+		if roots[id] {
+			return nil
+		}
+		roots[id] = true
+		return send(id, "indirect", "")
+	})
 	for _, root := range deep {
-		err := c.below(ctx, root, func(id cid.Cid) error {
-			if roots[id] {
-				return nil
-			}
-			roots[id] = true
-			return send(id, "indirect", "")
-		})
-		if err != nil {
+		if err := walk.Root(ctx, root); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// below visits the blocks below a root. One that can't be read must not hide all
+// below visits the blocks below roots. One that can't be read must not hide all
 // others: it is logged, and what is below it is not listed.
-func (c *call) below(ctx context.Context, root cid.Cid, visit func(cid.Cid) error) error {
-	return c.gateway.objects.Below(ctx, root, c.gateway.cfg.Limits, visit, func(id cid.Cid, err error) {
-		c.gateway.cfg.Log.Warn("a block below a pin can't be read; adding the content again heals it", "account", c.account(), "pin", root, "block", id, "err", err)
+func (c *call) below(visit func(cid.Cid) error) *objects.Below {
+	return c.gateway.objects.Below(c.gateway.cfg.Limits, visit, func(id cid.Cid, err error) {
+		c.gateway.cfg.Log.Warn("a block below a pin can't be read; adding the content again heals it", "account", c.account(), "block", id, "err", err)
 	})
 }
 
@@ -182,17 +182,18 @@ func (c *call) through(ctx context.Context, id cid.Cid) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	walk := c.below(func(below cid.Cid) error {
+		if below.Equals(id) {
+			return errFound
+		}
+		return nil
+	})
 	for _, p := range pins {
 		root, err := cid.Decode(p.CID)
 		if err != nil || !p.Recursive {
 			continue
 		}
-		err = c.below(ctx, root, func(below cid.Cid) error {
-			if below.Equals(id) {
-				return errFound
-			}
-			return nil
-		})
+		err = walk.Root(ctx, root)
 		if errors.Is(err, errFound) {
 			return p.CID, nil
 		}

@@ -90,13 +90,20 @@ func (c *call) readContent() error {
 	if err := c.mayRead(); err != nil {
 		return err
 	}
+	if err := c.holdRead(); err != nil {
+		return err
+	}
 	r := &reading{call: c, text: c.req.URL.Path}
 	if err := r.check(); err != nil {
 		return err
 	}
+	done, err := r.enter()
+	if err != nil {
+		return err
+	}
+	defer done()
 	short, cancel := c.shortly()
 	defer cancel()
-	var err error
 	if r.found, err = c.gateway.objects.Find(short, r.text); err != nil {
 		if errors.Is(err, nodegate.InvalidInput) {
 			c.w.Header().Del("X-Ipfs-Path") // it is none
@@ -110,9 +117,26 @@ func (c *call) readContent() error {
 	case formatRaw:
 		return timedOut(r.block(short))
 	case formatCAR:
-		return r.car(short)
+		return apart(short, r.car)
 	}
 	return timedOut(r.entity(short))
+}
+
+// enter begins the request as one of its account, or of its address. A CAR may be of
+// a DAG without an end.
+func (r *reading) enter() (done func(), err error) {
+	g, owner := r.gateway, ""
+	if r.grant != nil {
+		owner = r.account()
+	} else {
+		owner = addressOwner(web.ClientAddr(r.req, g.cfg.TrustedProxies))
+	}
+	ctx, place, err := g.shares.enter(r.req.Context(), owner, r.format == formatCAR)
+	if err != nil {
+		return nil, err
+	}
+	r.req = r.req.WithContext(ctx)
+	return place.leave, nil
 }
 
 // shortly bounds what is done before content is sent. Content may take as long as it
@@ -136,15 +160,9 @@ func (c *call) mayRead() (err error) {
 	return g.mayUse(c.grant, false)
 }
 
-// mayVisit holds an address to its rate. All of an IPv6 network of 64 bits, which is
-// what one customer gets, count as one.
+// mayVisit holds an address to its rate.
 func (g *Gateway) mayVisit(from netip.Addr) error {
-	if from.Is6() {
-		if p, err := from.Prefix(64); err == nil {
-			from = p.Addr()
-		}
-	}
-	if !g.rates.allow("address "+from.String(), false, g.cfg.ReadRate) {
+	if !g.rates.allow(addressOwner(from), false, g.cfg.ReadRate) {
 		return &nodegate.Error{Op: "storage.read", Code: nodegate.RateLimited, Msg: "rate limit exceeded", RetryAfter: time.Second}
 	}
 	return nil

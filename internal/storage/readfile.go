@@ -119,6 +119,9 @@ func (r *reading) show(s shown) error {
 	if err != nil {
 		return err
 	}
+	if err := r.gateway.cfg.Reads.Check(part.to - part.from + 1); err != nil && r.req.Method != http.MethodHead {
+		return err
+	}
 	h := r.w.Header()
 	h.Set("Etag", s.tag)
 	h.Set("Cache-Control", r.cacheControl(forGood))

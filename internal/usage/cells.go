@@ -67,11 +67,15 @@ func (c *cells) add(k *nodegate.UsageKey, e *Event, minute int64) {
 		c.empty(at)
 		of.minute = minute
 	}
-	of.requests++
+	if e.Requests > 0 {
+		of.requests += e.Requests
+	} else {
+		of.requests++
+		of.latency[nodegate.Bucket(e.Took)]++
+	}
 	of.credits += e.Credits
 	of.bytesIn += e.BytesIn
 	of.bytesOut += e.BytesOut
-	of.latency[nodegate.Bucket(e.Took)]++
 }
 
 // lock finds or makes a cell and locks it.

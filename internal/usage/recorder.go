@@ -27,8 +27,9 @@ type Config struct {
 	MaxRows int           // that wait in memory; 0 is 200,000
 }
 
-// Event is one request.
+// Event is one request, or several things at once that are no requests.
 type Event struct {
+	Requests                   int64 // that it stands for, without times; 0 is one, with its time
 	Network, Method, Outcome   string
 	Credits, BytesIn, BytesOut int64
 	Took                       time.Duration

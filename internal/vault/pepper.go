@@ -45,6 +45,13 @@ func Pepper(dir, configured string) ([]byte, error) {
 	return pepper, nil
 }
 
+// HasPepper tells whether a data folder has its pepper. One that can't be looked at
+// counts: Pepper says what is wrong with it.
+func HasPepper(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, pepperFile))
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
 // makePepper writes a new one. Of two processes that start at once one wins, and
 // the other reads what it wrote.
 func makePepper(dir, path string) ([]byte, error) {

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/nodegate/nodegate"
 )
@@ -16,20 +15,18 @@ import (
 // BodyOp marks the errors of ReadBody: the connection can't be used again.
 const BodyOp = "web.body"
 
-// A body may take graceTime, and beyond it as long as minRate bytes arrive a second.
-const (
-	graceTime = 10 * time.Second
-	minRate   = 1024
-)
-
 // ReadBody appends a request's body to buf, at most limit bytes of it, inflating
-// gzip: the limit is on what comes out. More is refused while reading.
+// gzip: the limit is on what comes out. More is refused while reading. grow is asked
+// with the size of the buffer before it grows, and of the one given.
 //
-// Returns TooLarge, or InvalidRequest for an encoding it does not know or a body
-// that ends early.
-func ReadBody(w http.ResponseWriter, r *http.Request, buf []byte, limit int64) ([]byte, error) {
+// Returns TooLarge, what grow returns, or InvalidRequest for an encoding it does not
+// know or a body that ends early.
+func ReadBody(w http.ResponseWriter, r *http.Request, buf []byte, limit int64, grow func(size int) error) ([]byte, error) {
 	if r.ContentLength > limit {
 		return buf, tooLarge(limit)
+	}
+	if err := grow(cap(buf)); err != nil {
+		return buf, noMemory(err)
 	}
 	announced := r.ContentLength
 	body := Paced(w, r.Body)
@@ -44,15 +41,19 @@ func ReadBody(w http.ResponseWriter, r *http.Request, buf []byte, limit int64) (
 	default:
 		return buf, &nodegate.Error{Op: BodyOp, Code: nodegate.MediaType, Msg: "content encoding not supported: use gzip or none"}
 	}
-	return readAll(body, buf, limit, announced)
+	return readAll(body, buf, limit, announced, grow)
 }
 
 // readAll reads to the end or one byte past the limit, whichever is first.
-func readAll(body io.Reader, buf []byte, limit, announced int64) ([]byte, error) {
+func readAll(body io.Reader, buf []byte, limit, announced int64, grow func(size int) error) ([]byte, error) {
 	start := len(buf)
 	for {
 		if len(buf) == cap(buf) {
-			buf = slices.Grow(buf, room(len(buf)-start, limit, announced))
+			more := room(len(buf)-start, limit, announced)
+			if err := grow(len(buf) + more); err != nil {
+				return buf, noMemory(err)
+			}
+			buf = slices.Grow(buf, more)
 		}
 		n, err := body.Read(buf[len(buf):cap(buf)])
 		buf = buf[:len(buf)+n]
@@ -79,35 +80,14 @@ func room(filled int, limit, announced int64) int {
 	return int(min(max(4096, 3*int64(filled)), rest+1)) // one byte more shows the end
 }
 
+// noMemory is the refusal of a body that there is no memory for. The rest of it is not
+// read.
+func noMemory(err error) error {
+	e := *nodegate.AsError(err)
+	e.Op = BodyOp
+	return &e
+}
+
 func tooLarge(limit int64) error {
 	return &nodegate.Error{Op: BodyOp, Code: nodegate.TooLarge, Msg: "request body too large: at most " + strconv.FormatInt(limit, 10) + " bytes"}
-}
-
-// Paced is a request's body that may take as long as it keeps coming.
-func Paced(w http.ResponseWriter, body io.ReadCloser) io.Reader {
-	return &pacedReader{body: body, control: http.NewResponseController(w), start: time.Now()}
-}
-
-// pacedReader moves the read deadline along with the bytes that arrive. The first
-// read is covered by the server's own deadline, so a body that comes at once costs
-// nothing here.
-type pacedReader struct {
-	body    io.ReadCloser
-	control *http.ResponseController
-	start   time.Time
-	total   int64
-	paced   bool
-}
-
-func (p *pacedReader) Read(b []byte) (int, error) {
-	if p.total > 0 {
-		p.paced = true
-		_ = p.control.SetReadDeadline(p.start.Add(graceTime + time.Duration(p.total/minRate)*time.Second))
-	}
-	n, err := p.body.Read(b)
-	p.total += int64(n)
-	if err == io.EOF && p.paced {
-		_ = p.control.SetReadDeadline(time.Time{}) // the answer may take its own time
-	}
-	return n, err
 }

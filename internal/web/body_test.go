@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 	"testing/iotest"
+	"time"
 
 	"github.com/nodegate/nodegate"
 )
@@ -30,6 +31,35 @@ func post(body io.Reader, length int64, encoding string) *http.Request {
 		r.Header.Set("Content-Encoding", encoding)
 	}
 	return r
+}
+
+// always lets a buffer grow.
+func always(int) error { return nil }
+
+// TestReadBodyAsks asks before the buffer grows, and reads no further when it may not.
+func TestReadBodyAsks(t *testing.T) {
+	const most = 100 << 10
+	busy := &nodegate.Error{Code: nodegate.AccountBusy, RetryAfter: time.Second, Msg: "too much"}
+	var asked []int
+	grow := func(size int) error {
+		asked = append(asked, size)
+		if size > most {
+			return busy
+		}
+		return nil
+	}
+	endless := &countingReader{}
+	got, err := ReadBody(httptest.NewRecorder(), post(endless, -1, ""), make([]byte, 0, 1000), 5<<20, grow)
+	if e := nodegate.AsError(err); e.Code != nodegate.AccountBusy || e.Op != BodyOp || e.RetryAfter != time.Second || busy.Op != "" {
+		t.Errorf("refused with %+v", e)
+	}
+	if asked[0] != 1000 || endless.read > most || cap(got) > most+most/4 {
+		t.Errorf("asked for %v, read %d bytes into %d", asked, endless.read, cap(got))
+	}
+	_, err = ReadBody(httptest.NewRecorder(), post(endless, -1, ""), make([]byte, 0, most+1), 5<<20, grow)
+	if !errors.Is(err, nodegate.AccountBusy) {
+		t.Errorf("a buffer that is too large already: %v", err)
+	}
 }
 
 func TestReadBody(t *testing.T) {
@@ -60,7 +90,7 @@ func TestReadBody(t *testing.T) {
 		{"gzip twice", packed(packed("abc")), "gzip, gzip", -1, "", nodegate.MediaType},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := ReadBody(httptest.NewRecorder(), post(strings.NewReader(c.body), c.length, c.encoding), nil, limit)
+			got, err := ReadBody(httptest.NewRecorder(), post(strings.NewReader(c.body), c.length, c.encoding), nil, limit, always)
 			if c.code != nil {
 				if !errors.Is(err, c.code) {
 					t.Errorf("error %v, want %v", err, c.code)
@@ -76,7 +106,7 @@ func TestReadBody(t *testing.T) {
 
 // TestReadBodyAppends keeps what the buffer holds and counts only what is read.
 func TestReadBodyAppends(t *testing.T) {
-	got, err := ReadBody(httptest.NewRecorder(), post(iotest.OneByteReader(strings.NewReader("56789")), -1, ""), []byte("01234"), 5)
+	got, err := ReadBody(httptest.NewRecorder(), post(iotest.OneByteReader(strings.NewReader("56789")), -1, ""), []byte("01234"), 5, always)
 	if err != nil || string(got) != "0123456789" {
 		t.Errorf("%q, %v", got, err)
 	}
@@ -85,7 +115,7 @@ func TestReadBodyAppends(t *testing.T) {
 // TestReadBodyStops reads no further than a byte past the limit, however much comes.
 func TestReadBodyStops(t *testing.T) {
 	endless := &countingReader{}
-	_, err := ReadBody(httptest.NewRecorder(), post(endless, -1, ""), make([]byte, 0, 64), 1000)
+	_, err := ReadBody(httptest.NewRecorder(), post(endless, -1, ""), make([]byte, 0, 64), 1000, always)
 	if !errors.Is(err, nodegate.TooLarge) || endless.read > 4096 {
 		t.Errorf("read %d bytes: %v", endless.read, err)
 	}
@@ -100,7 +130,7 @@ func (r *countingReader) Read(b []byte) (int, error) {
 
 func TestReadBodyEndsEarly(t *testing.T) {
 	broken := io.MultiReader(strings.NewReader("abc"), iotest.ErrReader(io.ErrUnexpectedEOF))
-	if _, err := ReadBody(httptest.NewRecorder(), post(broken, 10, ""), nil, 1000); !errors.Is(err, nodegate.InvalidRequest) {
+	if _, err := ReadBody(httptest.NewRecorder(), post(broken, 10, ""), nil, 1000, always); !errors.Is(err, nodegate.InvalidRequest) {
 		t.Errorf("error %v", err)
 	}
 }

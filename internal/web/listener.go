@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/nodegate/nodegate"
 )
 
 // writeGrace is how long one piece of an answer may take to leave. A peer that
@@ -21,34 +23,69 @@ const (
 	minProgress = minRate * int(writeGrace/time.Second)
 )
 
-// Limit wraps a listener: at most perIP connections from one address, and no
-// write that a peer can hold up for ever.
-func Limit(ln net.Listener, perIP int) net.Listener {
-	return &limitedListener{Listener: ln, perIP: perIP, open: map[netip.Addr]int{}}
+// Bounds are what a listener holds its connections to.
+type Bounds struct {
+	PerIP   int               // most open connections of one client; an IPv6 /64 is one client
+	Trusted []netip.Prefix    // proxies, which connect for many clients: PerIP is not for them
+	Slots   *Slots            // shared with other listeners; nil is no bound
+	Refused func(over string) // a connection was closed because it is over "address" or "total"; nil is nobody
+	Failing func(err error)   // accepting failed and is tried again; nil is nobody
+}
+
+// Limit wraps a listener: it keeps the bounds, survives errors that pass, and lets no
+// peer hold up a write for ever.
+func Limit(ln net.Listener, b Bounds) net.Listener {
+	if b.Slots != nil {
+		b.PerIP = min(b.PerIP, b.Slots.share())
+	}
+	return &limitedListener{Listener: ln, bounds: b, open: map[netip.Addr]int{}, closed: make(chan struct{})}
 }
 
 type limitedListener struct {
 	net.Listener
-	perIP int
+	bounds  Bounds
+	lingers lingers
 
 	mu   sync.Mutex
 	open map[netip.Addr]int
+
+	once   sync.Once
+	closed chan struct{}
 }
 
-// Accept waits for a connection that is within its address's limit; others are
-// closed at once, before a byte of them is read.
+// Accept waits for a connection that is within its bounds; others are closed at
+// once, before a byte of them is read.
 func (l *limitedListener) Accept() (net.Conn, error) {
 	for {
-		c, err := l.Listener.Accept()
+		c, err := accept(l.Listener, l.closed, l.bounds.Failing)
 		if err != nil {
 			return nil, err
 		}
-		ip := addrOf(c)
-		if l.enter(ip) {
-			return &guardedConn{Conn: c, leave: func() { l.leave(ip) }}, nil
+		ip := l.clientOf(c)
+		over := l.enter(ip)
+		if over == "" {
+			return &guardedConn{Conn: c, ip: ip, lingers: &l.lingers, leave: func() { l.leave(ip) }}, nil
 		}
 		_ = c.Close()
+		if l.bounds.Refused != nil {
+			l.bounds.Refused(over)
+		}
 	}
+}
+
+// Close ends the listener, also while it waits to try again.
+func (l *limitedListener) Close() error {
+	l.once.Do(func() { close(l.closed) })
+	return l.Listener.Close()
+}
+
+// clientOf is whom a connection counts for; the zero Addr is a trusted proxy.
+func (l *limitedListener) clientOf(c net.Conn) netip.Addr {
+	ip := addrOf(c)
+	if within(l.bounds.Trusted, ip) {
+		return netip.Addr{}
+	}
+	return nodegate.AddrGroup(ip)
 }
 
 func addrOf(c net.Conn) netip.Addr {
@@ -58,17 +95,23 @@ func addrOf(c net.Conn) netip.Addr {
 	return netip.Addr{}
 }
 
-func (l *limitedListener) enter(ip netip.Addr) bool {
+// enter counts a connection, or says which bound it is over.
+func (l *limitedListener) enter(ip netip.Addr) (over string) {
+	if !l.bounds.Slots.take() {
+		return "total"
+	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.open[ip] >= l.perIP {
-		return false
+	if ip.IsValid() && l.open[ip] >= l.bounds.PerIP {
+		l.bounds.Slots.free()
+		return "address"
 	}
 	l.open[ip]++
-	return true
+	return ""
 }
 
 func (l *limitedListener) leave(ip netip.Addr) {
+	l.bounds.Slots.free()
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.open[ip]--; l.open[ip] <= 0 {
@@ -80,8 +123,13 @@ func (l *limitedListener) leave(ip netip.Addr) {
 // write, so it is renewed at most once a second.
 type guardedConn struct {
 	net.Conn
+	ip      netip.Addr
 	leave   func()
 	once    sync.Once
+	lingers *lingers // nil closes at once
+	reading sync.Mutex
+	late    atomic.Bool  // the peer may still be sending what nobody reads
+	ended   atomic.Bool  // Close was called
 	renewed atomic.Int64 // when the write deadline was last set, in Unix nanoseconds
 
 	written int64 // by the one writer a connection has
@@ -130,9 +178,28 @@ func (c *guardedConn) renew() {
 	}
 }
 
+// Close closes the connection. Where the peer may still be sending, the rest is read
+// and thrown away first, so that our answer is not lost; nobody waits for that.
 func (c *guardedConn) Close() error {
+	if c.ended.Swap(true) {
+		return net.ErrClosed
+	}
+	if c.late.Load() && c.lingers.enter(c.ip) {
+		_ = c.Conn.SetReadDeadline(time.Unix(1, 0)) // whoever reads stops
+		go c.linger()
+		return nil
+	}
 	c.once.Do(c.leave)
 	return c.Conn.Close()
+}
+
+func (c *guardedConn) Read(b []byte) (int, error) {
+	if c.ended.Load() {
+		return 0, net.ErrClosed
+	}
+	c.reading.Lock()
+	defer c.reading.Unlock()
+	return c.Conn.Read(b)
 }
 
 // NetConn is the connection below, for those who need the system's own.

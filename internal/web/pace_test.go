@@ -53,12 +53,11 @@ func dripped(t *testing.T, pieces, size int, wait func(i int) time.Duration) (to
 	r.ContentLength = -1
 	start := time.Now()
 	w.deadline = start.Add(12 * time.Second) // the server's own
-	_, err = ReadBody(w, r, make([]byte, 0, 8<<10), 5<<20)
+	_, err = ReadBody(w, r, make([]byte, 0, 8<<10), 5<<20, always)
 	return time.Since(start), err
 }
 
-// TestSlowBodyIsCut gives a body ten seconds from the begin, and a second for each
-// KiB. When its first byte came makes no difference.
+// TestSlowBodyIsCut gives a body ten seconds for every ten KiB. When its first byte came makes no difference.
 func TestSlowBodyIsCut(t *testing.T) {
 	for name, wait := range map[string]func(int) time.Duration{
 		"a byte a second":         func(int) time.Duration { return time.Second },
@@ -70,6 +69,29 @@ func TestSlowBodyIsCut(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				if took, err := dripped(t, 1000, 1, wait); err == nil || took > 13*time.Second {
 					t.Errorf("ended after %v with %v, want an error within 13s", took, err)
+				}
+			})
+		})
+	}
+}
+
+// TestWhatCameBuysNoTime sends most of a body at once and then nothing, or too little:
+// it is cut as soon as one that has sent nothing.
+func TestWhatCameBuysNoTime(t *testing.T) {
+	const pieces = 1000
+	for name, wait := range map[string]time.Duration{"nothing more": time.Hour, "a byte a second": time.Second} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := &timedWriter{ResponseRecorder: httptest.NewRecorder()}
+				whole := &drip{w: w, pieces: pieces, size: 4096, wait: func(int) time.Duration { return 0 }}
+				slow := &drip{w: w, pieces: pieces, size: 1, wait: func(int) time.Duration { return wait }}
+				r := httptest.NewRequest(http.MethodPost, "/", io.MultiReader(whole, slow))
+				r.ContentLength = 5<<20 - 1
+				start := time.Now()
+				w.deadline = start.Add(12 * time.Second)
+				body, err := ReadBody(w, r, nil, 5<<20, always)
+				if took := time.Since(start); err == nil || took > 11*time.Second || len(body) < pieces*4096 {
+					t.Errorf("ended after %v and %d bytes with %v, want an error within 11s", took, len(body), err)
 				}
 			})
 		})

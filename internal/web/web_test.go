@@ -84,7 +84,7 @@ func listen(t *testing.T, perIP int) (addr string, accepted <-chan net.Conn) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ln := Limit(inner, perIP)
+	ln := Limit(inner, Bounds{PerIP: perIP})
 	conns := make(chan net.Conn, 10)
 	go func() {
 		for {

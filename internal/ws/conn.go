@@ -53,6 +53,10 @@ var (
 
 // Conn is one WebSocket.
 type Conn struct {
+	// Grow is asked with the size of a message's buffer before it is used or grows; an
+	// error refuses the message. nil lets it grow to the limit.
+	Grow func(size int) error
+
 	raw   net.Conn
 	limit int64
 	heard atomic.Bool // something came since the last Ping
@@ -62,7 +66,9 @@ type Conn struct {
 	in         [inSize]byte
 	start, end int // what of it is not used yet
 	frame      frame
-	began      int64 // when a message began that is waited for, in Unix nanoseconds
+	began      int64 // when the present paceTime of a message that is waited for began, in Unix nanoseconds
+	paced      int   // bytes of the message at that time
+	refused    error // what Grow said of the message
 
 	mu      sync.Mutex // of those who write
 	rest    []byte     // of a frame that was broken off

@@ -6,21 +6,24 @@ import (
 	"time"
 )
 
-// A message that has begun must go on: an unfinished one holds memory. These are the
-// bounds of HTTP bodies.
+// A message that has begun must go on: an unfinished one holds memory. In each paceTime
+// at least paceRate bytes a second arrive, as in HTTP bodies; what came before buys no
+// time.
 const (
-	messageTime = 10 * time.Second
-	messagePace = 1 << 10 // bytes a second, once that time is over
+	paceTime  = 10 * time.Second
+	paceRate  = 1 << 10 // bytes a second
+	paceBytes = paceRate * int(paceTime/time.Second)
 )
 
-// hurry gives the peer until then for the next part of its message, of which some bytes
+// hurry gives the peer its time for the next part of its message, of which some bytes
 // have come. Messages that come in one piece don't pay for it.
 func (c *Conn) hurry(got int) {
-	if c.began == 0 {
-		c.began = time.Now().UnixNano()
+	if c.began != 0 && got < c.paced+paceBytes {
+		return // the deadline is set
 	}
+	c.began, c.paced = time.Now().UnixNano(), got
 	if !c.leaving.Load() {
-		_ = c.raw.SetReadDeadline(time.Unix(0, c.began).Add(messageTime + time.Duration(got/messagePace)*time.Second))
+		_ = c.raw.SetReadDeadline(time.Unix(0, c.began).Add(paceTime))
 	}
 }
 

@@ -63,10 +63,14 @@ func (c *Conn) skip() error {
 
 // Read appends the message that Wait has announced to buf.
 //
-// Returns an error as Wait does.
+// Returns an error as Wait does, and what Grow returns: the message is then read over,
+// and the socket goes on.
 func (c *Conn) Read(buf []byte) ([]byte, error) {
 	start := len(buf)
 	defer c.unhurry()
+	if c.mayGrow(cap(buf)) != nil {
+		return buf, c.discard(0)
+	}
 	for {
 		if c.frame.left > c.limit-int64(len(buf)-start) { // a sum could overflow
 			return buf, c.ended(errTooBig)
@@ -75,7 +79,10 @@ func (c *Conn) Read(buf []byte) ([]byte, error) {
 			c.hurry(len(buf) - start)
 		}
 		var err error
-		if buf, err = c.payload(buf); err != nil {
+		if buf, err = c.payload(buf); c.refused != nil {
+			return buf, c.discard(len(buf) - start)
+		}
+		if err != nil {
 			return buf, c.ended(stalled(err))
 		}
 		if c.frame.fin {
@@ -95,7 +102,11 @@ func (c *Conn) payload(buf []byte) ([]byte, error) {
 	begin := len(buf)
 	for c.frame.left > 0 {
 		if len(buf) == cap(buf) {
-			buf = slices.Grow(buf, int(min(c.frame.left, int64(max(readStep, len(buf))))))
+			more := int(min(c.frame.left, int64(max(readStep, len(buf)))))
+			if c.mayGrow(len(buf)+more) != nil {
+				return buf, c.refused
+			}
+			buf = slices.Grow(buf, more)
 		}
 		n, err := c.read(buf[len(buf) : len(buf)+int(min(int64(cap(buf)-len(buf)), c.frame.left))])
 		buf = buf[:len(buf)+n]
@@ -109,6 +120,45 @@ func (c *Conn) payload(buf []byte) ([]byte, error) {
 	}
 	unmask(buf[begin:], c.frame.mask)
 	return buf, nil
+}
+
+// mayGrow asks whether there is memory for a message that has become this large.
+func (c *Conn) mayGrow(size int) error {
+	if c.Grow != nil {
+		c.refused = c.Grow(size)
+	}
+	return c.refused
+}
+
+// discard reads over the rest of a message that there is no memory for. It is held to
+// the same pace. The error is why, or that of the socket's end.
+func (c *Conn) discard(got int) error {
+	refused := c.refused
+	c.refused = nil
+	for {
+		if c.frame.left > c.limit-int64(got) {
+			return c.ended(errTooBig)
+		}
+		for c.frame.left > 0 {
+			var room [readStep]byte
+			n, err := c.read(room[:min(c.frame.left, readStep)])
+			c.frame.left -= int64(n)
+			got += n
+			c.hurry(got)
+			if n == 0 && err != nil {
+				return c.ended(stalled(err))
+			}
+		}
+		if c.frame.fin {
+			return refused
+		}
+		if err := c.nextData(); err != nil {
+			return c.ended(stalled(err))
+		}
+		if c.frame.op != opContinue {
+			return c.ended(errProtocol)
+		}
+	}
 }
 
 // nextData reads heads until one is of a message.

@@ -1,60 +1,118 @@
 // Package lane keeps long executions from starving everything else.
 //
-// The heavy lane has fewer seats than the machine has cores, so that short
-// requests always find one. One key may hold or wait for only so many of them, so
-// that one tenant's endless loops don't fill the queue before another's slow call.
-// And the queue itself is bounded: beyond it the server says that it is busy.
+// There is one heavy lane for the whole process, whatever the number of networks. It has
+// fewer seats than the machine has cores, so that short requests always find one. Seats
+// belong to accounts, not keys: an account has only so many at once, and accounts that
+// wait take turns, so that one account's queue delays another's call by about one call.
+// An account may let only so many calls wait, and all of them together only so many.
 package lane
 
 import (
 	"context"
 	"errors"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/background"
+	"github.com/nodegate/nodegate/internal/fairshare"
 )
 
 // LightLimit is how long a call may run among the others. One that takes longer
 // is stopped and started again in the heavy lane.
 const LightLimit = 20 * time.Millisecond
 
-// maxWaiting is how many calls may wait for a heavy seat.
-const maxWaiting = 512
+// An account shares its light time between its calls, so that many at once don't take
+// every core for as long as they are many: with n of them running, a call gets the nth part
+// of LightLimit, at least shortLimit. An account that has calls in the heavy lane, or had one
+// a moment ago, has shown what it sends, and gets briefLimit, which most calls don't need.
+const (
+	shortLimit = 5 * time.Millisecond
+	briefLimit = 2 * time.Millisecond
+	moment     = 5 * time.Second
+)
+
+// LightWork is how much gas a call may use among the others, of what can be seen while it
+// runs: precompiled contracts, hashes and call frames. The message keeps its own gas, so
+// that GAS and all results stay the same. Jumps and plain instructions are bounded by time
+// alone: counting them takes a tracer, which slows every call down.
+const LightWork = 2_000_000
+
+// LightResult is how many bytes a call may return among the others. Encoding, copying and
+// sending more takes longer than most calls run.
+const LightResult = 512 << 10
+
+// How many calls may wait for a heavy seat, in all and of one account.
+const (
+	maxWaiting        = 512
+	maxWaitingAccount = 64
+)
 
 // ErrAborted is what work returns when it was stopped at its limit.
 var ErrAborted = errors.New("execution aborted")
 
-// Lanes hand out the seats of one chain.
+// Lanes hand out the seats. They are safe for concurrent use. Calls without a grant count
+// as one account.
 type Lanes struct {
-	seats   chan struct{}
-	perKey  int
-	waiting atomic.Int32
+	seats *fairshare.Pool
 
-	mu   sync.Mutex
-	keys map[string]*keyGate
+	mu    sync.Mutex
+	light map[string]int       // calls that run among the others, by account
+	heavy map[string]time.Time // when an account's last heavy call ended
+	swept time.Time            // when heavy was last cleared of accounts long gone
 }
 
-// keyGate exists while a key has heavy calls under way or waiting.
-type keyGate struct {
-	slots chan struct{}
-	users int
-}
+// Seats is how many seats the lane of this machine has: one core is left for the others.
+func Seats() int { return max(1, background.Cores()-1) }
 
-// New makes a heavy lane of so many seats.
-func New(seats, perKey int) *Lanes {
-	return &Lanes{seats: make(chan struct{}, seats), perKey: perKey, keys: map[string]*keyGate{}}
+// New creates a heavy lane of so many seats, of which one account may have so many.
+func New(seats, perAccount int) *Lanes {
+	pool := fairshare.New(max(1, seats), max(1, perAccount)).LimitWaiting(maxWaiting, maxWaitingAccount)
+	return &Lanes{seats: pool, light: map[string]int{}, heavy: map[string]time.Time{}}
 }
 
 // Run executes work among the others first and, when that is too short, in the
 // heavy lane. The whole call, waiting included, ends after timeout.
 func (l *Lanes) Run(ctx context.Context, timeout time.Duration, work func(context.Context, time.Duration) error) error {
 	start := time.Now()
-	if err := work(ctx, LightLimit); !errors.Is(err, ErrAborted) {
+	if err := l.runLight(ctx, work); !errors.Is(err, ErrAborted) {
 		return err
 	}
 	return l.RunHeavy(ctx, timeout-time.Since(start), work)
+}
+
+// runLight executes work among the others, for its account's share of the light time.
+func (l *Lanes) runLight(ctx context.Context, work func(context.Context, time.Duration) error) error {
+	id := nodegate.GrantFrom(ctx).AccountID
+	limit := l.beginLight(id)
+	defer l.endLight(id) // also when work panics
+	return work(ctx, limit)
+}
+
+// Light is for whoever runs light work by itself: how long it may take, and what to call
+// at its end.
+func (l *Lanes) Light(ctx context.Context) (limit time.Duration, end func()) {
+	id := nodegate.GrantFrom(ctx).AccountID
+	return l.beginLight(id), func() { l.endLight(id) }
+}
+
+func (l *Lanes) beginLight(id string) time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := l.light[id] + 1
+	l.light[id] = n
+	if ended, ok := l.heavy[id]; ok && time.Since(ended) < moment || l.seats.Has(id) {
+		return briefLimit
+	}
+	return max(LightLimit/time.Duration(n), shortLimit)
+}
+
+func (l *Lanes) endLight(id string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.light[id]--; l.light[id] == 0 {
+		delete(l.light, id)
+	}
 }
 
 // RunHeavy executes work in the heavy lane. The whole call, waiting included, ends
@@ -68,62 +126,43 @@ func (l *Lanes) RunHeavy(ctx context.Context, timeout time.Duration, work func(c
 		return err
 	}
 	defer leave()
-	return work(ctx, time.Until(deadline))
+	background.Run(func() { err = work(ctx, time.Until(deadline)) })
+	return err
 }
 
 // Enter waits for a heavy seat; leave gives it back.
 //
-// Returns Busy when too many wait already, and ErrAborted when ctx ends first.
+// Returns AccountBusy when too many calls of the account wait already, Busy when too many
+// of all accounts do, and ErrAborted when ctx ends first.
 func (l *Lanes) Enter(ctx context.Context) (leave func(), err error) {
-	defer l.waiting.Add(-1)
-	if l.waiting.Add(1) > maxWaiting {
+	id := nodegate.GrantFrom(ctx).AccountID
+	switch err := l.seats.Acquire(ctx, id); {
+	case errors.Is(err, fairshare.ErrOwnerWaits):
+		return nil, &nodegate.Error{
+			Op: "lane.enter", Code: nodegate.AccountBusy, RetryAfter: time.Second,
+			Msg: "too many heavy calls of this account are waiting: send fewer at once",
+		}
+	case errors.Is(err, fairshare.ErrAllWait):
 		return nil, &nodegate.Error{Op: "lane.enter", Code: nodegate.Busy, Msg: "server busy", RetryAfter: time.Second}
-	}
-	key := nodegate.GrantFrom(ctx).KeyID
-	gate := l.gate(key)
-	if !take(ctx, gate.slots) {
-		l.drop(key, gate)
+	case err != nil:
 		return nil, ErrAborted
 	}
-	if !take(ctx, l.seats) {
-		<-gate.slots
-		l.drop(key, gate)
-		return nil, ErrAborted
-	}
-	return func() {
-		<-l.seats
-		<-gate.slots
-		l.drop(key, gate)
-	}, nil
+	return func() { l.leave(id) }, nil
 }
 
-func take(ctx context.Context, slots chan struct{}) bool {
-	select {
-	case slots <- struct{}{}:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
-
-func (l *Lanes) gate(key string) *keyGate {
+func (l *Lanes) leave(id string) {
+	l.seats.Release(id)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	g := l.keys[key]
-	if g == nil {
-		g = &keyGate{slots: make(chan struct{}, l.perKey)}
-		l.keys[key] = g
+	now := time.Now()
+	l.heavy[id] = now
+	if now.Sub(l.swept) < moment {
+		return
 	}
-	g.users++
-	return g
-}
-
-// drop forgets a key's gate with its last user, so that the map is bounded by
-// what is under way.
-func (l *Lanes) drop(key string, g *keyGate) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if g.users--; g.users == 0 {
-		delete(l.keys, key)
+	l.swept = now
+	for id, ended := range l.heavy {
+		if now.Sub(ended) >= moment {
+			delete(l.heavy, id)
+		}
 	}
 }

@@ -2,17 +2,21 @@ package lane
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
+	"slices"
+	"strconv"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/nodegate/nodegate"
 )
 
-// as is a context with the grant of a key.
-func as(key string) context.Context {
-	return nodegate.WithGrant(context.Background(), &nodegate.Grant{KeyID: key})
+// as is a context with the grant of an account, each time with another key of it.
+func as(account string) context.Context {
+	return nodegate.WithGrant(context.Background(), &nodegate.Grant{AccountID: account, KeyID: rand.Text()})
 }
 
 func TestShortWorkRunsOnce(t *testing.T) {
@@ -52,8 +56,10 @@ func TestLongWorkStartsAgain(t *testing.T) {
 // empty sees that nothing is kept of the calls that are over.
 func (l *Lanes) empty(t *testing.T) {
 	t.Helper()
-	if len(l.seats) != 0 || len(l.keys) != 0 || l.waiting.Load() != 0 {
-		t.Errorf("left over: %d seats, %d keys, %d waiting", len(l.seats), len(l.keys), l.waiting.Load())
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.light) != 0 || !l.seats.Idle() {
+		t.Errorf("left over: %d light, %d seats used, %d waiting", len(l.light), l.seats.Used(), l.seats.Waiting())
 	}
 }
 
@@ -73,8 +79,8 @@ func TestWaitingEnds(t *testing.T) {
 	l.empty(t)
 }
 
-// One key's calls wait for each other, not before another key's.
-func TestKeysAreApart(t *testing.T) {
+// The keys of one account wait for each other, not before another account's.
+func TestAccountsAreApart(t *testing.T) {
 	l := New(2, 1)
 	leave, err := l.Enter(as("greedy"))
 	if err != nil {
@@ -83,7 +89,7 @@ func TestKeysAreApart(t *testing.T) {
 	ctx, cancel := context.WithTimeout(as("greedy"), 20*time.Millisecond)
 	defer cancel()
 	if _, err := l.Enter(ctx); !errors.Is(err, ErrAborted) {
-		t.Errorf("a second seat for one key: %v", err)
+		t.Errorf("a second seat for one account: %v", err)
 	}
 	second, err := l.Enter(as("modest"))
 	if err != nil {
@@ -94,33 +100,88 @@ func TestKeysAreApart(t *testing.T) {
 	l.empty(t)
 }
 
-func TestTooManyWaiting(t *testing.T) {
-	l := New(1, 1)
-	leave, err := l.Enter(as("a"))
+// entered lets a call wait in the lane; it tells who got a seat.
+func (l *Lanes) entered(t *testing.T, account string, seats chan<- string, leaves chan<- func()) {
+	t.Helper()
+	before := l.seats.Waiting()
+	go func() {
+		leave, err := l.Enter(as(account))
+		if err != nil {
+			t.Errorf("%s: %v", account, err)
+		}
+		seats <- account
+		leaves <- leave
+	}()
+	l.awaitWaiting(before + 1)
+}
+
+func (l *Lanes) awaitWaiting(n int) {
+	for {
+		if l.seats.Waiting() == n {
+			return
+		}
+		time.Sleep(time.Millisecond)
+	}
+}
+
+// Accounts take turns: who has one call waits for one other, not for a whole queue.
+func TestTurns(t *testing.T) {
+	l := New(1, 2)
+	leave, err := l.Enter(as("greedy"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithCancel(as("a"))
-	var waiting sync.WaitGroup
-	for range maxWaiting {
-		waiting.Go(func() { _, _ = l.Enter(ctx) })
+	seats, leaves := make(chan string, 8), make(chan func(), 8)
+	for _, account := range []string{"greedy", "greedy", "greedy", "modest", "third", "modest"} {
+		l.entered(t, account, seats, leaves)
 	}
-	for l.waiting.Load() < maxWaiting {
-		time.Sleep(time.Millisecond)
+	var order []string
+	for range 6 {
+		leave()
+		order = append(order, <-seats)
+		leave = <-leaves
 	}
-	_, err = l.Enter(as("b"))
+	leave()
+	if want := []string{"greedy", "modest", "third", "greedy", "modest", "greedy"}; !slices.Equal(order, want) {
+		t.Errorf("seats went to %v, want %v", order, want)
+	}
+	l.empty(t)
+}
+
+// wantCode sees that a call is refused in a way that says when to try again.
+func wantCode(t *testing.T, err error, code nodegate.Code) {
+	t.Helper()
 	var e *nodegate.Error
-	if !errors.As(err, &e) || e.Code != nodegate.Busy || e.RetryAfter <= 0 {
-		t.Errorf("one more: %v", err)
+	if !errors.As(err, &e) || e.Code != code || e.RetryAfter <= 0 {
+		t.Errorf("one more: %v, want %v", err, code)
 	}
+}
+
+func TestTooManyWaiting(t *testing.T) {
+	l := New(1, 1)
+	leave, err := l.Enter(as("0"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	var waiting sync.WaitGroup
+	for i := range maxWaiting {
+		account := nodegate.WithGrant(ctx, &nodegate.Grant{AccountID: strconv.Itoa(i / maxWaitingAccount)})
+		waiting.Go(func() { _, _ = l.Enter(account) })
+	}
+	l.awaitWaiting(maxWaiting)
+	_, err = l.Enter(as("0"))
+	wantCode(t, err, nodegate.AccountBusy)
+	_, err = l.Enter(as("another"))
+	wantCode(t, err, nodegate.Busy)
 	cancel()
 	waiting.Wait()
 	leave()
 	l.empty(t)
 }
 
-// Many keys at once leave nothing behind.
-func TestManyKeys(t *testing.T) {
+// Many accounts at once leave nothing behind.
+func TestManyAccounts(t *testing.T) {
 	l := New(3, 2)
 	var all sync.WaitGroup
 	for i := range 200 {
@@ -135,4 +196,77 @@ func TestManyKeys(t *testing.T) {
 	}
 	all.Wait()
 	l.empty(t)
+	if used := l.seats.Used(); used != 0 {
+		t.Errorf("%d seats are still taken", used)
+	}
+}
+
+// TestLightTimeIsShared: the more calls an account runs among the others, the shorter each
+// is; one with calls in the heavy lane gets the shortest. Other accounts notice nothing.
+func TestLightTimeIsShared(t *testing.T) {
+	l := New(1, 1)
+	limitOf := func(account string) (limit time.Duration) {
+		_ = l.Run(as(account), time.Second, func(_ context.Context, d time.Duration) error { limit = d; return nil })
+		return limit
+	}
+	running, end := make(chan struct{}), make(chan struct{})
+	var all sync.WaitGroup
+	for range 3 {
+		all.Go(func() {
+			_ = l.Run(as("a"), time.Second, func(context.Context, time.Duration) error {
+				running <- struct{}{}
+				<-end
+				return nil
+			})
+		})
+	}
+	for range 3 {
+		<-running
+	}
+	if got := limitOf("a"); got != LightLimit/4 {
+		t.Errorf("the fourth of four calls gets %v", got)
+	}
+	if got := limitOf("b"); got != LightLimit {
+		t.Errorf("another account gets %v", got)
+	}
+	close(end)
+	all.Wait()
+	leave, err := l.Enter(as("a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := limitOf("a"); got != briefLimit {
+		t.Errorf("with a call in the heavy lane the account gets %v", got)
+	}
+	leave()
+	if got := limitOf("a"); got != briefLimit {
+		t.Errorf("right after its heavy call the account gets %v", got)
+	}
+	l.empty(t)
+}
+
+// TestHeavyIsForgotten: a while after its last heavy call an account has the whole light
+// time again, and nothing is kept of it once others come.
+func TestHeavyIsForgotten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := New(1, 1)
+		heavy := func(account string) {
+			leave, err := l.Enter(as(account))
+			if err != nil {
+				t.Fatal(err)
+			}
+			leave()
+		}
+		heavy("a")
+		time.Sleep(moment)
+		if limit, end := l.Light(as("a")); limit != LightLimit {
+			t.Errorf("a while later the account gets %v", limit)
+		} else {
+			end()
+		}
+		heavy("b")
+		if _, ok := l.heavy["a"]; ok || len(l.heavy) != 1 {
+			t.Errorf("kept: %v", l.heavy)
+		}
+	})
 }

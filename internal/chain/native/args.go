@@ -145,8 +145,8 @@ func quoteUint(n uint64) []byte {
 	return append(out, '"')
 }
 
-// quoteHex renders bytes as a JSON string.
-func quoteHex(b []byte) []byte {
+// QuoteHex renders bytes as a JSON string.
+func QuoteHex(b []byte) []byte {
 	return append(appendHex(append(make([]byte, 0, 4+2*len(b)), '"'), b), '"')
 }
 

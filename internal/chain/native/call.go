@@ -35,39 +35,53 @@ func (p *Path) call(ctx context.Context, a *args) ([]byte, bool, error) {
 	if result, ok := p.memo.get(key); ok {
 		return result, true, nil
 	}
-	result, err := p.execute(ctx, &c, blk)
+	answer, err := p.execute(ctx, &c, blk)
 	if err != nil {
 		return nil, true, err
 	}
-	if result.Err != nil {
-		return nil, true, vmError(result)
-	}
-	answer := quoteHex(result.ReturnData)
 	p.memo.put(key, answer)
 	return answer, true, nil
 }
 
-func (p *Path) execute(ctx context.Context, c *callObject, blk *block) (result *core.ExecutionResult, err error) {
+// execute returns what the call returns, as JSON.
+func (p *Path) execute(ctx context.Context, c *callObject, blk *block) (answer []byte, err error) {
 	x, err := p.execution(blk)
 	if err != nil {
 		return nil, failed(err.Error())
 	}
 	defer x.close()
-	err = p.lane(c)(ctx, p.cfg.CallTimeout, func(ctx context.Context, limit time.Duration) error {
-		return x.within(ctx, limit, func() (err error) {
+	x.watched = c.gas > lightGas
+	var result *core.ExecutionResult
+	err = p.lane(c.gas)(ctx, p.cfg.CallTimeout, func(ctx context.Context, limit time.Duration) error {
+		err := x.within(ctx, limit, func() (err error) {
 			result, err = x.run(c.message(c.gas).SkipExecutionGasCapCheck())
 			return err
 		})
+		if err == nil && result.Err == nil {
+			answer, err = encodeWithin(limit, result.ReturnData)
+		}
+		return err
 	})
 	switch {
 	case errors.Is(err, lane.ErrAborted):
 		return nil, nodegate.ErrTimeout("native.call", err)
-	case errors.Is(err, nodegate.Busy):
+	case errors.Is(err, nodegate.Busy), errors.Is(err, nodegate.AccountBusy):
 		return nil, err
 	case err != nil:
 		return nil, failed(fmt.Sprintf("err: %v (supplied gas %d)", err, c.gas))
 	}
-	return result, nil
+	if result.Err != nil {
+		return nil, vmError(result)
+	}
+	return answer, nil
+}
+
+// encodeWithin is QuoteHex. Megabytes are encoded in the heavy lane.
+func encodeWithin(limit time.Duration, data []byte) ([]byte, error) {
+	if limit <= lane.LightLimit && len(data) > lane.LightResult {
+		return nil, lane.ErrAborted
+	}
+	return QuoteHex(data), nil
 }
 
 // vmError words a failed execution as go-ethereum does.
@@ -84,7 +98,7 @@ func reverted(data []byte) error {
 	if reason, err := abi.UnpackRevert(data); err == nil {
 		msg += ": " + reason
 	}
-	return &nodegate.Error{Op: "native.call", Code: nodegate.Reverted, Msg: msg, Data: json.RawMessage(quoteHex(data))}
+	return &nodegate.Error{Op: "native.call", Code: nodegate.Reverted, Msg: msg, Data: json.RawMessage(QuoteHex(data))}
 }
 
 func failed(msg string) error {

@@ -48,7 +48,9 @@ func (p *Path) estimate(ctx context.Context, c *callObject, blk *block) (gas uin
 		return 0, failed(err.Error())
 	}
 	defer x.close()
-	err = p.lane(c)(ctx, p.cfg.CallTimeout, func(ctx context.Context, limit time.Duration) error {
+	most := (&search{x: x, call: c}).upperBound()
+	x.watched = most > lightGas
+	err = p.lane(most)(ctx, p.cfg.CallTimeout, func(ctx context.Context, limit time.Duration) error {
 		return x.within(ctx, limit, func() (err error) {
 			s := &search{x: x, call: c}
 			gas, err = s.estimate()

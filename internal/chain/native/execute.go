@@ -9,6 +9,7 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/core/vm"
 
+	"github.com/nodegate/nodegate/internal/chain/guard"
 	"github.com/nodegate/nodegate/internal/chain/lane"
 )
 
@@ -16,9 +17,9 @@ import (
 // much some ten megabytes; calls with more take turns in the heavy lane.
 const lightGas = 200_000_000
 
-// lane is where a call begins.
-func (p *Path) lane(c *callObject) func(context.Context, time.Duration, func(context.Context, time.Duration) error) error {
-	if c.gas > lightGas {
+// lane is where a call with this gas begins.
+func (p *Path) lane(gas uint64) func(context.Context, time.Duration, func(context.Context, time.Duration) error) error {
+	if gas > lightGas {
 		return p.lanes.RunHeavy
 	}
 	return p.lanes.Run
@@ -32,8 +33,10 @@ type execution struct {
 	view    *stateView
 	context vm.BlockContext
 
-	db  *state.StateDB
-	evm *vm.EVM
+	watched   bool // at every instruction
+	db        *guard.State
+	contracts *guard.Contracts
+	evm       *vm.EVM
 }
 
 func (p *Path) execution(blk *block) (*execution, error) {
@@ -45,15 +48,24 @@ func (p *Path) execution(blk *block) (*execution, error) {
 }
 
 // open makes the state and the machine. Later runs find what the first one read.
-func (x *execution) open() (err error) {
+func (x *execution) open() error {
 	if x.evm != nil {
 		return nil
 	}
-	if x.db, err = state.NewWithReader(x.header.Root, x.path.db, x.view); err != nil {
+	db, err := state.NewWithReader(x.header.Root, x.path.db, x.view)
+	if err != nil {
 		return err
 	}
-	x.evm = vm.NewEVM(x.context, x.db, x.path.bc.Config(), vm.Config{NoBaseFee: true})
+	config := x.path.bc.Config()
+	rules := config.Rules(x.context.BlockNumber, x.context.Random != nil, x.context.Time)
+	x.db, x.contracts = &guard.State{StateDB: db}, x.path.contracts.Get(&rules)
+	settings := vm.Config{NoBaseFee: true, EnablePreimageRecording: true}
+	if x.watched {
+		settings.Tracer = x.db.Watch()
+	}
+	x.evm = vm.NewEVM(x.context, x.db, config, settings)
 	x.evm.SetJumpDestCache(x.path.bc.JumpDestCache())
+	x.evm.SetPrecompiles(x.contracts.Map)
 	return nil
 }
 
@@ -61,7 +73,8 @@ func (x *execution) open() (err error) {
 func (x *execution) close() {
 	if x.evm != nil {
 		x.evm.Release()
-		x.evm, x.db = nil, nil
+		x.path.contracts.Put(x.contracts)
+		x.evm, x.db, x.contracts = nil, nil, nil
 	}
 }
 
@@ -70,20 +83,31 @@ func (x *execution) within(ctx context.Context, limit time.Duration, work func()
 	if err := x.open(); err != nil {
 		return err
 	}
-	done := stopAfter(ctx, limit, x.evm)
-	err := work()
+	g := guard.New(time.Now().Add(limit), workFor(limit))
+	x.db.Guard = g
+	x.contracts.Use(g)
+	done := stopAfter(ctx, limit, g, x.evm)
+	err := guard.Run(work)
 	done()
-	if x.evm.Cancelled() {
+	if g.Stopped() || x.evm.Cancelled() {
 		x.close() // a machine that was stopped stays stopped
 		return lane.ErrAborted
 	}
 	return err
 }
 
+// workFor is the work that a slice may do beside its time.
+func workFor(limit time.Duration) int64 {
+	if limit <= lane.LightLimit {
+		return lane.LightWork
+	}
+	return guard.Unlimited
+}
+
 // run executes the message and undoes what it did to the state. What a machine
 // that was stopped answers is not to be believed; within sees to that.
 func (x *execution) run(msg *core.Message) (*core.ExecutionResult, error) {
-	before := x.db.Snapshot()
+	before := x.db.StateDB.Snapshot()
 	result, err := core.ApplyMessage(x.evm, msg, nil)
 	switch {
 	case x.evm.Cancelled():
@@ -95,14 +119,18 @@ func (x *execution) run(msg *core.Message) (*core.ExecutionResult, error) {
 	return result, err
 }
 
-// stopAfter stops the machine at the limit, and a long run also when the caller
-// goes away: a short one is over before that matters.
-func stopAfter(ctx context.Context, limit time.Duration, evm *vm.EVM) (done func()) {
-	timer := time.AfterFunc(limit, evm.Cancel)
+// stopAfter stops the machine and its guard at the limit, and a long run also when the
+// caller goes away: a short one is over before that matters.
+func stopAfter(ctx context.Context, limit time.Duration, g *guard.Guard, evm *vm.EVM) (done func()) {
+	halt := func() {
+		g.Stop()
+		evm.Cancel()
+	}
+	timer := time.AfterFunc(limit, halt)
 	if limit <= lane.LightLimit {
 		return func() { timer.Stop() }
 	}
-	stop := context.AfterFunc(ctx, evm.Cancel)
+	stop := context.AfterFunc(ctx, halt)
 	return func() {
 		timer.Stop()
 		stop()

@@ -17,6 +17,7 @@ import (
 	"github.com/ethereum/go-ethereum/core"
 	"github.com/ethereum/go-ethereum/core/state"
 
+	"github.com/nodegate/nodegate/internal/chain/guard"
 	"github.com/nodegate/nodegate/internal/chain/lane"
 )
 
@@ -38,6 +39,8 @@ type Path struct {
 	states *stateCache
 	memo   *memo
 	lanes  *lane.Lanes
+
+	contracts guard.Pool
 }
 
 // New builds the path. Nothing is read from the chain before the first request.

@@ -169,7 +169,7 @@ func (p *Path) storageAt(a *args) ([]byte, bool, error) {
 	if err != nil {
 		return nil, false, nil
 	}
-	return quoteHex(value[:]), true, nil
+	return QuoteHex(value[:]), true, nil
 }
 
 // storageKey reads a slot as 32 bytes or as a quantity.

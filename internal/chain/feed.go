@@ -1,0 +1,81 @@
+package chain
+
+import (
+	"encoding/json"
+
+	"github.com/ethereum/go-ethereum/core/types"
+)
+
+// forward passes the events of a source on until nobody reads it or go-ethereum ends
+// it. An event waits until its block is on disk. Until then go-ethereum's client keeps
+// what follows, so that sealing never waits for a reader.
+func (f *feeds) forward(src *source) {
+	defer src.sub.Unsubscribe()
+	for {
+		select {
+		case <-src.stop:
+			return
+		case <-src.sub.Err():
+			f.lose(src)
+			return
+		case event := <-src.events:
+			step := f.arrived(src)
+			if f.await() != nil {
+				f.lose(src)
+				return
+			}
+			f.push(src, step, event)
+		}
+	}
+}
+
+// arrived counts an event when it comes. Who subscribes while it waits for the disk
+// may have been told about its block by then, and does not get it.
+func (f *feeds) arrived(src *source) (step uint64) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	src.step++
+	return src.step
+}
+
+// push gives an event to the readers of a source that began before it.
+func (f *feeds) push(src *source, step uint64, event []byte) {
+	var entry *types.Log
+	if src.key == logsSource {
+		entry = new(types.Log)
+		if json.Unmarshal(event, entry) != nil { // it is go-ethereum's own
+			f.lose(src)
+			return
+		}
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for s := range src.streams {
+		if s.filter != nil && !s.filter.matches(entry) {
+			continue
+		}
+		for r := range s.readers {
+			if r.from < step {
+				r.take(event)
+			}
+		}
+	}
+}
+
+// lose ends all readers of a source: events are missing from now on.
+func (f *feeds) lose(src *source) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for s := range src.streams {
+		for r := range s.readers {
+			f.remove(s, r)
+		}
+	}
+	f.release(src)
+}
+
+// close waits until the sources have ended, which they do with the client.
+func (f *feeds) close() {
+	f.client.Close()
+	f.running.Wait()
+}

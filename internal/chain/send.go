@@ -1,0 +1,152 @@
+package chain
+
+import (
+	"context"
+	"encoding/json"
+	"strings"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/common/hexutil"
+	"github.com/ethereum/go-ethereum/core/types"
+
+	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/disk"
+)
+
+const (
+	sendMethod = "eth_sendRawTransaction"
+	syncMethod = "eth_sendRawTransactionSync"
+)
+
+// send gives a transaction to the pool and answers when it is in the journal: from then
+// on it survives a crash, whether it is mined or waits. The pool comes first, so that the
+// journal holds nothing that was refused; a transaction whose sender got an error from
+// the journal may still be mined, as after a connection that broke.
+//
+// A transaction that is known is answered with its hash, as from a remote node.
+func (n *Node) send(ctx context.Context, params []byte) ([]byte, error) {
+	p := n.engine.producer
+	if err := p.guard.Check(); err != nil {
+		return nil, err
+	}
+	epoch := p.epoch.Load()
+	result, err := n.ask(ctx, sendMethod, params)
+	tx, raw := rawTransaction(params)
+	if tx == nil {
+		return result, err // go-ethereum has said what is wrong with it
+	}
+	if err != nil && !n.isKnown(tx.Hash(), err) {
+		return nil, firstOf(p.failure(), err)
+	}
+	if err := n.keep(tx.Hash(), raw, epoch); err != nil {
+		return nil, err
+	}
+	return json.Marshal(tx.Hash())
+}
+
+// How go-ethereum words a transaction that the pool holds, and one whose nonce was used,
+// perhaps by itself.
+const (
+	alreadyKnown = "already known"
+	nonceTooLow  = "nonce too low"
+)
+
+// isKnown tells whether a transaction was refused because it is there already.
+func (n *Node) isKnown(hash common.Hash, refusal error) bool {
+	msg := nodegate.AsError(refusal).Msg
+	if strings.HasPrefix(msg, alreadyKnown) {
+		return true
+	}
+	return strings.HasPrefix(msg, nonceTooLow) && n.isMined(hash) && n.engine.producer.await() == nil
+}
+
+func (n *Node) isMined(hash common.Hash) bool {
+	lookup, _ := n.engine.eth.BlockChain().GetCanonicalTransaction(hash)
+	return lookup != nil
+}
+
+// keep returns when a transaction of the pool survives a crash.
+func (n *Node) keep(hash common.Hash, raw []byte, epoch int64) error {
+	p := n.engine.producer
+	if err := p.journal.Add(hash, raw); err != nil {
+		if disk.IsFull(err) {
+			return disk.Full("chain.send", err)
+		}
+		p.fail(err)
+		return p.failure()
+	}
+	return firstOf(p.failure(), p.tidy(epoch))
+}
+
+// firstOf is the first error that there is.
+func firstOf(errs ...error) error {
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// rawTransaction reads the first parameter, or returns nil when it is no transaction.
+func rawTransaction(params []byte) (*types.Transaction, []byte) {
+	var list []json.RawMessage
+	var raw hexutil.Bytes
+	if json.Unmarshal(params, &list) != nil || len(list) == 0 || json.Unmarshal(list[0], &raw) != nil {
+		return nil, nil
+	}
+	tx := new(types.Transaction)
+	if tx.UnmarshalBinary(raw) != nil {
+		return nil, nil
+	}
+	return tx, raw
+}
+
+// sendSync is go-ethereum's eth_sendRawTransactionSync. A receipt speaks of a block,
+// which is on disk before it is answered; a transaction that only got into the pool is
+// kept as any other.
+func (n *Node) sendSync(ctx context.Context, params []byte) ([]byte, error) {
+	p := n.engine.producer
+	if err := p.guard.Check(); err != nil {
+		return nil, err
+	}
+	epoch := p.epoch.Load()
+	result, err := n.ask(ctx, syncMethod, params)
+	if err == nil {
+		return result, nil
+	}
+	if tx, raw := rawTransaction(params); tx != nil && n.engine.eth.TxPool().Has(tx.Hash()) {
+		err = firstOf(n.keep(tx.Hash(), raw, epoch), err)
+	}
+	return nil, err
+}
+
+// ask answers by go-ethereum's API, and doesn't wait for what a failed disk holds up.
+func (n *Node) ask(ctx context.Context, method string, params []byte) ([]byte, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(n.engine.producer.life, cancel)()
+	return n.generic(ctx, method, params)
+}
+
+// replay gives the transactions of the journal to the pool again, in the order in which
+// they came. What was mined meanwhile is refused, and so is what was replaced; both
+// leave the journal.
+func (n *Node) replay() {
+	kept := n.engine.kept
+	n.engine.kept = nil
+	if len(kept) == 0 {
+		return
+	}
+	for _, tx := range kept {
+		n.serve(context.Background(), sendMethod, []byte(`["`+hexutil.Encode(tx.Raw)+`"]`))
+	}
+	p := n.engine.producer
+	p.log.Info("transactions of the last run were put back into the pool", "kept", len(kept), "waiting", p.executable())
+	if p.mu.acquire(p.ended) == nil {
+		defer p.mu.release()
+		if err := p.compact(); err != nil {
+			p.log.Warn("the transaction journal was not compacted", "err", err)
+		}
+	}
+}

@@ -1,0 +1,103 @@
+package eth
+
+import (
+	"context"
+	"errors"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/nodegate/nodegate"
+)
+
+// allocated is how many bytes were allocated while do ran.
+func allocated(do func()) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	do()
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
+}
+
+// TestMillionsOfParams refuses them for every method with Geth's words, without copying
+// them and without asking the node.
+func TestMillionsOfParams(t *testing.T) {
+	params := []byte("[" + strings.Repeat("1,", 2_600_000) + "1]")
+	for _, remote := range []bool{false, true} {
+		asked := 0
+		n := New(askedNode{&asked}, Config{Remote: remote, Layer2: true, LogBlocks: 100, LogResults: 100, Namespaces: []string{"debug"}})
+		for _, method := range append(Methods(), "eth_neverHeardOf", "net_else", "debug_traceCall") {
+			if method == "eth_subscribe" || method == "eth_unsubscribe" {
+				continue // the front end's
+			}
+			var err error
+			bytes := allocated(func() { _, err = n.Call(t.Context(), method, params) })
+			if !errors.Is(err, nodegate.InvalidParams) || !strings.Contains(nodegate.AsError(err).Msg, "too many arguments, want at most ") {
+				t.Errorf("%s, remote %t: %v", method, remote, err)
+			}
+			if bytes > 64<<10 {
+				t.Errorf("%s, remote %t: %d bytes allocated", method, remote, bytes)
+			}
+		}
+		var err error
+		if bytes := allocated(func() { err = n.Subscribe(t.Context(), params, nil) }); err == nil || bytes > 64<<10 {
+			t.Errorf("eth_subscribe: %v, %d bytes allocated", err, bytes)
+		}
+		if asked != 0 {
+			t.Errorf("the node was asked %d times", asked)
+		}
+	}
+	for method, want := range arity {
+		if want > 0 && want < maxParams && checkArity(method, params).Error() != tooMany(want).Error() {
+			t.Errorf("%s: %v", method, checkArity(method, params))
+		}
+	}
+}
+
+// TestMillionsOfValues refuses them at any depth.
+func TestMillionsOfValues(t *testing.T) {
+	many := strings.Repeat("1,", 2_600_000) + "1"
+	asked := 0
+	n := New(askedNode{&asked}, Config{LogBlocks: 100, LogResults: 100})
+	for method, params := range map[string]string{
+		"eth_getLogs": `[{"address":[` + many + `]}]`, "eth_getBalance": `[[` + many + `],"latest"]`, "eth_call": `[{"accessList":[` + many + `]},"latest"]`,
+		"eth_simulateV1": `[{"blockStateCalls":[{"calls":[` + many + `]}]}]`, "eth_getProof": `["0x00000000000000000000000000000000000000aa",[` + many + `],"latest"]`,
+	} {
+		raw := []byte(params)
+		var err error
+		bytes := allocated(func() { _, err = n.Call(t.Context(), method, raw) })
+		if !errors.Is(err, nodegate.InvalidParams) || bytes > 64<<10 || asked != 0 {
+			t.Errorf("%s: %v, %d bytes allocated, asked %d times", method, err, bytes, asked)
+		}
+	}
+	long := []byte(`["0x` + strings.Repeat("00", 2<<20) + `"]`)
+	if _, err := n.Call(t.Context(), "eth_sendRawTransaction", long); err != nil || asked != 1 {
+		t.Errorf("one long value: %v", err)
+	}
+}
+
+// TestFewParamsPass leaves some parameters too many to the node.
+func TestFewParamsPass(t *testing.T) {
+	asked := 0
+	n := New(askedNode{&asked}, Config{})
+	for i, params := range []string{"[]", "[1,2,3]", "[" + strings.Repeat("1,", maxParams-1) + "1]", `["` + strings.Repeat(",", 1000) + `"]`, " [ 1 , [" + strings.Repeat("1,", 100) + "1] ] "} {
+		if _, err := n.Call(t.Context(), "eth_neverHeardOf", []byte(params)); err != nil || asked != i+1 {
+			t.Errorf("%.50s: %v", params, err)
+		}
+	}
+	if _, err := n.Call(t.Context(), "eth_neverHeardOf", []byte("["+strings.Repeat("1,", maxParams)+"1]")); !errors.Is(err, nodegate.InvalidParams) {
+		t.Errorf("one too many: %v", err)
+	}
+}
+
+// askedNode counts how often it is asked.
+type askedNode struct{ times *int }
+
+func (n askedNode) Call(context.Context, string, []byte) ([]byte, error) {
+	*n.times++
+	return []byte(`"0x"`), nil
+}
+
+func (askedNode) Head(context.Context) (nodegate.Head, error) { return nodegate.Head{}, nil }
+
+func (askedNode) Subscribe(context.Context, []byte, func([]byte)) error { return nil }

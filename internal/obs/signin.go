@@ -1,0 +1,26 @@
+package obs
+
+import (
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/nodegate/nodegate"
+)
+
+func newSignIns() *prometheus.CounterVec {
+	v := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "nodegate_signins_total", Help: "Tries to sign in to the dashboard, by outcome.",
+	}, []string{"outcome"})
+	for _, outcome := range []string{"ok", nodegate.SignInFailed.String()} {
+		v.WithLabelValues(outcome) // an alert needs the zero before the first
+	}
+	return v
+}
+
+// SignIn counts a try to sign in: ok, or the code of its error.
+func (m *Metrics) SignIn(err error) {
+	outcome := "ok"
+	if err != nil {
+		outcome = nodegate.AsError(err).Code.String()
+	}
+	m.signIns.WithLabelValues(outcome).Inc()
+}

@@ -1,0 +1,14 @@
+package server
+
+import (
+	"github.com/nodegate/nodegate/internal/config"
+	"github.com/nodegate/nodegate/internal/edge"
+)
+
+// boundsOf are the bounds of what accounts have open.
+func boundsOf(l *config.Limits) edge.Bounds {
+	return edge.Bounds{
+		SocketsPerAccount: l.SocketsPerAccount, SubscriptionsPerAccount: l.SubsPerAccount, CallsPerAccount: l.CallsPerAccount,
+		Sockets: l.Sockets, Subscriptions: l.Subscriptions,
+	}
+}

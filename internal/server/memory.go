@@ -1,0 +1,52 @@
+package server
+
+import (
+	"github.com/nodegate/nodegate/internal/budget"
+	"github.com/nodegate/nodegate/internal/config"
+	"github.com/nodegate/nodegate/internal/obs"
+)
+
+// Parts of the memory limit: what requests may hold, and the caches together. The rest
+// is for execution, for small buffers and for garbage.
+const (
+	requestPart = 8
+	cachePart   = 4
+)
+
+// requestMemory is the budget of requests under a memory limit. However small that is,
+// one account can always have its largest request and the answer to it.
+func requestMemory(cfg *config.Config, limit int64) budget.Config {
+	largest := 2 * (int64(cfg.Limits.BodyBytes) + int64(cfg.Limits.ResponseBytes)) // each of them is copied once
+	account := max(int64(cfg.Memory.PerAccount), largest)
+	return budget.Config{Process: max(min(int64(cfg.Memory.Requests), limit/requestPart), account), Account: account}
+}
+
+// cacheMemory scales the size of a cache down where all caches together would take too
+// much of the memory limit.
+func cacheMemory(cfg *config.Config, limit int64, size config.Size) uint64 {
+	all := int64(cfg.Memory.Journal)
+	for i := range cfg.Networks {
+		n := &cfg.Networks[i]
+		all += int64(n.Cache)
+		if len(n.Nodes) == 0 {
+			all += int64(cfg.Memory.Answers) + int64(cfg.Memory.State)
+		}
+	}
+	allowed := limit / cachePart
+	if all <= allowed {
+		return uint64(size)
+	}
+	return uint64(float64(size) * float64(allowed) / float64(all))
+}
+
+// openMemory makes the budget that all requests draw on.
+func (s *Server) openMemory() {
+	cfg := requestMemory(s.cfg, memoryLimit())
+	cfg.Pressure = new(collector).pressed
+	s.memory = budget.New(cfg)
+	s.metrics.Memory(func() obs.MemoryFigures {
+		u := s.memory.Usage()
+		return obs.MemoryFigures{Reserved: u.Reserved, Highest: u.Highest, Limit: u.Limit, Accounts: u.Accounts, OverShare: u.Refused.Account, OverLimit: u.Refused.Process}
+	})
+	s.log.Debug("memory of requests", "limit", cfg.Process, "account", cfg.Account)
+}

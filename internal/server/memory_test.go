@@ -1,0 +1,41 @@
+package server
+
+import (
+	"math"
+	"testing"
+
+	"github.com/nodegate/nodegate/internal/config"
+)
+
+func TestRequestMemory(t *testing.T) {
+	cfg := config.Default()
+	for limit, want := range map[int64][2]int64{
+		math.MaxInt64: {256 << 20, 64 << 20},
+		1 << 30:       {128 << 20, 64 << 20},
+		256 << 20:     {64 << 20, 64 << 20}, // what one largest request takes
+	} {
+		if got := requestMemory(cfg, limit); got.Process != want[0] || got.Account != want[1] {
+			t.Errorf("under %d: %d, %d for an account, want %v", limit, got.Process, got.Account, want)
+		}
+	}
+	cfg.Limits.ResponseBytes = 100 << 20
+	if got := requestMemory(cfg, 1<<30); got.Account != 210<<20 || got.Process != 210<<20 {
+		t.Errorf("the largest request doesn't fit: %+v", got)
+	}
+}
+
+// TestCacheMemory keeps all caches together within a quarter of the limit.
+func TestCacheMemory(t *testing.T) {
+	cfg := config.Default()
+	if got := cacheMemory(cfg, math.MaxInt64, cfg.Memory.Answers); got != uint64(cfg.Memory.Answers) {
+		t.Errorf("without a limit: %d", got)
+	}
+	const limit = 1 << 30
+	sum := cacheMemory(cfg, limit, cfg.Memory.Journal)
+	for _, n := range cfg.Networks {
+		sum += cacheMemory(cfg, limit, n.Cache) + cacheMemory(cfg, limit, cfg.Memory.Answers) + cacheMemory(cfg, limit, cfg.Memory.State)
+	}
+	if sum > limit/cachePart || sum < limit/cachePart*9/10 {
+		t.Errorf("together %d of %d", sum, limit/cachePart)
+	}
+}

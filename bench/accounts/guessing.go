@@ -66,7 +66,7 @@ func serve() (*service, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &service{key: srv.FirstKey().Value, stop: func() {
+	s := &service{stop: func() {
 		_ = srv.Close(context.Background())
 		_ = os.RemoveAll(dir)
 	}}
@@ -74,6 +74,7 @@ func serve() (*service, error) {
 		s.stop()
 		return nil, err
 	}
+	s.key = srv.FirstKey().Value
 	s.url = srv.Addresses().RPC + "/devnet/v3/"
 	s.lookUps = func() int64 { return counter(srv.Addresses().Admin+"/metrics", "nodegate_key_lookups_total") }
 	return s, nil

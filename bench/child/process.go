@@ -31,7 +31,13 @@ func Start(args ...string) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Process{cmd: exec.Command(self, append([]string{Command}, args...)...)}
+	return StartProgram(self, args...)
+}
+
+// StartProgram is Start for another build of the same benchmark, so that both can be
+// measured in one run.
+func StartProgram(program string, args ...string) (_ *Process, err error) {
+	p := &Process{cmd: exec.Command(program, append([]string{Command}, args...)...)}
 	p.cmd.Stderr = os.Stderr
 	if p.questions, err = p.cmd.StdinPipe(); err != nil {
 		return nil, err

@@ -12,9 +12,14 @@ import (
 // childFlags are what a server is started with.
 type childFlags struct{ genesis, chain, data string }
 
+// args are the arguments that start a kind of server.
+func (c childFlags) args(kind string) []string {
+	return []string{kind, "-genesis", c.genesis, "-chain", c.chain, "-data", c.data}
+}
+
 // startServer starts a kind of server and waits until it listens.
 func startServer(kind string, c childFlags) (*child.Process, error) {
-	return child.Start(kind, "-genesis", c.genesis, "-chain", c.chain, "-data", c.data)
+	return child.Start(c.args(kind)...)
 }
 
 // runChild serves what the flags say.

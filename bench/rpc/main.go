@@ -2,7 +2,7 @@
 // latency and processor time a request for each method, and how fast and how small
 // nodegate starts.
 //
-//	go run ./bench/rpc [-only REGEXP] [-c 8] [-d 2s] [-rounds 3] [-ws] [-json FILE] [-profile DIR]
+//	go run ./bench/rpc [-only REGEXP] [-c 8] [-d 2s] [-rounds 3] [-ws] [-json FILE] [-profile DIR] [-before PROGRAM]
 //
 // Geth is go-ethereum's own rpc server and eth API behind a bare HTTP listener, in
 // a process of its own; nodegate is the whole service, with authentication and
@@ -84,7 +84,7 @@ func measureMethods(ctx context.Context, o *options, files chainfile.Files, temp
 	if len(list) == 0 {
 		return nil, nil
 	}
-	servers, err := startServers(files, temp)
+	servers, err := startServers(files, temp, o.before)
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +93,11 @@ func measureMethods(ctx context.Context, o *options, files chainfile.Files, temp
 	if err != nil {
 		return nil, err
 	}
-	if err := checkAll(contestants, list); err != nil {
+	current, err := servers.current(o.ws) // another build may answer in another form
+	if err != nil {
+		return nil, err
+	}
+	if err := checkAll(current, list); err != nil {
 		return nil, err
 	}
 	for _, w := range list {

@@ -20,6 +20,7 @@ type options struct {
 	profile   string
 	ws        bool
 	skipStart bool
+	before    string
 }
 
 func parseFlags(args []string) (*options, error) {
@@ -34,6 +35,7 @@ func parseFlags(args []string) (*options, error) {
 	f.StringVar(&o.profile, "profile", "", "write a CPU profile of nodegate for each method to this folder, from a round of its own")
 	f.BoolVar(&o.ws, "ws", false, "measure nodegate over WebSocket too")
 	f.BoolVar(&o.skipStart, "skip-start", false, "leave out start times and idle memory")
+	f.StringVar(&o.before, "before", "", "another build of this benchmark, whose nodegate is measured in turns with this one's: its CPU is printed beside")
 	_ = f.Parse(args) // exits on an error
 	if f.NArg() > 0 {
 		return nil, fmt.Errorf("unexpected argument %q", f.Arg(0))

@@ -22,6 +22,9 @@ func (r *report) print(w io.Writer, o *options) {
 			fmt.Fprint(w, "\nnodegate over WebSocket, against Geth over HTTP\n\n")
 			printMethods(w, r.Methods, "nodegate-ws", false)
 		}
+		if o.before != "" {
+			printBefore(w, r.Methods)
+		}
 		printErrors(w, r.Methods)
 	}
 	if r.Start != nil {
@@ -48,6 +51,25 @@ func printMethods(w io.Writer, rows []row, ours string, withGoals bool) {
 		fmt.Fprintf(t, "%s\t%s\t\n", ratio(n.Rate, g.Rate, want.Rate), ratio(g.CPU, n.CPU, want.CPU))
 	}
 	_ = t.Flush()
+}
+
+// printBefore compares the CPU of a request with another build's.
+func printBefore(w io.Writer, rows []row) {
+	fmt.Fprint(w, "\nthis build against the one before\n\n")
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintf(t, "%*s\tCPU before\tCPU now\tchange\trps change\t\n", -nameWidth, "method")
+	for _, row := range rows {
+		b, n := row.Figures[beforeName], row.Figures["nodegate"]
+		fmt.Fprintf(t, "%*s\t%.2f\t%.2f\t%s\t%s\t\n", -nameWidth, row.Name, b.CPU, n.CPU, change(b.CPU, n.CPU), change(b.Rate, n.Rate))
+	}
+	_ = t.Flush()
+}
+
+func change(before, now float64) string {
+	if before == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%+.1f %%", (now/before-1)*100)
 }
 
 // ratio prints three cells: how many times better, what was wanted, and whether it is.

@@ -40,3 +40,13 @@ func targetsOf(p *child.Process) []*target {
 	plain.name, secure.name, secure.tls = "http", "https", true
 	return []*target{&plain, &secure}
 }
+
+// beforeName is how the report calls another build.
+const beforeName = "before"
+
+// beforeOf is the plain way to another build.
+func beforeOf(p *child.Process) *target {
+	t := targetsOf(p)[0]
+	t.name = beforeName
+	return t
+}

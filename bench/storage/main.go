@@ -4,7 +4,7 @@
 //
 //	go run ./bench/storage [-only REGEXP] [-size 512] [-small 4000] [-rounds 3]
 //	                       [-clients 10] [-upload 1024] [-blocks 1000000]
-//	                       [-profile DIR] [-dir DIR]
+//	                       [-profile DIR] [-dir DIR] [-before PROGRAM]
 //	KUBO_API=http://127.0.0.1:5001 go run ./bench/storage
 //
 // nodegate is the whole service in a process of its own, and durable: an answer comes
@@ -26,6 +26,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"regexp"
 	"syscall"
 
@@ -39,6 +40,7 @@ type options struct {
 	small, rounds         int
 	clients, blocks       int
 	profile, dir, kuboURL string
+	before                string
 	out                   page
 }
 
@@ -77,6 +79,7 @@ func parseFlags(args []string) (*options, error) {
 	f.IntVar(&o.blocks, "blocks", 1_000_000, "blocks to start on; 0 leaves it out")
 	f.StringVar(&o.profile, "profile", "", "folder for a CPU profile of nodegate in each row")
 	f.StringVar(&o.dir, "dir", "", "folder on the disk to measure; the temporary folder if empty")
+	f.StringVar(&o.before, "before", "", "another build of this benchmark, measured in turns with this one: its CPU is printed beside")
 	_ = f.Parse(args) // exits on an error
 	o.size, o.upload = *size<<20, *upload<<20
 	if o.size <= 0 || o.upload <= 0 || o.small <= 0 || o.rounds <= 0 || o.clients < 0 || o.blocks < 0 {
@@ -131,6 +134,14 @@ func measureRows(ctx context.Context, o *options, kubo *peer) error {
 		}
 		defer func() { err = errors.Join(err, server.Close()) }()
 		list := targetsOf(server)
+		if o.before != "" {
+			before, started := child.StartProgram(o.before, filepath.Join(dir, "before"))
+			if started != nil {
+				return started
+			}
+			defer func() { err = errors.Join(err, before.Close()) }()
+			list = append(list, beforeOf(before))
+		}
 		if kubo != nil {
 			list = append(list, kubo.target())
 		}

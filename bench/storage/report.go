@@ -23,6 +23,11 @@ func (p page) row(w workload, all []figures) {
 		}
 		fmt.Fprintf(p, "%-36s %-10s %9.0f %-7s %9s %9s %12s%s\n", name, f.target.name, f.rate, w.unit, short(f.p50), short(f.p99), cpuText(f), verdict)
 	}
+	for _, f := range all {
+		if f.target.name == beforeName && f.cpu > 0 {
+			fmt.Fprintf(p, "%-36s %-10s %+8.1f %% CPU, %+.1f %% speed\n", "", "to before", (all[0].cpu.Seconds()/f.cpu.Seconds()-1)*100, (all[0].rate/f.rate-1)*100)
+		}
+	}
 	if last := all[len(all)-1]; last.target.name == "kubo" {
 		p.ratios(w, all[0], last)
 	}

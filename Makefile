@@ -2,7 +2,7 @@
 
 GO ?= go
 # Packages that don't link the chain engine: the race detector is cheap on them.
-LIGHT = . ./internal/account/... ./internal/alert/... ./internal/anchor/... ./internal/authority/... ./internal/config/... ./internal/chart/... ./internal/dashboard/... ./internal/door/... ./internal/journal/... ./internal/jsonrpc/... ./internal/mailer/... ./internal/meter/... ./internal/obs/... ./internal/permit/... ./internal/plainhttp/... ./internal/redisstore/... ./internal/report/... ./internal/rollup/... ./internal/storage/... ./internal/usage/... ./internal/vault/... ./internal/web/... ./internal/ws/... ./internal/edge/... ./internal/index/...
+LIGHT = . ./internal/account/... ./internal/alert/... ./internal/anchor/... ./internal/authority/... ./internal/background/... ./internal/budget/... ./internal/chain/lane/... ./internal/disk/... ./internal/fairshare/... ./internal/config/... ./internal/chart/... ./internal/dashboard/... ./internal/door/... ./internal/journal/... ./internal/jsonrpc/... ./internal/mailer/... ./internal/meter/... ./internal/obs/... ./internal/permit/... ./internal/plainhttp/... ./internal/redisstore/... ./internal/report/... ./internal/rollup/... ./internal/storage/... ./internal/usage/... ./internal/vault/... ./internal/web/... ./internal/ws/... ./internal/edge/... ./internal/index/...
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME ?= 30s
 
@@ -39,7 +39,7 @@ lint:
 fuzz:
 	@GO="$(GO)" FUZZTIME="$(FUZZTIME)" ./test/fuzz
 
-#? chaos: kill, starve and fill the real program; prints a table of faults (about 5 minutes)
+#? chaos: kill, starve and fill the real program; prints a table of faults (about 15 minutes)
 chaos:
 	$(GO) test -count=1 -run 'TestPowerCut|TestFailing|TestFailedSync|TestCollectOnFullDisk' ./internal/blocks
 	NODEGATE_CHAOS=1 $(GO) test -count=1 -timeout 40m -v ./test/chaos

@@ -126,11 +126,11 @@ func TestBatchCosts(t *testing.T) {
 	}
 	checkRate(t, ask(t, dial(t, k.ws()), batch(3)), 0, 1, 40, "null")
 	send(t, k.url, batch(2)).wantBatch(t, 2)
-	lines := k.usage(t, 10+2+1+3)
+	lines := k.usage(t, 10+2+13+3*3) // refused batches count their calls too
 	if got := lines["devnet eth_getBalance ok"]; got != (line{12, 960}) {
 		t.Errorf("admitted: %+v", got)
 	}
-	if got := lines["devnet other rate limited"]; got != (line{3, 0}) {
+	if got := lines["devnet eth_getBalance rate limited"]; got != (line{9, 0}) {
 		t.Errorf("refused: %+v", got)
 	}
 }
@@ -192,7 +192,7 @@ func TestRateLimit(t *testing.T) {
 	}
 	write(t, c, notice) // has nobody to tell: the next answer is the next call's
 	checkRate(t, ask(t, c, balance), 0, 1, 80, "7")
-	if got := k.usage(t, 7)["devnet other rate limited"]; got != (line{6, 0}) {
+	if got := k.usage(t, 7)["devnet eth_getBalance rate limited"]; got != (line{6, 0}) {
 		t.Errorf("refusals: %+v", got)
 	}
 
@@ -235,7 +235,7 @@ func TestDailyLimit(t *testing.T) {
 	if e.Code == 0 {
 		t.Error("a batch passes")
 	}
-	if got := k.usage(t, 9)["devnet other credits spent"]; got != (line{4, 0}) {
+	if got := k.usage(t, 9)["devnet eth_getBalance credits spent"]; got != (line{4, 0}) {
 		t.Errorf("refusals: %+v", got)
 	}
 	// The owner gets a larger plan: the open socket works on.

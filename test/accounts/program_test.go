@@ -67,7 +67,7 @@ func run(t *testing.T, dir string, env ...string) *process {
 	t.Cleanup(func() { _ = p.cmd.Process.Kill() })
 	until(t, "the program is ready", func() bool {
 		text := p.out.String()
-		return strings.Contains(text, "new key ") || strings.Contains(text, "/rollup/ws/v3/")
+		return strings.Contains(text, "new key ") || strings.Contains(text, "first-start.txt\n")
 	})
 	return p
 }
@@ -94,19 +94,26 @@ var (
 	addressIs  = regexp.MustCompile(`(?m)^  JSON-RPC  (\S+)$`)
 )
 
-// TestProgram follows a newcomer: the first start shows a key and lines that work
-// as pasted; the second start, after a kill, shows none, and the key still works.
+// TestProgram follows a newcomer: the first start writes a key and requests that work as
+// they are into a file, and neither into its output; the second start, after a kill, shows none, and the key still works.
 func TestProgram(t *testing.T) {
 	t.Parallel()
 	const flush = time.Second
 	dir := t.TempDir()
 	p := run(t, dir, "NODEGATE_USAGE_FLUSH="+flush.String())
-	banner := p.out.String()
-	key, secret := keyLine.FindStringSubmatch(banner), secretLine.FindStringSubmatch(banner)
-	if key == nil || secret == nil || strings.Count(banner, secret[1]) != 3 { // by itself, to add and to cat
-		t.Fatalf("the first start says:\n%s", banner)
+	text, err := os.ReadFile(filepath.Join(dir, "first-start.txt"))
+	if err != nil {
+		t.Fatal(err)
 	}
-	pasted := runCurls(t, banner)
+	banner, made := p.out.String(), string(text)
+	key, secret := keyLine.FindStringSubmatch(made), secretLine.FindStringSubmatch(made)
+	if key == nil || secret == nil || strings.Count(made, secret[1]) != 3 { // by itself, to add and to cat
+		t.Fatalf("the first start writes:\n%s", made)
+	}
+	if strings.Contains(banner, key[1]) || strings.Contains(banner, secret[1]) {
+		t.Errorf("the first start says:\n%s", banner)
+	}
+	pasted := runCurls(t, made)
 
 	l := startLoad(chainID, 4, 5*time.Millisecond, nil, addressOf(t, banner)+"/devnet/v3/"+key[1])
 	time.Sleep(5 * time.Second)

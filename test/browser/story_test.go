@@ -133,7 +133,7 @@ func (s *story) addFile() {
 func (s *story) unpin() {
 	s.do(chromedp.Click(`form[action="/files/unpin"] button`), chromedp.WaitVisible(`#undo`))
 	s.contains(`#undo`, "note.txt")
-	s.do(chromedp.Click(`form[action="/files/undo"] button`), chromedp.WaitVisible(`.notice.good`))
+	s.do(chromedp.Click(`form[action="/files/undo"] button`), chromedp.WaitVisible(`[data-pins] table`))
 	s.contains(`[data-pins]`, "note.txt")
 	s.do(chromedp.Click(`form[action="/files/unpin"] button`), chromedp.WaitVisible(`#undo`))
 	s.contains(`[data-pins]`, "Nothing is pinned yet")

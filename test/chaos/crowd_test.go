@@ -92,7 +92,8 @@ func TestSlow(t *testing.T) {
 	t.Parallel()
 	const crowd = 200
 	o := begin(t, 6, "200 bodies of 1 B/s, 200 clients that never read, 20 MB at 1 MB/s", "closed within 15 s, the honest one is not cut")
-	p := newSandbox(t).start()
+	// All of them are one account, whose share of the memory is another row's.
+	p := newSandbox(t, "NODEGATE_MEMORY_REQUESTS=1GiB", "NODEGATE_MEMORY_REQUESTS_PER_ACCOUNT=1GiB", "NODEGATE_STORAGE_MAX_REQUESTS=1000").start()
 	big := p.mustAdd(pattern(1, 24_000_000))
 	idle := p.sockets()
 	kind, data := form("slow", pattern(2, 4000))

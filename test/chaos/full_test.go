@@ -32,7 +32,13 @@ func TestFullDisk(t *testing.T) {
 // mountSmall puts a file system of 64 MB on a folder.
 func mountSmall(t *testing.T, o *outcome, dir string) {
 	t.Helper()
-	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=64m", "tmpfs", dir).CombinedOutput(); err != nil {
+	mountTmpfs(t, o, dir, "64m")
+}
+
+// mountTmpfs puts a file system of a size on a folder.
+func mountTmpfs(t *testing.T, o *outcome, dir, size string) {
+	t.Helper()
+	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size="+size, "tmpfs", dir).CombinedOutput(); err != nil {
 		o.skip(t, "no right to mount (%.80s); TestReserve of internal/blocks stands for it", out)
 	}
 	t.Cleanup(func() { _ = exec.Command("umount", "-l", dir).Run() })

@@ -81,6 +81,13 @@ func printTable() {
 }
 
 func TestMain(m *testing.M) {
+	if told := os.Getenv(innocentEnv); told != "" {
+		if err := runErrand(told); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	code := m.Run()
 	_ = os.RemoveAll(built.dir)
 	if testing.Verbose() && len(outcomes.list) > 0 {

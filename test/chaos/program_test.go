@@ -56,7 +56,10 @@ type sandbox struct {
 	t           *testing.T
 	root        string
 	env         []string
-	key, secret string // of the account that the first start makes
+	key, secret string   // of the account that the first start makes
+	password    string   // of that account
+	cgroup      string   // the folder of the control group that the program runs in, or ""
+	prefix      []string // a command that runs the server, if any
 }
 
 func newSandbox(t *testing.T, env ...string) *sandbox {
@@ -81,6 +84,10 @@ func (b *sandbox) path(names ...string) string {
 // killed when the context ends.
 func (b *sandbox) command(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, buildProgram(b.t), args...)
+	if b.cgroup != "" { // it has to be there before the program looks for its limit
+		join := []string{"-c", `echo $$ > "$0/cgroup.procs" && exec "$@"`, b.cgroup, buildProgram(b.t)}
+		cmd = exec.CommandContext(ctx, "/bin/sh", append(join, args...)...)
+	}
 	cmd.Dir = b.path("work")
 	cmd.Env = append([]string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + b.path("home"), "TMPDIR=" + b.path("tmp"), "NODEGATE_DATA=" + b.path("data"),
@@ -94,7 +101,8 @@ func (b *sandbox) command(ctx context.Context, args ...string) *exec.Cmd {
 type program struct {
 	*sandbox
 	cmd         *exec.Cmd
-	base, admin string
+	base, admin string // storage gateway and admin listener
+	rpcBase     string // JSON-RPC
 	logs        *buffer
 	ready       time.Duration // from the start of the process until it says that it is ready
 	client      *http.Client
@@ -128,6 +136,9 @@ const startTime = 30 * time.Second
 func (b *sandbox) start() *program {
 	b.t.Helper()
 	p := &program{sandbox: b, cmd: b.command(context.Background(), "serve"), logs: new(buffer)}
+	if len(b.prefix) > 0 {
+		p.cmd.Path, p.cmd.Args = b.prefix[0], append(b.prefix, append([]string{p.cmd.Path}, p.cmd.Args[1:]...)...)
+	}
 	p.client = &http.Client{Timeout: time.Minute, Transport: &http.Transport{DisableCompression: true, MaxIdleConnsPerHost: 64}}
 	p.cmd.Stderr = p.logs
 	out, err := p.cmd.StdoutPipe()
@@ -161,16 +172,34 @@ func (p *program) readBanner(out io.Reader) (banner string) {
 		switch name, value, _ := strings.Cut(strings.TrimSpace(line), "  "); strings.TrimSpace(name) {
 		case "storage":
 			p.base = "http" + strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(value), "https"), "/api/v0")
+		case "JSON-RPC":
+			p.rpcBase = strings.TrimSpace(value)
 		case "metrics":
 			p.admin = strings.TrimSuffix(strings.TrimSpace(value), "/metrics")
+		case "sign-in":
+			p.readCredentials(strings.TrimSpace(value))
+		}
+		if err != nil || strings.Contains(line, "new key") || strings.HasPrefix(strings.TrimSpace(line), "sign-in") {
+			go func() { _, _ = io.Copy(io.Discard, lines) }()
+			return banner
+		}
+	}
+}
+
+// readCredentials reads the file that the first start leaves in the data folder.
+func (p *program) readCredentials(file string) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	for line := range strings.Lines(string(text)) {
+		switch name, value, _ := strings.Cut(strings.TrimSpace(line), "  "); strings.TrimSpace(name) {
+		case "password":
+			p.password = strings.TrimSpace(value)
 		case "API key":
 			p.key = strings.TrimSpace(value)
 		case "secret":
 			p.secret = strings.TrimSpace(value)
-		}
-		if err != nil || strings.Contains(line, "new key") || strings.HasPrefix(strings.TrimSpace(line), "secret") {
-			go func() { _, _ = io.Copy(io.Discard, lines) }()
-			return banner
 		}
 	}
 }

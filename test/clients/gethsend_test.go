@@ -89,8 +89,7 @@ func (c *gethClient) checkSend(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.checkTransfer(t, c.mined(t, tx.Hash()), to, 3)
-	err := c.SendTransaction(c.ctx, tx)
-	if err == nil || !strings.Contains(err.Error(), "nonce too low") && !strings.Contains(err.Error(), "already known") {
+	if err := c.SendTransaction(c.ctx, tx); err != nil { // a known one is answered with its hash
 		t.Errorf("sent again: %v", err)
 	}
 }

@@ -29,7 +29,7 @@ func TestHandshakeRefusals(t *testing.T) {
 		{"no key", "GET", "/devnet/ws/v3", upgrade, 401, -32001, "API key required"},
 		{"short key", "GET", "/devnet/ws/v3/abc", upgrade, 401, -32001, "invalid API key"},
 		{"unknown network", "GET", "/nope/ws/v3/" + keyA, upgrade, 404, -32001, "unknown network"},
-		{"no upgrade", "GET", "/devnet/ws/v3/" + keyA, nil, 405, -32600, "this address is for WebSockets"},
+		{"no upgrade", "GET", "/devnet/ws/v3/" + keyA, nil, 426, -32600, "this address is for WebSockets"},
 		{"POST", "POST", "/devnet/ws/v3/" + keyA, nil, 405, -32600, "this address is for WebSockets"},
 		{"on the HTTP address", "GET", "/devnet/v3/" + keyA, upgrade, 405, -32600, "method not allowed"},
 		{"another protocol", "GET", "/devnet/ws/v3/" + keyA, []string{"Connection", "Upgrade", "Upgrade", "h2c"}, 0, -32600, ""},

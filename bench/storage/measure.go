@@ -33,14 +33,16 @@ type figures struct {
 func measureRow(ctx context.Context, o *options, w workload, list []*target, server *child.Process) error {
 	progress("measuring %s", w.name)
 	rounds := map[*target][]round{}
+	turns := slices.Clone(list)
 	for range o.rounds {
-		for _, t := range list {
+		for _, t := range turns {
 			r, err := measureRound(ctx, w, t)
 			if err != nil {
 				return fmt.Errorf("%s: %w", t.name, err)
 			}
 			rounds[t] = append(rounds[t], r)
 		}
+		slices.Reverse(turns) // being first is no advantage
 	}
 	var all []figures
 	for _, t := range list {

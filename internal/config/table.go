@@ -224,7 +224,7 @@ var settings = schema[Config]{
 			at:   func(c *Config) value { return span(&c.Storage.Collect, time.Minute, 30*24*time.Hour) },
 		}, {
 			name: "storage.reserve", def: "1GiB",
-			help: "disk space that stays free: below it uploads, transactions and account changes are refused (507, -32000), blocks wait, and reads go on",
+			help: "disk space that stays free: below it uploads, transactions and account changes are refused (507, -32000), blocks wait, and reads go on. With less than 8MiB uploads may take the rest, and transactions and account changes still keep 8MiB",
 			at:   func(c *Config) value { return size(&c.Storage.Reserve, 0, 1<<50) },
 		}, {
 			name: "storage.max_file", def: "0",

@@ -21,11 +21,14 @@ const (
 	pause   = 100 * time.Microsecond // between two of them
 )
 
-// turns are those of one request: whose work it is, and where slots come from.
+// turns are those of one request: whose work it is, and where slots come from. They are
+// the request's context as well, which saves every request an allocation.
 type turns struct {
+	context.Context
 	pool *Pool
 	name string
-	free *atomic.Int64 // nanoseconds left of Free
+	own  atomic.Int64
+	free *atomic.Int64 // nanoseconds left of Free: own, or that of the request's first context
 	late func()        // called once that is over, in the goroutine that works
 
 	// Of a slot that is kept between two turns. The pool's lock guards them.
@@ -36,14 +39,23 @@ type turns struct {
 
 type contextKey struct{}
 
+// Value finds the turns of a context.
+func (t *turns) Value(key any) any {
+	if key == (contextKey{}) {
+		return t
+	}
+	return t.Context.Value(key)
+}
+
 // With lets work of a request below take turns, in an owner's name.
 func With(ctx context.Context, p *Pool, name string) context.Context {
-	t := &turns{pool: p, name: name, free: new(atomic.Int64)}
+	t := &turns{Context: ctx, pool: p, name: name}
+	t.free = &t.own
 	t.free.Store(int64(Free))
 	if p.Has(name) {
 		t.free.Store(int64(freeAmong))
 	}
-	return context.WithValue(ctx, contextKey{}, t)
+	return t
 }
 
 // Alone is the context of a request that has a goroutine for itself. Before the first of its
@@ -53,7 +65,7 @@ func Alone(ctx context.Context, late func()) context.Context {
 	if t == nil {
 		return ctx
 	}
-	return context.WithValue(ctx, contextKey{}, &turns{pool: t.pool, name: t.name, free: t.free, late: late})
+	return &turns{Context: ctx, pool: t.pool, name: t.name, free: t.free, late: late}
 }
 
 // Others is the context for further goroutines that work on such a request.
@@ -62,7 +74,7 @@ func Others(ctx context.Context) context.Context {
 	if t == nil || t.late == nil {
 		return ctx
 	}
-	return context.WithValue(ctx, contextKey{}, &turns{pool: t.pool, name: t.name, free: t.free})
+	return &turns{Context: ctx, pool: t.pool, name: t.name, free: t.free}
 }
 
 // Do runs a short piece of work that keeps a core busy when it is its turn; work of a

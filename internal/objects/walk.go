@@ -56,6 +56,21 @@ func walkAll(ctx context.Context, get getter, root cid.Cid, limits Limits, progr
 	w := &walk{get: get, limit: limits.blocks(), progress: progress, seen: map[blockKey]struct{}{}}
 	w.changed.L = &w.mu
 	w.err = w.push(root, 0)
+	for range fewBlocks {
+		if !w.one(ctx) {
+			return w.done, w.err
+		}
+	}
+	w.share(ctx)
+	return w.done, w.err
+}
+
+// fewBlocks are visited before there are other workers. To start and end those costs more
+// than to visit the few blocks of most pins.
+const fewBlocks = 4
+
+// share lets several workers do the rest, on threads of low priority once it takes long.
+func (w *walk) share(ctx context.Context) {
 	var workers sync.WaitGroup
 	for range min(background.Cores(), 4) {
 		workers.Go(func() {
@@ -65,7 +80,6 @@ func walkAll(ctx context.Context, get getter, root cid.Cid, limits Limits, progr
 		})
 	}
 	workers.Wait()
-	return w.done, w.err
 }
 
 // push adds a block that was not seen yet. The caller holds the lock, or is alone.
@@ -88,18 +102,23 @@ func (w *walk) push(c cid.Cid, depth int) error {
 }
 
 func (w *walk) work(ctx context.Context) {
-	for {
-		s, ok := w.next()
-		if !ok {
-			return
-		}
-		data, err := w.get(ctx, s.cid)
-		var links []cid.Cid
-		if err == nil {
-			links, err = linksInTurn(ctx, s.cid, data)
-		}
-		w.finish(s, len(data), links, err)
+	for w.one(ctx) {
 	}
+}
+
+// one visits the next block, if there is one.
+func (w *walk) one(ctx context.Context) bool {
+	s, ok := w.next()
+	if !ok {
+		return false
+	}
+	data, err := w.get(ctx, s.cid)
+	var links []cid.Cid
+	if err == nil {
+		links, err = linksInTurn(ctx, s.cid, data)
+	}
+	w.finish(s, len(data), links, err)
+	return true
 }
 
 // next waits for a block. There is none when all is done or something failed.

@@ -117,9 +117,13 @@ func openStore(ctx context.Context, cfg *config.Config, auditKey []byte, log *sl
 	return s.Guarded(guardOf(cfg)), nil
 }
 
+// leastReserve is kept free for the databases of chains and accounts even if uploads may
+// take everything: a chain whose database meets a full disk stops until a restart.
+const leastReserve = 8 << 20
+
 // guardOf keeps the reserve free on the disk of the data folder.
 func guardOf(cfg *config.Config) *disk.Guard {
-	return disk.NewGuard(cfg.Data, int64(cfg.Storage.Reserve))
+	return disk.NewGuard(cfg.Data, max(int64(cfg.Storage.Reserve), leastReserve))
 }
 
 // checkPepper notices a pepper that is not the one the store was made with: no key

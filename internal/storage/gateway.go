@@ -135,8 +135,7 @@ func (g *Gateway) serve(w http.ResponseWriter, req *http.Request, name string, g
 
 // newCall begins a request. What it reads and writes is counted as it moves.
 func (g *Gateway) newCall(w http.ResponseWriter, req *http.Request) *call {
-	c := &call{gateway: g, w: w}
-	c.req = req.WithContext(budget.WithHold(req.Context(), &c.hold))
+	c := &call{gateway: g, w: w, req: req}
 	c.answer = newAnswer(w, req, c.moves)
 	return c
 }
@@ -192,6 +191,9 @@ func (c *call) name() string {
 	return c.command.name
 }
 
+// context is the request's. What works below draws on its memory.
+func (c *call) context() context.Context { return budget.WithHold(c.req.Context(), &c.hold) }
+
 // account is whose request it is.
 func (c *call) account() string { return c.grant.AccountID }
 
@@ -228,7 +230,7 @@ func (c *call) run(name string) error {
 	if err := c.checkRoom(); err != nil {
 		return err
 	}
-	ctx, place, err := g.shares.enter(nodegate.WithGrant(c.req.Context(), c.grant), c.account(), c.command.heavy)
+	ctx, place, err := g.shares.enter(nodegate.WithGrant(c.context(), c.grant), c.account(), c.command.heavy)
 	if err != nil {
 		return err
 	}

@@ -131,7 +131,7 @@ func (r *reading) enter() (done func(), err error) {
 	} else {
 		owner = addressOwner(web.ClientAddr(r.req, g.cfg.TrustedProxies))
 	}
-	ctx, place, err := g.shares.enter(r.req.Context(), owner, r.format == formatCAR)
+	ctx, place, err := g.shares.enter(r.context(), owner, r.format == formatCAR)
 	if err != nil {
 		return nil, err
 	}

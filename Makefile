@@ -2,7 +2,7 @@
 
 GO ?= go
 # Packages that don't link the chain engine: the race detector is cheap on them.
-LIGHT = . ./internal/account/... ./internal/alert/... ./internal/anchor/... ./internal/authority/... ./internal/background/... ./internal/budget/... ./internal/chain/lane/... ./internal/disk/... ./internal/fairshare/... ./internal/config/... ./internal/chart/... ./internal/dashboard/... ./internal/door/... ./internal/journal/... ./internal/jsonrpc/... ./internal/mailer/... ./internal/meter/... ./internal/obs/... ./internal/permit/... ./internal/plainhttp/... ./internal/redisstore/... ./internal/report/... ./internal/rollup/... ./internal/storage/... ./internal/usage/... ./internal/vault/... ./internal/web/... ./internal/ws/... ./internal/edge/... ./internal/index/...
+LIGHT = . ./internal/accounts/account/... ./internal/accounts/alert/... ./internal/rpc/blocktag/... ./internal/localca/... ./internal/background/... ./internal/budget/... ./internal/rpc/chain/lane/... ./internal/disk/... ./internal/fairshare/... ./internal/config/... ./internal/dashboard/... ./internal/accounts/auth/... ./internal/accounts/requestlog/... ./internal/rpc/jsonrpc/... ./internal/accounts/mailer/... ./internal/accounts/ratelimit/... ./internal/obs/... ./internal/method/permit/... ./internal/rpc/fastpath/... ./internal/store/redisstore/... ./internal/rpc/rollup/... ./internal/ipfs/gateway/... ./internal/accounts/usage/... ./internal/accounts/credential/... ./internal/web/... ./internal/rpc/ws/... ./internal/rpc/edge/... ./internal/index/...
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME ?= 30s
 
@@ -41,7 +41,7 @@ fuzz:
 
 #? chaos: kill, starve and fill the real program; prints a table of faults (about 15 minutes)
 chaos:
-	$(GO) test -count=1 -run 'TestPowerCut|TestFailing|TestFailedSync|TestCollectOnFullDisk' ./internal/blocks
+	$(GO) test -count=1 -run 'TestPowerCut|TestFailing|TestFailedSync|TestCollectOnFullDisk' ./internal/ipfs/blockstore
 	NODEGATE_CHAOS=1 $(GO) test -count=1 -timeout 40m -v ./test/chaos
 
 #? bench: what each request pays for keys, limits and usage, and what guessing keys costs

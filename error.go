@@ -10,7 +10,7 @@ import (
 // Code classifies an Error. It is itself an error, so that
 // errors.Is(err, nodegate.InvalidParams) reads as it sounds.
 //
-// Three tables map it: to JSON-RPC codes in internal/edge, to HTTP statuses in
+// Three tables map it: to JSON-RPC codes in internal/rpc/edge, to HTTP statuses in
 // internal/web, to exit codes in cmd/nodegate. A test walks all codes through each.
 type Code uint8
 

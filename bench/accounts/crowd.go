@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/nodegate/nodegate"
-	"github.com/nodegate/nodegate/internal/vault"
+	"github.com/nodegate/nodegate/internal/accounts/credential"
 )
 
 // crowd is a real store that also claims to hold many accounts and keys. They are
@@ -15,15 +15,15 @@ import (
 // nothing, as no request reads them from there.
 type crowd struct {
 	nodegate.Store
-	vault          *vault.Vault
+	vault          *credential.Vault
 	keys           []string
 	accounts, each int
 }
 
-func newCrowd(store nodegate.Store, v *vault.Vault, o options) *crowd {
+func newCrowd(store nodegate.Store, v *credential.Vault, o options) *crowd {
 	c := &crowd{Store: store, vault: v, accounts: o.accounts, each: max(o.keys/o.accounts, 1)}
 	for range c.accounts * c.each {
-		c.keys = append(c.keys, vault.NewKey())
+		c.keys = append(c.keys, credential.NewKey())
 	}
 	return c
 }
@@ -52,7 +52,7 @@ func (c *crowd) key(i int) *nodegate.Key {
 	return &nodegate.Key{
 		ID: id, AccountID: accountID(i % c.accounts), Name: "made up", Created: time.Now(), Version: 1,
 		Values:  []nodegate.KeyValue{{Digest: c.vault.KeyDigest(c.keys[i]), Sealed: make([]byte, 60), Prefix: c.keys[i][:4]}},
-		Secrets: []nodegate.KeySecret{{Digest: c.vault.SecretDigest(id, vault.NewSecret())}},
+		Secrets: []nodegate.KeySecret{{Digest: c.vault.SecretDigest(id, credential.NewSecret())}},
 	}
 }
 
@@ -70,7 +70,7 @@ func next(after, prefix string) int {
 
 // stored writes one account with a key for real, and returns the key.
 func (c *crowd) stored(ctx context.Context) (string, error) {
-	key, k := vault.NewKey(), c.key(0)
+	key, k := credential.NewKey(), c.key(0)
 	k.ID, k.AccountID, k.Version = "k-stored", "a-stored", 0
 	k.Values = slices.Clone(k.Values)
 	k.Values[0].Digest = c.vault.KeyDigest(key)

@@ -13,9 +13,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/nodegate/nodegate/internal/accounts/credential"
 	"github.com/nodegate/nodegate/internal/config"
 	"github.com/nodegate/nodegate/internal/server"
-	"github.com/nodegate/nodegate/internal/vault"
 )
 
 const (
@@ -37,7 +37,7 @@ func guessing(ctx context.Context, o options) error {
 	fmt.Printf("\nan honest client at %d requests a second beside %d others a second, for %s each\n", honestRate, o.rate, seconds)
 	calm, failed := s.beside(ctx, o.rate, seconds, func() string { return s.key })
 	before := s.lookUps()
-	storm, failedToo := s.beside(ctx, o.rate, seconds, vault.NewKey)
+	storm, failedToo := s.beside(ctx, o.rate, seconds, credential.NewKey)
 	reads := s.lookUps() - before
 	fmt.Printf("%-52s %14s\n%-52s %14s\n", "p99 beside clients with a key", calm, "p99 beside guessers", storm)
 	ratio := float64(storm) / float64(calm)

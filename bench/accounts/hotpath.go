@@ -10,11 +10,11 @@ import (
 	"time"
 
 	"github.com/nodegate/nodegate"
-	"github.com/nodegate/nodegate/internal/door"
-	"github.com/nodegate/nodegate/internal/meter"
-	"github.com/nodegate/nodegate/internal/sqlstore"
-	"github.com/nodegate/nodegate/internal/usage"
-	"github.com/nodegate/nodegate/internal/vault"
+	"github.com/nodegate/nodegate/internal/accounts/auth"
+	"github.com/nodegate/nodegate/internal/accounts/credential"
+	"github.com/nodegate/nodegate/internal/accounts/ratelimit"
+	"github.com/nodegate/nodegate/internal/accounts/usage"
+	"github.com/nodegate/nodegate/internal/store/sqlstore"
 )
 
 // plan has limits that are looked at and never reached.
@@ -22,15 +22,15 @@ var plan = nodegate.Plan{Name: "bench", CreditsPerSecond: 1_000_000_000, Burst: 
 
 // rooms are what a request passes.
 type rooms struct {
-	door  *door.Door
-	meter *meter.Meter
+	door  *auth.Door
+	meter *ratelimit.Meter
 	usage *usage.Recorder
 	keys  []string
 }
 
 // hotPath measures one request's way through the three rooms, and their memory.
 func hotPath(ctx context.Context, dir string, o options) error {
-	v, err := vault.New([]byte("the pepper of a benchmark"))
+	v, err := credential.New([]byte("the pepper of a benchmark"))
 	if err != nil {
 		return err
 	}
@@ -65,16 +65,16 @@ func hotPath(ctx context.Context, dir string, o options) error {
 	return r.close(ctx)
 }
 
-func open(ctx context.Context, c *crowd, v *vault.Vault) (*rooms, error) {
+func open(ctx context.Context, c *crowd, v *credential.Vault) (*rooms, error) {
 	log := slog.New(slog.DiscardHandler)
-	d, err := door.Open(ctx, door.Config{
+	d, err := auth.Open(ctx, auth.Config{
 		Store: c, Vault: v, Plans: map[string]nodegate.Plan{plan.Name: plan}, DefaultPlan: plan.Name,
 		Follow: time.Second / 2, Guesses: 100, Log: log,
 	})
 	if err != nil {
 		return nil, err
 	}
-	return &rooms{door: d, meter: meter.New(meter.Config{Log: log}), usage: usage.New(usage.Config{Store: c, Log: log}), keys: c.keys}, nil
+	return &rooms{door: d, meter: ratelimit.New(ratelimit.Config{Log: log}), usage: usage.New(usage.Config{Store: c, Log: log}), keys: c.keys}, nil
 }
 
 func (r *rooms) close(ctx context.Context) error {
@@ -121,7 +121,7 @@ func (r *rooms) measure(ctx context.Context, d time.Duration) (time.Duration, fl
 }
 
 // readEach is the peer: a look-up in the database for each request.
-func readEach(ctx context.Context, c *crowd, v *vault.Vault, d time.Duration) (time.Duration, error) {
+func readEach(ctx context.Context, c *crowd, v *credential.Vault, d time.Duration) (time.Duration, error) {
 	key, err := c.stored(ctx)
 	if err != nil {
 		return 0, err

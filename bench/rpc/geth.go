@@ -20,7 +20,7 @@ import (
 
 	"github.com/nodegate/nodegate/bench/chainfile"
 	"github.com/nodegate/nodegate/bench/child"
-	"github.com/nodegate/nodegate/internal/chain"
+	"github.com/nodegate/nodegate/internal/rpc/chain"
 )
 
 // gethServer is go-ethereum by itself: its node, its eth API and its rpc server

@@ -12,7 +12,7 @@ import (
 
 	"github.com/nodegate/nodegate/bench/chainfile"
 	"github.com/nodegate/nodegate/bench/load"
-	"github.com/nodegate/nodegate/internal/chain/devchain"
+	"github.com/nodegate/nodegate/internal/rpc/chain/devchain"
 )
 
 // workload is one row of the table: a method and many requests of it.

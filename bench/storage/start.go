@@ -11,7 +11,7 @@ import (
 	"github.com/ipfs/go-cid"
 	"github.com/multiformats/go-multihash"
 
-	"github.com/nodegate/nodegate/internal/blocks"
+	"github.com/nodegate/nodegate/internal/ipfs/blockstore"
 	"github.com/nodegate/nodegate/internal/server"
 )
 
@@ -90,7 +90,7 @@ func fillStore(ctx context.Context, data string, count int) (err error) {
 	return nil
 }
 
-func fillSome(ctx context.Context, store *blocks.Store, from, to int) error {
+func fillSome(ctx context.Context, store *blockstore.Store, from, to int) error {
 	batch := store.Begin("bench", 0)
 	defer batch.Abort() // does nothing after the commit
 	body := make([]byte, startBlock)

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/nodegate/nodegate/internal/config"
-	"github.com/nodegate/nodegate/internal/doctor"
+	"github.com/nodegate/nodegate/internal/rpc/upstream/doctor"
 )
 
 // doctorCmd asks the remote nodes what they can do.

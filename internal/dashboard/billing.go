@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/nodegate/nodegate"
-	"github.com/nodegate/nodegate/internal/account"
+	"github.com/nodegate/nodegate/internal/accounts/account"
 )
 
 func billingRoutes() []route {

@@ -12,12 +12,12 @@ import (
 	"testing"
 
 	"github.com/nodegate/nodegate"
-	"github.com/nodegate/nodegate/internal/account"
-	"github.com/nodegate/nodegate/internal/journal"
-	"github.com/nodegate/nodegate/internal/payment"
-	"github.com/nodegate/nodegate/internal/report"
-	"github.com/nodegate/nodegate/internal/sqlstore"
-	"github.com/nodegate/nodegate/internal/vault"
+	"github.com/nodegate/nodegate/internal/accounts/account"
+	"github.com/nodegate/nodegate/internal/accounts/credential"
+	"github.com/nodegate/nodegate/internal/accounts/payment"
+	"github.com/nodegate/nodegate/internal/accounts/requestlog"
+	"github.com/nodegate/nodegate/internal/accounts/usage/report"
+	"github.com/nodegate/nodegate/internal/store/sqlstore"
 )
 
 // booth is a dashboard over real use cases and a real database, without networks.
@@ -88,18 +88,18 @@ func (d *booth) ask(method, path, cookie string, form url.Values) *httptest.Resp
 	return w
 }
 
-func testVault(t *testing.T) *vault.Vault {
+func testVault(t *testing.T) *credential.Vault {
 	t.Helper()
-	v, err := vault.New([]byte("a pepper of the tests, long enough"))
+	v, err := credential.New([]byte("a pepper of the tests, long enough"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return v
 }
 
-func newJournal(t *testing.T) *journal.Journal {
+func newJournal(t *testing.T) *requestlog.Journal {
 	t.Helper()
-	j := journal.New(journal.Config{})
+	j := requestlog.New(requestlog.Config{})
 	t.Cleanup(j.Close)
 	return j
 }

@@ -8,15 +8,15 @@ import (
 	"path"
 
 	"github.com/nodegate/nodegate"
-	"github.com/nodegate/nodegate/internal/account"
-	"github.com/nodegate/nodegate/internal/example"
-	"github.com/nodegate/nodegate/internal/faucet"
-	"github.com/nodegate/nodegate/internal/files"
-	"github.com/nodegate/nodegate/internal/journal"
-	"github.com/nodegate/nodegate/internal/methoddoc"
+	"github.com/nodegate/nodegate/internal/accounts/account"
+	"github.com/nodegate/nodegate/internal/accounts/requestlog"
+	"github.com/nodegate/nodegate/internal/accounts/usage/report"
+	"github.com/nodegate/nodegate/internal/dashboard/apidoc"
+	"github.com/nodegate/nodegate/internal/dashboard/example"
+	"github.com/nodegate/nodegate/internal/dashboard/faucet"
+	"github.com/nodegate/nodegate/internal/dashboard/snippet"
+	"github.com/nodegate/nodegate/internal/ipfs/files"
 	"github.com/nodegate/nodegate/internal/obs"
-	"github.com/nodegate/nodegate/internal/report"
-	"github.com/nodegate/nodegate/internal/snippet"
 )
 
 // Config is what the dashboard shows and works on.
@@ -42,7 +42,7 @@ type Config struct {
 	Storage func(w http.ResponseWriter, req *http.Request, command string, grant *nodegate.Grant)
 
 	Reports  *report.Reports
-	Journal  *journal.Journal
+	Journal  *requestlog.Journal
 	Files    *files.Files   // nil without a storage gateway
 	Faucet   *faucet.Faucet // nil where no network has one
 	Stripe   bool           // cards are verified by Stripe, not by the test processor
@@ -70,7 +70,7 @@ type Dashboard struct {
 	routes   []route
 
 	snippets *snippet.Set
-	book     *methoddoc.Book
+	book     *apidoc.Book
 }
 
 // New builds the front end.
@@ -86,7 +86,7 @@ func New(cfg Config) (*Dashboard, error) {
 	if d.snippets, err = snippet.New(); err != nil {
 		return nil, err
 	}
-	if d.book, err = methoddoc.New(); err != nil {
+	if d.book, err = apidoc.New(); err != nil {
 		return nil, err
 	}
 	for _, r := range d.routes {

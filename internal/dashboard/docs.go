@@ -6,7 +6,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/nodegate/nodegate/internal/methoddoc"
+	"github.com/nodegate/nodegate/internal/dashboard/apidoc"
 )
 
 func docsRoutes() []route {
@@ -21,11 +21,11 @@ func docsRoutes() []route {
 // docsData is the index of methods.
 type docsData struct {
 	Query    string
-	Groups   []methoddoc.Group
+	Groups   []apidoc.Group
 	Found    int
 	Networks []Network
 	Base, WS string
-	Common   []methoddoc.CommonFault
+	Common   []apidoc.CommonFault
 
 	cost func(method string) int64
 }
@@ -51,7 +51,7 @@ func (v *visit) docsPage() error {
 
 // methodData is the page of one method.
 type methodData struct {
-	*methoddoc.Method
+	*apidoc.Method
 	Credits  int64
 	Base, WS string
 	Request  string
@@ -89,7 +89,7 @@ func indented(text json.RawMessage) string {
 
 // typesData are the kinds of values.
 type typesData struct {
-	Types []methoddoc.Type
+	Types []apidoc.Type
 }
 
 func (v *visit) typesPage() error { return v.show("types", typesData{v.book.Types}) }
@@ -100,9 +100,9 @@ const documentVersion = "3.0.0"
 // openRPC is the same for machines. Tools on other sites may read it too.
 func (v *visit) openRPC() error {
 	overHTTP, _ := v.base()
-	s := methoddoc.Service{Version: documentVersion, Credits: v.cfg.Cost}
+	s := apidoc.Service{Version: documentVersion, Credits: v.cfg.Cost}
 	for _, n := range v.cfg.Networks() {
-		s.Servers = append(s.Servers, methoddoc.Server{Name: n.Name, URL: overHTTP + "/" + n.Name + "/v3/YOUR-API-KEY"})
+		s.Servers = append(s.Servers, apidoc.Server{Name: n.Name, URL: overHTTP + "/" + n.Name + "/v3/YOUR-API-KEY"})
 	}
 	body, err := v.book.OpenRPC(s)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/nodegate/nodegate"
-	"github.com/nodegate/nodegate/internal/files"
+	"github.com/nodegate/nodegate/internal/ipfs/files"
 )
 
 func filesRoutes() []route {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nodegate/nodegate/internal/methoddoc"
+	"github.com/nodegate/nodegate/internal/dashboard/apidoc"
 )
 
 // functions are what templates can call: forms of numbers and times, and the names of
@@ -26,7 +26,7 @@ func functions(f *static) template.FuncMap {
 		"gauge":   gauge,
 		"limit":   limitText,
 
-		"typename": methoddoc.TypeName,
+		"typename": apidoc.TypeName,
 	}
 }
 

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/nodegate/nodegate"
-	"github.com/nodegate/nodegate/internal/account"
-	"github.com/nodegate/nodegate/internal/snippet"
+	"github.com/nodegate/nodegate/internal/accounts/account"
+	"github.com/nodegate/nodegate/internal/dashboard/snippet"
 )
 
 // connectData is how to use a key: the page of the key itself.

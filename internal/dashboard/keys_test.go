@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/nodegate/nodegate"
-	"github.com/nodegate/nodegate/internal/account"
+	"github.com/nodegate/nodegate/internal/accounts/account"
 )
 
 // TestKeysBound: the page shows how many keys the plan allows, and says at the bound

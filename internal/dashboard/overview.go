@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/nodegate/nodegate"
-	"github.com/nodegate/nodegate/internal/report"
+	"github.com/nodegate/nodegate/internal/accounts/usage/report"
 )
 
 func overviewRoutes() []route {

@@ -6,7 +6,7 @@ import (
 	"slices"
 
 	"github.com/nodegate/nodegate"
-	"github.com/nodegate/nodegate/internal/journal"
+	"github.com/nodegate/nodegate/internal/accounts/requestlog"
 )
 
 func requestsRoutes() []route {
@@ -18,24 +18,24 @@ const requestsShown = 500
 
 // requestsData is the page of a key's latest requests.
 type requestsData struct {
-	*journal.Page
+	*requestlog.Page
 	Keys   []countedKey
 	Key    *nodegate.Key
-	Filter journal.Filter
-	Counts journal.Count
+	Filter requestlog.Filter
+	Counts requestlog.Count
 	Only   string // the page with the failed ones, or with all
 }
 
 // countedKey is a key in a select box, with what it has to show.
 type countedKey struct {
 	*nodegate.Key
-	journal.Count
+	requestlog.Count
 	Chosen bool
 }
 
 func (v *visit) requestsPage() error {
 	form := v.req.URL.Query()
-	data := &requestsData{Filter: journal.Filter{
+	data := &requestsData{Filter: requestlog.Filter{
 		Outcome: form.Get("outcome"), Method: form.Get("method"), Network: form.Get("network"), Limit: requestsShown,
 	}}
 	var err error
@@ -89,7 +89,7 @@ func (v *visit) fillRequests(data *requestsData) {
 	data.Page = v.cfg.Journal.Latest(v.account.ID, data.Key.ID, data.Filter)
 	only := url.Values{"key": {data.Key.ID}}
 	if data.Filter.Outcome == "" {
-		only.Set("outcome", journal.Failed)
+		only.Set("outcome", requestlog.Failed)
 	}
 	data.Only = "/requests?" + only.Encode()
 }

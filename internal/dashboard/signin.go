@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/nodegate/nodegate"
-	"github.com/nodegate/nodegate/internal/account"
+	"github.com/nodegate/nodegate/internal/accounts/account"
 	"github.com/nodegate/nodegate/internal/web"
 )
 

@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/nodegate/nodegate"
-	"github.com/nodegate/nodegate/internal/example"
-	"github.com/nodegate/nodegate/internal/faucet"
+	"github.com/nodegate/nodegate/internal/dashboard/example"
+	"github.com/nodegate/nodegate/internal/dashboard/faucet"
 )
 
 func tryRoutes() []route {

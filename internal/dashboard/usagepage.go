@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/nodegate/nodegate"
-	"github.com/nodegate/nodegate/internal/chart"
-	"github.com/nodegate/nodegate/internal/report"
+	"github.com/nodegate/nodegate/internal/accounts/usage/report"
+	"github.com/nodegate/nodegate/internal/dashboard/chart"
 )
 
 func usageRoutes() []route {

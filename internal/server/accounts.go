@@ -7,21 +7,21 @@ import (
 	"time"
 
 	"github.com/nodegate/nodegate"
-	"github.com/nodegate/nodegate/internal/alert"
-	"github.com/nodegate/nodegate/internal/door"
-	"github.com/nodegate/nodegate/internal/journal"
-	"github.com/nodegate/nodegate/internal/mailer"
-	"github.com/nodegate/nodegate/internal/meter"
-	"github.com/nodegate/nodegate/internal/redisstore"
-	"github.com/nodegate/nodegate/internal/usage"
+	"github.com/nodegate/nodegate/internal/accounts/alert"
+	"github.com/nodegate/nodegate/internal/accounts/auth"
+	"github.com/nodegate/nodegate/internal/accounts/mailer"
+	"github.com/nodegate/nodegate/internal/accounts/ratelimit"
+	"github.com/nodegate/nodegate/internal/accounts/requestlog"
+	"github.com/nodegate/nodegate/internal/accounts/usage"
+	"github.com/nodegate/nodegate/internal/store/redisstore"
 )
 
 // accounts is what a running server has beyond its control side.
 type accounts struct {
-	door    *door.Door
-	meter   *meter.Meter
+	door    *auth.Door
+	meter   *ratelimit.Meter
 	usage   *usage.Recorder
-	journal *journal.Journal
+	journal *requestlog.Journal
 	redis   *redisstore.Store // nil on one server
 	notice  context.CancelFunc
 	alerts  *alert.Watch
@@ -48,9 +48,9 @@ func (s *Server) openAccounts(ctx context.Context) error {
 	if err := s.openMeter(ctx); err != nil {
 		return err
 	}
-	s.accounts.journal = journal.New(journal.Config{Bytes: int64(cacheMemory(s.cfg, memoryLimit(), s.cfg.Memory.Journal))})
+	s.accounts.journal = requestlog.New(requestlog.Config{Bytes: int64(cacheMemory(s.cfg, memoryLimit(), s.cfg.Memory.Journal))})
 	s.accounts.usage = usage.New(usage.Config{Store: s.control.Store, Every: s.cfg.Usage.Flush, Log: s.log})
-	s.accounts.door, err = door.Open(ctx, door.Config{
+	s.accounts.door, err = auth.Open(ctx, auth.Config{
 		Store: s.control.Store, Vault: s.control.vault, Plans: s.control.Plans, DefaultPlan: s.cfg.DefaultPlan,
 		Follow: s.cfg.Accounts.Follow, Guesses: s.cfg.Limits.FailedKeysPerIP, Log: s.log,
 	})
@@ -86,11 +86,11 @@ func (s *Server) openMeter(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	c := meter.Config{Log: s.log, Spent: spent}
+	c := ratelimit.Config{Log: s.log, Spent: spent}
 	if s.accounts.redis != nil {
 		c.Shared = s.accounts.redis
 	}
-	s.accounts.meter = meter.New(c)
+	s.accounts.meter = ratelimit.New(c)
 	return nil
 }
 

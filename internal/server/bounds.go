@@ -2,7 +2,7 @@ package server
 
 import (
 	"github.com/nodegate/nodegate/internal/config"
-	"github.com/nodegate/nodegate/internal/edge"
+	"github.com/nodegate/nodegate/internal/rpc/edge"
 )
 
 // boundsOf are the bounds of what accounts have open.

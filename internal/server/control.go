@@ -9,12 +9,12 @@ import (
 	"time"
 
 	"github.com/nodegate/nodegate"
-	"github.com/nodegate/nodegate/internal/account"
+	"github.com/nodegate/nodegate/internal/accounts/account"
+	"github.com/nodegate/nodegate/internal/accounts/credential"
+	"github.com/nodegate/nodegate/internal/accounts/payment"
 	"github.com/nodegate/nodegate/internal/config"
 	"github.com/nodegate/nodegate/internal/disk"
-	"github.com/nodegate/nodegate/internal/payment"
-	"github.com/nodegate/nodegate/internal/sqlstore"
-	"github.com/nodegate/nodegate/internal/vault"
+	"github.com/nodegate/nodegate/internal/store/sqlstore"
 )
 
 // storeFile is the SQLite database in the data folder.
@@ -31,7 +31,7 @@ type Control struct {
 	Store    nodegate.Store
 	Plans    map[string]nodegate.Plan
 
-	vault   *vault.Vault
+	vault   *credential.Vault
 	changed func()             // set by the server: somebody changed an account here
 	stored  func(string) int64 // set by the server: bytes of an account in its storage
 	signIns func(error)        // set by the server: somebody tried to sign in
@@ -53,12 +53,12 @@ func OpenControl(ctx context.Context, cfg *config.Config, log *slog.Logger) (*Co
 	if err := mayMakePepper(opening, cfg, log); err != nil {
 		return nil, err
 	}
-	pepper, err := vault.Pepper(cfg.Data, string(cfg.Pepper))
+	pepper, err := credential.Pepper(cfg.Data, string(cfg.Pepper))
 	if err != nil {
 		return nil, err
 	}
 	c := &Control{Plans: plansOf(cfg)}
-	if c.vault, err = vault.New(pepper); err != nil {
+	if c.vault, err = credential.New(pepper); err != nil {
 		return nil, err
 	}
 	store, err := openStore(opening, cfg, c.vault.AuditKey(), log)

@@ -9,13 +9,13 @@ import (
 	"strings"
 
 	"github.com/nodegate/nodegate"
-	"github.com/nodegate/nodegate/internal/chain"
+	"github.com/nodegate/nodegate/internal/accounts/usage/report"
 	"github.com/nodegate/nodegate/internal/config"
 	"github.com/nodegate/nodegate/internal/dashboard"
-	"github.com/nodegate/nodegate/internal/faucet"
-	"github.com/nodegate/nodegate/internal/files"
-	"github.com/nodegate/nodegate/internal/objects"
-	"github.com/nodegate/nodegate/internal/report"
+	"github.com/nodegate/nodegate/internal/dashboard/faucet"
+	"github.com/nodegate/nodegate/internal/ipfs/files"
+	"github.com/nodegate/nodegate/internal/ipfs/unixfs"
+	"github.com/nodegate/nodegate/internal/rpc/chain"
 )
 
 // openDashboard builds the front end for people; nil where it is turned off.
@@ -78,7 +78,7 @@ func (s *Server) faucets() *faucet.Faucet {
 // shelf lets people work on the pins of the storage gateway's engine.
 type shelf struct {
 	keeper
-	begin func(accountID string, quota int64) objects.Batch
+	begin func(accountID string, quota int64) unixfs.Batch
 }
 
 // keeper is what both engines do with pins beside what the gateway needs.

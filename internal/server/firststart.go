@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/nodegate/nodegate"
-	"github.com/nodegate/nodegate/internal/account"
-	"github.com/nodegate/nodegate/internal/vault"
+	"github.com/nodegate/nodegate/internal/accounts/account"
+	"github.com/nodegate/nodegate/internal/accounts/credential"
 )
 
 // developer is the account that a newcomer begins with.
@@ -31,7 +31,7 @@ func (c *Control) empty(ctx context.Context) (bool, error) {
 // returns nil where there is one already.
 func (c *Control) firstStart(ctx context.Context) (*FirstStart, error) {
 	actor := nodegate.Actor{Name: "server", From: "first start"}
-	first := &FirstStart{Email: developer, Password: vault.NewPassword()}
+	first := &FirstStart{Email: developer, Password: credential.NewPassword()}
 	a, err := c.Accounts.Create(ctx, actor, account.NewAccount{Email: developer, Password: first.Password, Plan: "unlimited", Operator: true})
 	debug.FreeOSMemory() // hashing a password takes 19 MiB, and there is rarely another soon
 	if errors.Is(err, nodegate.Conflict) {

@@ -5,22 +5,22 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/nodegate/nodegate/internal/accounts/credential"
 	"github.com/nodegate/nodegate/internal/config"
-	"github.com/nodegate/nodegate/internal/vault"
 )
 
 // HasData tells whether a server has ever used the configured data folder. Commands
 // that only read or maintain data refuse any other folder, so that a wrong --data is
 // an error and not a new, empty folder.
 func HasData(cfg *config.Config) bool {
-	return has(cfg.Data, storeFile) || has(cfg.Data, lockFile) || vault.HasPepper(cfg.Data)
+	return has(cfg.Data, storeFile) || has(cfg.Data, lockFile) || credential.HasPepper(cfg.Data)
 }
 
 // HasStore tells whether the account store can be opened without making anything:
 // the SQLite file is there, or for Postgres the pepper is.
 func HasStore(cfg *config.Config) bool {
 	if cfg.Store.Postgres != "" {
-		return cfg.Pepper != "" || vault.HasPepper(cfg.Data)
+		return cfg.Pepper != "" || credential.HasPepper(cfg.Data)
 	}
 	return has(cfg.Data, storeFile)
 }

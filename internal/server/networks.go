@@ -6,11 +6,11 @@ import (
 	"path/filepath"
 
 	"github.com/nodegate/nodegate"
-	"github.com/nodegate/nodegate/internal/cache"
-	"github.com/nodegate/nodegate/internal/chain"
 	"github.com/nodegate/nodegate/internal/config"
-	"github.com/nodegate/nodegate/internal/eth"
-	"github.com/nodegate/nodegate/internal/rollup"
+	"github.com/nodegate/nodegate/internal/rpc/cache"
+	"github.com/nodegate/nodegate/internal/rpc/chain"
+	"github.com/nodegate/nodegate/internal/rpc/eth"
+	"github.com/nodegate/nodegate/internal/rpc/rollup"
 )
 
 // openNetworks starts every network and stacks its layers.

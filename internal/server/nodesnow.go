@@ -5,7 +5,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/nodegate/nodegate/internal/upstream"
+	"github.com/nodegate/nodegate/internal/rpc/upstream/pool"
 )
 
 // nodeState is one node on the admin listener's /nodes.
@@ -42,7 +42,7 @@ func (s *Server) nodesNow(w http.ResponseWriter, req *http.Request) {
 	_ = json.NewEncoder(w).Encode(states)
 }
 
-func stateOf(n upstream.Status) nodeState {
+func stateOf(n pool.Status) nodeState {
 	return nodeState{
 		Name: n.Name, Role: n.Role, Healthy: n.Healthy, Why: n.Why, Client: n.Client, Head: n.Head, Lag: n.Lag,
 		ErrorRate: n.ErrorRate, P50: millis(n.P50), P95: millis(n.P95), InFlight: n.InFlight, Ejections: n.Ejections,

@@ -13,8 +13,8 @@ import (
 	"github.com/nodegate/nodegate/internal/config"
 	"github.com/nodegate/nodegate/internal/dashboard"
 	"github.com/nodegate/nodegate/internal/disk"
-	"github.com/nodegate/nodegate/internal/sqlstore"
-	"github.com/nodegate/nodegate/internal/upstream"
+	"github.com/nodegate/nodegate/internal/rpc/upstream/pool"
+	"github.com/nodegate/nodegate/internal/store/sqlstore"
 )
 
 // networkStates is what operators see of the networks: the embedded ones first, then
@@ -55,7 +55,7 @@ func (s *Server) period(network string) time.Duration {
 	return 0
 }
 
-func shownNode(n upstream.Status) dashboard.NodeState {
+func shownNode(n pool.Status) dashboard.NodeState {
 	return dashboard.NodeState{
 		Name: n.Name, Role: n.Role, Client: n.Client, Healthy: n.Healthy, Why: n.Why, Head: n.Head, Lag: n.Lag,
 		ErrorRate: n.ErrorRate, P50: n.P50, P95: n.P95, InFlight: n.InFlight, Ejections: n.Ejections,

@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/accounts/credential"
 	"github.com/nodegate/nodegate/internal/config"
-	"github.com/nodegate/nodegate/internal/vault"
 )
 
 // pepperMeta is the name under which the store keeps what identifies its pepper.
@@ -20,7 +20,7 @@ const pepperMeta = "pepper"
 //
 // Returns BadConfig.
 func mayMakePepper(ctx context.Context, cfg *config.Config, log *slog.Logger) error {
-	if cfg.Pepper != "" || vault.HasPepper(cfg.Data) {
+	if cfg.Pepper != "" || credential.HasPepper(cfg.Data) {
 		return nil
 	}
 	if cfg.Store.Postgres == "" && !has(cfg.Data, storeFile) {

@@ -8,11 +8,11 @@ import (
 	"time"
 
 	"github.com/nodegate/nodegate"
-	"github.com/nodegate/nodegate/internal/anchor"
-	"github.com/nodegate/nodegate/internal/cache"
 	"github.com/nodegate/nodegate/internal/config"
-	"github.com/nodegate/nodegate/internal/eth"
-	"github.com/nodegate/nodegate/internal/upstream"
+	"github.com/nodegate/nodegate/internal/rpc/blocktag"
+	"github.com/nodegate/nodegate/internal/rpc/cache"
+	"github.com/nodegate/nodegate/internal/rpc/eth"
+	"github.com/nodegate/nodegate/internal/rpc/upstream/pool"
 )
 
 // batchCalls is how many calls of one batch ask remote nodes at once.
@@ -21,7 +21,7 @@ const batchCalls = 8
 // remote is a running network of remote nodes.
 type remote struct {
 	cfg   config.Network // as it runs
-	pool  *upstream.Pool
+	pool  *pool.Pool
 	cache *cache.Cache // nil without one
 	node  nodegate.Node
 }
@@ -30,7 +30,7 @@ type remote struct {
 // the pool. It never waits for a node.
 func (s *Server) openRemote(n *config.Network) (*remote, error) {
 	r := &remote{cfg: *n}
-	r.pool = upstream.Open(upstream.Config{
+	r.pool = pool.Open(pool.Config{
 		Network: n.Name, Nodes: nodesOf(n), ChainID: n.ChainID, MaxLag: n.MaxLag, Timeout: s.cfg.Limits.NodeTimeout,
 		MaxAnswer: int64(s.cfg.Limits.ResponseBytes), Cost: s.costOf, Shared: s.sharedHeads(), Metrics: s.metrics,
 		FixHead: eth.HeadEvent, FixLog: eth.LogEvent,
@@ -48,7 +48,7 @@ func (s *Server) openRemote(n *config.Network) (*remote, error) {
 		r.cache = cache.New(node, cache.Config{Network: n.Name, Bytes: int64(cacheMemory(s.cfg, memoryLimit(), n.Cache)), Shared: s.sharedCache()})
 		node = r.cache
 	}
-	r.node = s.withRules(anchor.New(node), n)
+	r.node = s.withRules(blocktag.New(node), n)
 	return r, nil
 }
 
@@ -59,10 +59,10 @@ func (r *remote) network() nodegate.Network {
 
 // nodesOf translates the nodes of a network. Names are there but in a configuration
 // that was not loaded.
-func nodesOf(n *config.Network) []upstream.Node {
-	list := make([]upstream.Node, len(n.Nodes))
+func nodesOf(n *config.Network) []pool.Node {
+	list := make([]pool.Node, len(n.Nodes))
 	for i, node := range n.Nodes {
-		list[i] = upstream.Node{
+		list[i] = pool.Node{
 			Name: node.Name, URL: string(node.URL), WS: string(node.WS), Backup: node.Role == "backup",
 			Headers: map[string]string{}, CreditsPerSecond: node.CreditsPerSecond,
 		}
@@ -80,7 +80,7 @@ func nodesOf(n *config.Network) []upstream.Node {
 func (s *Server) costOf(method string) int64 { return s.costs.Load().Of(method, true) }
 
 // sharedHeads are those of all servers, where there are several.
-func (s *Server) sharedHeads() upstream.Heads {
+func (s *Server) sharedHeads() pool.Heads {
 	if s.accounts.redis == nil {
 		return nil
 	}

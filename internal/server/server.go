@@ -12,17 +12,17 @@ import (
 	"time"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/accounts/requestlog"
 	"github.com/nodegate/nodegate/internal/budget"
-	"github.com/nodegate/nodegate/internal/cache"
-	"github.com/nodegate/nodegate/internal/chain"
-	"github.com/nodegate/nodegate/internal/chain/lane"
 	"github.com/nodegate/nodegate/internal/config"
 	"github.com/nodegate/nodegate/internal/dashboard"
-	"github.com/nodegate/nodegate/internal/edge"
-	"github.com/nodegate/nodegate/internal/eth"
-	"github.com/nodegate/nodegate/internal/journal"
 	"github.com/nodegate/nodegate/internal/obs"
-	"github.com/nodegate/nodegate/internal/plainhttp"
+	"github.com/nodegate/nodegate/internal/rpc/cache"
+	"github.com/nodegate/nodegate/internal/rpc/chain"
+	"github.com/nodegate/nodegate/internal/rpc/chain/lane"
+	"github.com/nodegate/nodegate/internal/rpc/edge"
+	"github.com/nodegate/nodegate/internal/rpc/eth"
+	"github.com/nodegate/nodegate/internal/rpc/fastpath"
 	"github.com/nodegate/nodegate/internal/web"
 )
 
@@ -64,7 +64,7 @@ type Server struct {
 	first    *FirstStart // made at this start, or nil
 	storage  storageSide
 
-	public                *plainhttp.Server
+	public                *fastpath.Server
 	admin                 *http.Server
 	publicAddr, adminAddr string
 	slots                 *web.Slots // of the listeners that anybody can reach
@@ -166,7 +166,7 @@ func (s *Server) Start() error {
 
 // serveAll serves on what was bound.
 func (s *Server) serveAll(b bound) {
-	s.public = plainhttp.New(s.edge, web.Readable(s.httpServer(s.edge)))
+	s.public = fastpath.New(s.edge, web.Readable(s.httpServer(s.edge)))
 	s.public.Wrap = func(c net.Conn) net.Conn { return web.RequestConn(c, s.edge.RefuseUnread) }
 	go s.serve("JSON-RPC", s.public, b.public)
 	if b.storage != nil {
@@ -230,7 +230,7 @@ func (s *Server) FirstKey() *IssuedKey {
 func (s *Server) Control() *Control { return s.control }
 
 // Journal holds the latest requests of keys.
-func (s *Server) Journal() *journal.Journal { return s.accounts.journal }
+func (s *Server) Journal() *requestlog.Journal { return s.accounts.journal }
 
 // ready is what balancers ask: is traffic welcome?
 func (s *Server) ready() error {

@@ -16,18 +16,18 @@ import (
 	"time"
 
 	"github.com/nodegate/nodegate"
-	"github.com/nodegate/nodegate/internal/authority"
-	"github.com/nodegate/nodegate/internal/blocks"
 	"github.com/nodegate/nodegate/internal/config"
-	"github.com/nodegate/nodegate/internal/objects"
-	"github.com/nodegate/nodegate/internal/storage"
+	"github.com/nodegate/nodegate/internal/ipfs/blockstore"
+	"github.com/nodegate/nodegate/internal/ipfs/gateway"
+	"github.com/nodegate/nodegate/internal/ipfs/unixfs"
+	"github.com/nodegate/nodegate/internal/localca"
 	"github.com/nodegate/nodegate/internal/web"
 )
 
 // storageSide is the storage gateway of a running server.
 type storageSide struct {
 	engine  engine // nil when there is no gateway
-	gateway *storage.Gateway
+	gateway *gateway.Gateway
 	server  *http.Server
 	addr    string
 	stop    context.CancelFunc
@@ -35,20 +35,20 @@ type storageSide struct {
 }
 
 // OpenBlocks opens the block store of a configuration.
-func OpenBlocks(ctx context.Context, cfg *config.Config, log *slog.Logger) (*blocks.Store, error) {
+func OpenBlocks(ctx context.Context, cfg *config.Config, log *slog.Logger) (*blockstore.Store, error) {
 	undo := cfg.Storage.Undo
 	if undo == 0 {
 		undo = -1 // at once; the store's own zero is its default
 	}
-	return blocks.Open(ctx, blocks.Config{
-		Dir: filepath.Join(cfg.Data, "storage"), Undo: undo, Reserve: int64(cfg.Storage.Reserve), Links: objects.Links, Log: log,
+	return blockstore.Open(ctx, blockstore.Config{
+		Dir: filepath.Join(cfg.Data, "storage"), Undo: undo, Reserve: int64(cfg.Storage.Reserve), Links: unixfs.Links, Log: log,
 	})
 }
 
 // stored lets objects work on the embedded store.
-type stored struct{ *blocks.Store }
+type stored struct{ *blockstore.Store }
 
-func (s stored) Begin(accountID string, quota int64) objects.Batch {
+func (s stored) Begin(accountID string, quota int64) unixfs.Batch {
 	return s.Store.Begin(accountID, quota)
 }
 
@@ -63,10 +63,10 @@ func (s *Server) openStorage(ctx context.Context) error {
 	}
 	s.control.stored = s.storage.engine.Stored
 	s.watchNodes()
-	s.storage.gateway = storage.New(s.withReading(storage.Config{
+	s.storage.gateway = gateway.New(s.withReading(gateway.Config{
 		Auth: s.accounts.door, Usage: s.accounts.usage, Journal: s.accounts.journal, Engine: s.storage.engine, Memory: s.memory,
-		Limits: objects.Limits{Parts: s.cfg.Storage.MaxParts, FileBytes: int64(s.cfg.Storage.MaxFile)},
-		Reads:  objects.ReadLimits{Nodes: s.cfg.Storage.MaxNodes, Bytes: int64(s.cfg.Storage.MaxRead)}, Requests: s.cfg.Storage.MaxRequests, Heavy: s.cfg.Storage.MaxHeavy, CompressBytes: int64(s.cfg.Storage.MaxCompress),
+		Limits: unixfs.Limits{Parts: s.cfg.Storage.MaxParts, FileBytes: int64(s.cfg.Storage.MaxFile)},
+		Reads:  unixfs.ReadLimits{Nodes: s.cfg.Storage.MaxNodes, Bytes: int64(s.cfg.Storage.MaxRead)}, Requests: s.cfg.Storage.MaxRequests, Heavy: s.cfg.Storage.MaxHeavy, CompressBytes: int64(s.cfg.Storage.MaxCompress),
 		Timeout: s.cfg.Storage.Timeout, TrustedProxies: s.trustedProxies(), Moved: s.movedIn, Log: s.log,
 	}))
 	return nil
@@ -142,7 +142,7 @@ func (s *Server) storageTLS(at net.Addr) (*tls.Config, error) {
 // OpenAuthority opens the local authority of a data folder, for certificates of
 // this machine's own names, the configured hosts and, where there is one, a listener's
 // address.
-func OpenAuthority(cfg *config.Config, at net.Addr) (*authority.Authority, error) {
+func OpenAuthority(cfg *config.Config, at net.Addr) (*localca.Authority, error) {
 	hosts := []string{"localhost", "127.0.0.1", "::1"}
 	if at != nil {
 		if p, err := netip.ParseAddrPort(at.String()); err == nil && !p.Addr().IsUnspecified() && !p.Addr().IsLoopback() {
@@ -155,7 +155,7 @@ func OpenAuthority(cfg *config.Config, at net.Addr) (*authority.Authority, error
 			hosts = append(hosts, host)
 		}
 	}
-	return authority.Open(cfg.Data, hosts)
+	return localca.Open(cfg.Data, hosts)
 }
 
 // collectEvery removes what nobody needs, now and then.

@@ -3,15 +3,15 @@ package server
 import (
 	"context"
 
-	"github.com/nodegate/nodegate/internal/blocks"
+	"github.com/nodegate/nodegate/internal/ipfs/blockstore"
+	"github.com/nodegate/nodegate/internal/ipfs/gateway"
 	"github.com/nodegate/nodegate/internal/obs"
-	"github.com/nodegate/nodegate/internal/storage"
 )
 
 // withReading adds to the storage gateway's configuration what its read gateway and
 // its metrics need.
-func (s *Server) withReading(c storage.Config) storage.Config {
-	c.Read = map[string]storage.Access{"keys": storage.Holders, "public": storage.Everybody}[s.cfg.Storage.Gateway]
+func (s *Server) withReading(c gateway.Config) gateway.Config {
+	c.Read = map[string]gateway.Access{"keys": gateway.Holders, "public": gateway.Everybody}[s.cfg.Storage.Gateway]
 	c.ReadRate = int64(s.cfg.Storage.GatewayRate)
 	c.Metrics = s.metrics
 	if store, ok := s.storage.engine.(reporter); ok {
@@ -25,7 +25,7 @@ func (s *Server) withReading(c storage.Config) storage.Config {
 
 // reporter is an engine that can say how its blocks are: the embedded one.
 type reporter interface {
-	Report(ctx context.Context) (blocks.Report, error)
+	Report(ctx context.Context) (blockstore.Report, error)
 }
 
 func blockFigures(store reporter) (obs.BlockFigures, bool) {

@@ -10,19 +10,19 @@ import (
 	"strings"
 
 	"github.com/nodegate/nodegate"
-	"github.com/nodegate/nodegate/internal/blocks"
 	"github.com/nodegate/nodegate/internal/config"
-	"github.com/nodegate/nodegate/internal/kubo"
-	"github.com/nodegate/nodegate/internal/objects"
+	"github.com/nodegate/nodegate/internal/ipfs/blockstore"
+	"github.com/nodegate/nodegate/internal/ipfs/kubo"
+	"github.com/nodegate/nodegate/internal/ipfs/unixfs"
 	"github.com/nodegate/nodegate/internal/obs"
 )
 
 // engine is what the storage gateway runs on, the embedded store or nodes elsewhere,
 // with what a server does beside the gateway.
 type engine interface {
-	objects.Engine
+	unixfs.Engine
 	keeper
-	Collect(ctx context.Context, dryRun bool) (blocks.CollectReport, error)
+	Collect(ctx context.Context, dryRun bool) (blockstore.CollectReport, error)
 	Stored(accountID string) int64
 	Ready() error
 	Close() error
@@ -31,7 +31,7 @@ type engine interface {
 // kuboEngine lets objects work on the engine kubo.
 type kuboEngine struct{ *kubo.Engine }
 
-func (r kuboEngine) Begin(accountID string, quota int64) objects.Batch {
+func (r kuboEngine) Begin(accountID string, quota int64) unixfs.Batch {
 	return r.Engine.Begin(accountID, quota)
 }
 
@@ -54,7 +54,7 @@ func openKubo(cfg *config.Config, pins nodegate.PinStore, log *slog.Logger) *kub
 	k := cfg.Storage.Kubo
 	c := kubo.Config{
 		Copies: k.Copies, Fetch: k.Fetch, Timeout: cfg.Storage.Timeout, Undo: cfg.Storage.Undo,
-		Pins: pins, Links: objects.Links, Log: log,
+		Pins: pins, Links: unixfs.Links, Log: log,
 	}
 	for _, e := range k.Endpoints {
 		headers := map[string]string{}
@@ -68,7 +68,7 @@ func openKubo(cfg *config.Config, pins nodegate.PinStore, log *slog.Logger) *kub
 
 // Collect removes what nobody needs from the storage of a configuration, when no
 // server runs on it.
-func Collect(ctx context.Context, cfg *config.Config, log *slog.Logger, dryRun bool) (r blocks.CollectReport, err error) {
+func Collect(ctx context.Context, cfg *config.Config, log *slog.Logger, dryRun bool) (r blockstore.CollectReport, err error) {
 	if cfg.Storage.Engine == "off" {
 		return r, &nodegate.Error{Op: "server.collect", Code: nodegate.BadConfig, Msg: "there is no storage to collect: storage.engine is off"}
 	}
@@ -85,7 +85,7 @@ func Collect(ctx context.Context, cfg *config.Config, log *slog.Logger, dryRun b
 	return e.Collect(ctx, dryRun)
 }
 
-func collectBlocks(ctx context.Context, cfg *config.Config, log *slog.Logger, dryRun bool) (r blocks.CollectReport, err error) {
+func collectBlocks(ctx context.Context, cfg *config.Config, log *slog.Logger, dryRun bool) (r blockstore.CollectReport, err error) {
 	b, err := OpenBlocks(ctx, cfg, log)
 	if err != nil {
 		return r, err

@@ -1,6 +1,6 @@
 package server
 
-import "github.com/nodegate/nodegate/internal/account"
+import "github.com/nodegate/nodegate/internal/accounts/account"
 
 // The types of the use cases that a Control's callers name. They are the same
 // types; the command line reaches them here without reaching past the server.

@@ -10,14 +10,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nodegate/nodegate/internal/authority"
+	"github.com/nodegate/nodegate/internal/localca"
 	"github.com/nodegate/nodegate/internal/web"
 )
 
 // TestEither reaches one port by plain HTTP, by HTTPS and by HTTP/2, while silent
 // connections wait beside them.
 func TestEither(t *testing.T) {
-	ca, err := authority.Open(t.TempDir(), []string{"127.0.0.1"})
+	ca, err := localca.Open(t.TempDir(), []string{"127.0.0.1"})
 	if err != nil {
 		t.Fatal(err)
 	}

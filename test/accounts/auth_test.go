@@ -10,7 +10,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/nodegate/nodegate"
-	"github.com/nodegate/nodegate/internal/vault"
+	"github.com/nodegate/nodegate/internal/accounts/credential"
 )
 
 func asClose(err error, target *websocket.CloseError) bool { return errors.As(err, target) }
@@ -69,7 +69,7 @@ func attempts(open, closed, revoked *tenant, unknown string) []attempt {
 		{"two authorizations", open.key, []string{"Authorization: Bearer " + open.key, "Authorization: Bearer " + open.key}, keyInvalid},
 		{"two header keys", "", []string{"X-API-Key: " + open.key, "X-API-Key: " + open.key}, keyInvalid},
 		{"no secret", k, nil, secretInvalid},
-		{"wrong secret", k, []string{"Authorization: " + basic("", vault.NewSecret())}, secretInvalid},
+		{"wrong secret", k, []string{"Authorization: " + basic("", credential.NewSecret())}, secretInvalid},
 		{"wrong secret that is not required", open.key, []string{"Authorization: " + basic("", "x")}, secretInvalid},
 		{"wrong secret that is not required, beside the key", "", []string{"Authorization: " + basic(open.key, s)}, secretInvalid},
 		{"secret of another key", k, []string{"Authorization: " + basic("", open.secret)}, secretInvalid},
@@ -90,7 +90,7 @@ func TestAuthentication(t *testing.T) {
 	send(t, revoked.url, chainID).want(t, 200, 0, "", "1")
 	revoked.revoke(t)
 	until(t, "the revoked key stops", func() bool { return send(t, revoked.url, chainID).status == 401 })
-	for _, a := range attempts(open, closed, revoked, vault.NewKey()) {
+	for _, a := range attempts(open, closed, revoked, credential.NewKey()) {
 		t.Run(a.name, func(t *testing.T) {
 			for _, more := range []string{"", "X-Other: 1\r\n", "Origin: https://app.example.com\r\n"} {
 				lines := more

@@ -124,7 +124,7 @@ func (c *cluster) checkFirstAccount(t *testing.T) {
 // checkSharedLimit: three servers together keep to one limit. On a machine that is
 // too busy for Redis to answer in 150 ms they limit alone, as documented, and are held
 // to that; then it is tried again, a few times. The exact bound has a test of its own
-// in internal/redisstore, without chains beside it.
+// in internal/store/redisstore, without chains beside it.
 func (c *cluster) checkSharedLimit(t *testing.T) {
 	for range 3 {
 		before := c.losses()

@@ -7,12 +7,12 @@ import (
 	"testing"
 
 	"github.com/nodegate/nodegate"
-	"github.com/nodegate/nodegate/internal/journal"
+	"github.com/nodegate/nodegate/internal/accounts/requestlog"
 )
 
 // kept are the entries of a tenant's key, oldest first.
-func (k *tenant) kept() []journal.Entry {
-	list := k.svc.Server.Journal().Latest(k.account, k.id, journal.Filter{}).Entries
+func (k *tenant) kept() []requestlog.Entry {
+	list := k.svc.Server.Journal().Latest(k.account, k.id, requestlog.Filter{}).Entries
 	slices.Reverse(list)
 	return list
 }

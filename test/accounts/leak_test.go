@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/nodegate/nodegate"
-	"github.com/nodegate/nodegate/internal/vault"
+	"github.com/nodegate/nodegate/internal/accounts/credential"
 	"github.com/nodegate/nodegate/test/harness"
 )
 
@@ -30,7 +30,7 @@ func TestNothingLeaks(t *testing.T) {
 	daily := newTenant(t, s, "daily", nodegate.KeySettings{})
 	listed := newTenant(t, s, "unlimited", nodegate.KeySettings{Methods: []string{"eth_chainId"}, Origins: []string{"https://a.example"}})
 	secret := newTenant(t, s, "nonsense", nodegate.KeySettings{SecretRequired: true}) // its plan is not configured
-	unknown := vault.NewKey()
+	unknown := credential.NewKey()
 	keep(401, send(t, s.URL("devnet", unknown), chainID))
 	keep(401, send(t, s.URL("devnet", unknown+"x"), chainID))
 	keep(401, send(t, secret.url, chainID, "Authorization", basic(secret.key, secret.secret+"x")))

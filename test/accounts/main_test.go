@@ -13,9 +13,9 @@ import (
 	"time"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/accounts/credential"
 	"github.com/nodegate/nodegate/internal/config"
 	"github.com/nodegate/nodegate/internal/server"
-	"github.com/nodegate/nodegate/internal/vault"
 	"github.com/nodegate/nodegate/test/harness"
 )
 
@@ -97,7 +97,7 @@ var tenants atomic.Int64
 func newTenant(t testing.TB, s *harness.Service, plan string, settings nodegate.KeySettings) *tenant {
 	t.Helper()
 	name := fmt.Sprintf("t%d", tenants.Add(1))
-	k := &tenant{svc: s, account: "a-" + name, id: "k-" + name, key: vault.NewKey(), secret: vault.NewSecret()}
+	k := &tenant{svc: s, account: "a-" + name, id: "k-" + name, key: credential.NewKey(), secret: credential.NewSecret()}
 	k.url = s.URL("devnet", k.key)
 	if err := settings.Normalize(); err != nil {
 		t.Fatal(err)

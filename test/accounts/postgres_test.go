@@ -7,8 +7,8 @@ import (
 	"time"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/accounts/credential"
 	"github.com/nodegate/nodegate/internal/config"
-	"github.com/nodegate/nodegate/internal/vault"
 	"github.com/nodegate/nodegate/test/dbtest"
 	"github.com/nodegate/nodegate/test/harness"
 )
@@ -52,7 +52,7 @@ func checkUnknown(t *testing.T, s *harness.Service) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	r, err := try(ctx, sharedClient, http.MethodPost, s.URL("devnet", vault.NewKey()), chainID)
+	r, err := try(ctx, sharedClient, http.MethodPost, s.URL("devnet", credential.NewKey()), chainID)
 	if err != nil {
 		t.Errorf("an unknown key while the store is away: %v", err)
 		return

@@ -10,7 +10,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/nodegate/nodegate"
-	"github.com/nodegate/nodegate/internal/account"
+	"github.com/nodegate/nodegate/internal/accounts/account"
 	"github.com/nodegate/nodegate/internal/config"
 	"github.com/nodegate/nodegate/internal/obs"
 	"github.com/nodegate/nodegate/internal/server"

@@ -39,7 +39,7 @@ func mountSmall(t *testing.T, o *outcome, dir string) {
 func mountTmpfs(t *testing.T, o *outcome, dir, size string) {
 	t.Helper()
 	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size="+size, "tmpfs", dir).CombinedOutput(); err != nil {
-		o.skip(t, "no right to mount (%.80s); TestReserve of internal/blocks stands for it", out)
+		o.skip(t, "no right to mount (%.80s); TestReserve of internal/ipfs/blockstore stands for it", out)
 	}
 	t.Cleanup(func() { _ = exec.Command("umount", "-l", dir).Run() })
 }

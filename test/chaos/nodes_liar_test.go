@@ -20,7 +20,7 @@ type liar struct {
 	say  func(w http.ResponseWriter, r *http.Request, body, id string) (done bool)
 }
 
-// liars misbehave in form or about their head. internal/upstream has more of them; a
+// liars misbehave in form or about their head. internal/rpc/upstream/pool has more of them; a
 // node that lies about a balance in good form is not found out, as docs/nodes.md says.
 func liars() []liar {
 	text := func(s string) func(http.ResponseWriter, *http.Request, string, string) bool {

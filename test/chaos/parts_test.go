@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/nodegate/nodegate/internal/chain/devchain"
+	"github.com/nodegate/nodegate/internal/rpc/chain/devchain"
 )
 
 // TestMissingParts is row 47: one file of a used data folder is gone, each in turn, as

@@ -70,7 +70,7 @@ func mayTrace(t *testing.T, o *outcome, instead string) {
 // stands for is written and synced before the answer is sent.
 func TestSyncOrder(t *testing.T) {
 	o := begin(t, 29, "order of system calls: sync before each answer", "100 % of the answers")
-	mayTrace(t, o, "TestPowerCut of internal/blocks")
+	mayTrace(t, o, "TestPowerCut of internal/ipfs/blockstore")
 	b := newSandbox(t)
 	p := b.start()
 	file := b.path("trace")
@@ -222,7 +222,7 @@ func checkOrder(t *testing.T, file, answer string) (answers int) {
 func TestFailingCalls(t *testing.T) {
 	highest := length(4, 40)
 	o := begin(t, 30, fmt.Sprintf("EIO and ENOSPC at the n-th pwrite64, fsync, fdatasync, n = 1 to %d", highest), "everything answered with 200 is there after a restart")
-	mayTrace(t, o, "TestFailingOperation of internal/blocks")
+	mayTrace(t, o, "TestFailingOperation of internal/ipfs/blockstore")
 	b := newSandbox(t, "GOMAXPROCS=1") // few threads: each counts its own calls
 	k := newPromises()
 	p := b.start()

@@ -17,7 +17,7 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/params"
 
-	"github.com/nodegate/nodegate/internal/chain/devchain"
+	"github.com/nodegate/nodegate/internal/rpc/chain/devchain"
 )
 
 // chainID is that of devnet.
@@ -279,7 +279,7 @@ func fillUnderChain(t *testing.T, o *outcome, b *sandbox, left int) {
 func TestChainFailingCalls(t *testing.T) {
 	highest := length(2, 12)
 	o := begin(t, 30, fmt.Sprintf("EIO at the n-th sync or write under the chain, n = 1 to %d", highest), "the process goes on; everything acknowledged is there after a restart")
-	mayTrace(t, o, "TestFailedWrites of internal/chain")
+	mayTrace(t, o, "TestFailedWrites of internal/rpc/chain")
 	b := newSandbox(t, "GOMAXPROCS=1")
 	s := &sent{hashes: map[string]bool{}}
 	account := devchain.Accounts()[0]

@@ -20,7 +20,7 @@ import (
 	"github.com/ethereum/go-ethereum/rpc"
 	"github.com/holiman/uint256"
 
-	"github.com/nodegate/nodegate/internal/chain/devchain"
+	"github.com/nodegate/nodegate/internal/rpc/chain/devchain"
 )
 
 // stranger is an address that only this test sends to.

@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/accounts/credential"
 	"github.com/nodegate/nodegate/internal/config"
-	"github.com/nodegate/nodegate/internal/vault"
 	"github.com/nodegate/nodegate/test/harness"
 )
 
@@ -23,7 +23,7 @@ func TestEthersLimit(t *testing.T) {
 		c.Plans["small"] = config.Plan{CreditsPerSecond: 800, Burst: burst}
 		c.Usage.Flush = 50 * time.Millisecond
 	})
-	limited := vault.NewKey()
+	limited := credential.NewKey()
 	if err := s.AddKey("limited", "small", limited, "", nodegate.KeySettings{}); err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ const (
 	// badKey lacks a digit.
 	badKey = "dec0de00dec0de00dec0de00dec0625"
 
-	factsFile = "../../internal/chain/devchain/testdata/facts.json"
+	factsFile = "../../internal/rpc/chain/devchain/testdata/facts.json"
 )
 
 // facts is what is known of a built-in chain before a request is made.

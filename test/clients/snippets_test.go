@@ -13,8 +13,8 @@ import (
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/config"
+	"github.com/nodegate/nodegate/internal/dashboard/snippet"
 	"github.com/nodegate/nodegate/internal/server"
-	"github.com/nodegate/nodegate/internal/snippet"
 	"github.com/nodegate/nodegate/test/harness"
 )
 

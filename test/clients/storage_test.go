@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/accounts/credential"
 	"github.com/nodegate/nodegate/internal/config"
-	"github.com/nodegate/nodegate/internal/vault"
 	"github.com/nodegate/nodegate/test/harness"
 )
 
@@ -47,7 +47,7 @@ func TestStorageLibraries(t *testing.T) {
 
 func addStorageKey(t *testing.T, s *harness.Service, name, plan string, add func(name, plan, key, secret string, settings nodegate.KeySettings) error) storageKey {
 	t.Helper()
-	k := storageKey{vault.NewKey(), vault.NewSecret()}
+	k := storageKey{credential.NewKey(), credential.NewSecret()}
 	if err := add(name, plan, k.Key, k.Secret, nodegate.KeySettings{}); err != nil {
 		t.Fatal(err)
 	}

@@ -16,17 +16,17 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/nodegate/nodegate/internal/config"
-	"github.com/nodegate/nodegate/internal/methoddoc"
+	"github.com/nodegate/nodegate/internal/dashboard/apidoc"
 	"github.com/nodegate/nodegate/test/harness"
 )
 
 var updateAnswers = flag.Bool("update-answers", false, "write the answers of the methods' examples anew; read each before keeping it")
 
-const answersFile = "../../internal/methoddoc/answers.json"
+const answersFile = "../../internal/dashboard/apidoc/answers.json"
 
-func openBook(t *testing.T) *methoddoc.Book {
+func openBook(t *testing.T) *apidoc.Book {
 	t.Helper()
-	b, err := methoddoc.New()
+	b, err := apidoc.New()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -38,7 +38,7 @@ func openBook(t *testing.T) *methoddoc.Book {
 func TestMethodExamples(t *testing.T) {
 	s, b := harness.Start(t, nil), openBook(t)
 	methods := slices.Clone(b.Methods)
-	slices.SortStableFunc(methods, func(a, b methoddoc.Method) int { return weight(a) - weight(b) })
+	slices.SortStableFunc(methods, func(a, b apidoc.Method) int { return weight(a) - weight(b) })
 	got := map[string]json.RawMessage{}
 	for _, m := range methods {
 		answer := runExample(t, s, b, &m)
@@ -74,7 +74,7 @@ func TestMethodExamples(t *testing.T) {
 }
 
 // weight puts what changes the chain behind what looks at it.
-func weight(m methoddoc.Method) int {
+func weight(m apidoc.Method) int {
 	if m.Name == "eth_sendRawTransaction" {
 		return 1
 	}
@@ -91,7 +91,7 @@ func plain(t *testing.T, text json.RawMessage) []byte {
 }
 
 // runExample sends a method's request as the page shows it, after the one it needs.
-func runExample(t *testing.T, s *harness.Service, b *methoddoc.Book, m *methoddoc.Method) json.RawMessage {
+func runExample(t *testing.T, s *harness.Service, b *apidoc.Book, m *apidoc.Method) json.RawMessage {
 	t.Helper()
 	send := func(body string) []byte { return post(t, s.URL(m.Example.Network, harness.KeyA), body) }
 	if m.Socket {
@@ -139,7 +139,7 @@ func exchange(t *testing.T, conn *websocket.Conn, body string) []byte {
 	return text
 }
 
-func result(t *testing.T, m *methoddoc.Method, text []byte) json.RawMessage {
+func result(t *testing.T, m *apidoc.Method, text []byte) json.RawMessage {
 	t.Helper()
 	var answer struct {
 		Result json.RawMessage `json:"result"`
@@ -160,7 +160,7 @@ func TestRequiredParameters(t *testing.T) {
 		if err := json.Unmarshal([]byte(m.Example.Params), &given); err != nil || m.Socket {
 			continue
 		}
-		required := slices.IndexFunc(m.Params, func(p methoddoc.Param) bool { return !p.Required })
+		required := slices.IndexFunc(m.Params, func(p apidoc.Param) bool { return !p.Required })
 		if required < 0 {
 			required = len(m.Params)
 		}
@@ -189,8 +189,8 @@ func TestDocs(t *testing.T) {
 		text := html.UnescapeString(p.Body)
 		wants := []string{m.Summary, m.About, m.Result.What, m.Example.Params}
 		for _, param := range m.Params {
-			wants = append(wants, param.Name, param.What, `/docs/types#`+methoddoc.TypeName(param.Type))
-			types.Has(t, `id="`+methoddoc.TypeName(param.Type)+`"`)
+			wants = append(wants, param.Name, param.What, `/docs/types#`+apidoc.TypeName(param.Type))
+			types.Has(t, `id="`+apidoc.TypeName(param.Type)+`"`)
 		}
 		for _, f := range m.Errors {
 			wants = append(wants, f.When)
@@ -229,7 +229,7 @@ func TestOpenRPCServed(t *testing.T) {
 		t.Errorf("headers %v", p.Header)
 	}
 	var d struct {
-		Servers []methoddoc.Server
+		Servers []apidoc.Server
 		Methods []struct {
 			Name    string
 			Credits int64 `json:"x-credits"`

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/accounts/credential"
 	"github.com/nodegate/nodegate/internal/config"
-	"github.com/nodegate/nodegate/internal/vault"
 	"github.com/nodegate/nodegate/test/dbtest"
 	"github.com/nodegate/nodegate/test/harness"
 	"github.com/nodegate/nodegate/test/smtptest"
@@ -52,7 +52,7 @@ func TestMails(t *testing.T) {
 		c.Usage.Flush, c.Mail = 100*time.Millisecond, config.Mail{SMTP: config.Secret("smtp://me:hidden@" + mail.Addr), From: "gate@example.com", Check: 100 * time.Millisecond}
 	}
 	servers := []*harness.Service{harness.Start(t, change), harness.Start(t, change)}
-	key := vault.NewKey()
+	key := credential.NewKey()
 	if err := servers[0].AddKey("ann", "tiny", key, "", nodegate.KeySettings{}); err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +94,7 @@ func TestMailsInTheLog(t *testing.T) {
 		c.Plans["tiny"] = config.Plan{CreditsPerDay: 20}
 		c.Usage.Flush, c.Mail.Check = 100*time.Millisecond, 100*time.Millisecond
 	})
-	key := vault.NewKey()
+	key := credential.NewKey()
 	if err := s.AddKey("ann", "tiny", key, "", nodegate.KeySettings{}); err != nil {
 		t.Fatal(err)
 	}

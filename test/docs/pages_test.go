@@ -135,7 +135,7 @@ func TestErrorTable(t *testing.T) {
 func errorNumbers(t *testing.T) map[string]string {
 	t.Helper()
 	numbers := map[string]string{}
-	for _, pair := range entries(t, "internal/edge/errors.go", "numbers") {
+	for _, pair := range entries(t, "internal/rpc/edge/errors.go", "numbers") {
 		sign, value := "", pair.Value
 		if minus, ok := value.(*ast.UnaryExpr); ok {
 			sign, value = "-", minus.X

@@ -12,10 +12,10 @@ import (
 	"time"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/accounts/credential"
 	"github.com/nodegate/nodegate/internal/config"
 	"github.com/nodegate/nodegate/internal/obs"
 	"github.com/nodegate/nodegate/internal/server"
-	"github.com/nodegate/nodegate/internal/vault"
 )
 
 // Keys of two tenants without limits, which every started server knows.
@@ -32,7 +32,7 @@ type Service struct {
 	Logs   *Buffer
 	Dir    string // of the data
 
-	vault *vault.Vault
+	vault *credential.Vault
 }
 
 // URL is a network's HTTP address.
@@ -98,11 +98,11 @@ func Start(t testing.TB, change func(*config.Config)) *Service {
 
 // seed makes the two tenants, unless an earlier start on this folder did.
 func (s *Service) seed(cfg *config.Config) error {
-	pepper, err := vault.Pepper(cfg.Data, string(cfg.Pepper))
+	pepper, err := credential.Pepper(cfg.Data, string(cfg.Pepper))
 	if err != nil {
 		return err
 	}
-	if s.vault, err = vault.New(pepper); err != nil {
+	if s.vault, err = credential.New(pepper); err != nil {
 		return err
 	}
 	for _, tenant := range []struct{ name, key string }{{"a", KeyA}, {"b", KeyB}} {

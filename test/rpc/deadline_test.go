@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"github.com/nodegate/nodegate"
-	"github.com/nodegate/nodegate/internal/chain"
-	"github.com/nodegate/nodegate/internal/chain/devchain"
+	"github.com/nodegate/nodegate/internal/rpc/chain"
+	"github.com/nodegate/nodegate/internal/rpc/chain/devchain"
 )
 
 // TestDeadlines ends calls at every moment of their execution. Whoever notices

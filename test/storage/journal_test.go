@@ -3,7 +3,7 @@ package storage_test
 import (
 	"testing"
 
-	"github.com/nodegate/nodegate/internal/journal"
+	"github.com/nodegate/nodegate/internal/accounts/requestlog"
 )
 
 // TestJournal: the commands of a key can be looked at, with what failed and why.
@@ -11,7 +11,7 @@ func TestJournal(t *testing.T) {
 	n := newTenant(t)
 	n.add(t, "", file("a.txt", []byte("hello")))
 	n.fails(t, "cat?arg=nonsense", 500, "invalid")
-	p := n.Server.Journal().Latest("a-"+n.name, "k-"+n.name, journal.Filter{Network: "storage"})
+	p := n.Server.Journal().Latest("a-"+n.name, "k-"+n.name, requestlog.Filter{Network: "storage"})
 	if p.Kept != 2 || p.Failed != 1 {
 		t.Fatalf("got %+v", p)
 	}

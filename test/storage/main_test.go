@@ -10,8 +10,8 @@ import (
 	"testing"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/accounts/credential"
 	"github.com/nodegate/nodegate/internal/config"
-	"github.com/nodegate/nodegate/internal/vault"
 	"github.com/nodegate/nodegate/test/harness"
 )
 
@@ -79,7 +79,7 @@ func (s *service) tenant(t testing.TB, name, plan string) *tenant {
 
 func (s *service) tenantWith(t testing.TB, name, plan string, settings nodegate.KeySettings) *tenant {
 	t.Helper()
-	n := &tenant{service: s, name: name, key: vault.NewKey(), secret: vault.NewSecret()}
+	n := &tenant{service: s, name: name, key: credential.NewKey(), secret: credential.NewSecret()}
 	if err := s.AddStorageKey(name, plan, n.key, n.secret, settings); err != nil {
 		t.Fatal(err)
 	}

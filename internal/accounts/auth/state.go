@@ -1,0 +1,225 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"sync/atomic"
+	"time"
+
+	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/index"
+)
+
+// accountState is what the door needs of an account.
+type accountState struct {
+	id      string
+	version int64
+	plan    nodegate.Plan
+	card    *nodegate.Card
+	policy  *nodegate.Policy // of the keys without settings of their own, most of them
+	keys    []*keyState
+}
+
+// keyState is one key with its live versions. It stays when the key is revoked:
+// an older reading of the store that arrives late must not bring it back.
+type keyState struct {
+	id       string
+	version  int64
+	account  *accountState
+	settings *nodegate.KeySettings // nil without any
+	policy   atomic.Pointer[nodegate.Policy]
+	secrets  atomic.Pointer[[]nodegate.KeySecret]
+	values   []nodegate.Digest
+}
+
+const page = 1000
+
+// load reads every account and live key. The change sequence is noted first, so
+// that what happens meanwhile is followed afterwards.
+func (d *Door) load(ctx context.Context) error {
+	last, err := d.cfg.Store.LastChange(ctx)
+	if err != nil {
+		return err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.last = last
+	for after := ""; ; {
+		accounts, err := d.cfg.Store.Accounts(ctx, after, page)
+		if err != nil {
+			return err
+		}
+		for _, a := range accounts {
+			d.putAccount(a)
+			after = a.ID
+		}
+		if len(accounts) < page {
+			break
+		}
+	}
+	return d.loadKeys(ctx)
+}
+
+func (d *Door) loadKeys(ctx context.Context) error {
+	for after := ""; ; {
+		keys, err := d.cfg.Store.LiveKeys(ctx, after, page)
+		if err != nil {
+			return err
+		}
+		for _, k := range keys {
+			if a := d.accounts[k.AccountID]; a != nil {
+				d.putKey(a, k)
+			}
+			after = k.ID
+		}
+		if len(keys) < page {
+			d.hear()
+			return nil
+		}
+	}
+}
+
+// hear notes that the store has answered.
+func (d *Door) hear() { d.heard.Store(int64(time.Since(d.begin))) }
+
+// reload takes over the present state of an account, or of one of its keys.
+func (d *Door) reload(ctx context.Context, accountID, keyID string) error {
+	ctx, cancel := context.WithTimeout(ctx, askTime)
+	defer cancel()
+	a, err := d.cfg.Store.Account(ctx, accountID)
+	if err != nil {
+		return err
+	}
+	var k *nodegate.Key
+	if keyID != "" {
+		if k, err = d.cfg.Store.Key(ctx, accountID, keyID); err != nil && !errors.Is(err, nodegate.NotFound) {
+			return err
+		}
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	state := d.putAccount(a)
+	if k != nil {
+		d.putKey(state, k)
+	}
+	return nil
+}
+
+// putAccount takes over an account; its keys' policies follow.
+func (d *Door) putAccount(a *nodegate.Account) *accountState {
+	s := d.accounts[a.ID]
+	if s == nil {
+		s = &accountState{id: a.ID}
+		d.accounts[a.ID] = s
+	}
+	if a.Version < s.version {
+		return s
+	}
+	s.version = a.Version
+	plan, ok := d.cfg.Plans[a.Plan]
+	if !ok {
+		plan = d.cfg.Plans[d.cfg.DefaultPlan]
+		d.cfg.Log.Warn("an account's plan is not configured; it gets the default plan", "account", a.ID, "plan", a.Plan, "default", d.cfg.DefaultPlan)
+	}
+	s.plan, s.card = plan, a.Card
+	s.policy = &nodegate.Policy{Plan: plan, Card: a.Card}
+	for _, k := range s.keys {
+		k.setPolicy()
+	}
+	return s
+}
+
+func (k *keyState) setPolicy() {
+	if k.settings == nil {
+		k.policy.Store(k.account.policy)
+		return
+	}
+	k.policy.Store(&nodegate.Policy{Plan: k.account.plan, Settings: *k.settings, Card: k.account.card})
+}
+
+// settingsOf is nil for a key whose owner has set nothing.
+func settingsOf(k *nodegate.Key) *nodegate.KeySettings {
+	if reflect.ValueOf(k.Settings).IsZero() {
+		return nil
+	}
+	settings := k.Settings
+	return &settings
+}
+
+// putKey takes over a key: new versions appear, others end.
+func (d *Door) putKey(a *accountState, k *nodegate.Key) {
+	s := d.keys[k.ID]
+	if s == nil {
+		s = &keyState{id: k.ID, account: a}
+		d.keys[k.ID], a.keys = s, append(a.keys, s)
+	}
+	if k.Version < s.version {
+		return
+	}
+	s.version, s.settings = k.Version, settingsOf(k)
+	secrets := k.Secrets // a pointer into k would keep all of it in memory
+	s.secrets.Store(&secrets)
+	s.setPolicy()
+	d.putVersions(s, liveValues(k))
+}
+
+func liveValues(k *nodegate.Key) map[nodegate.Digest]time.Time {
+	live := map[nodegate.Digest]time.Time{}
+	for _, v := range k.Values {
+		if k.Live() && (v.Expires.IsZero() || time.Now().Before(v.Expires)) {
+			live[v.Digest] = v.Expires
+		}
+	}
+	return live
+}
+
+// putVersions ends the versions that are gone and makes those that are new.
+func (d *Door) putVersions(s *keyState, live map[nodegate.Digest]time.Time) {
+	for _, digest := range s.values {
+		if _, stays := live[digest]; !stays {
+			d.remove(digest)
+		}
+	}
+	s.values = s.values[:0]
+	for digest, expires := range live {
+		s.values = append(s.values, digest)
+		d.putVersion(s, digest, expires)
+	}
+}
+
+func (d *Door) putVersion(k *keyState, digest nodegate.Digest, expires time.Time) {
+	e := d.values.Add(hashOf(&digest), digest, func(e *index.Entry[nodegate.Digest, version]) {
+		e.Value.key = k
+		e.Value.grant.Begin(k.account.id, k.id, &k.policy)
+		d.live.Add(1)
+	})
+	v := &e.Value
+	delete(d.expiring, digest)
+	if expires.IsZero() {
+		v.expires.Store(0)
+		return
+	}
+	v.expires.Store(expires.UnixMicro())
+	d.expiring[digest] = v
+}
+
+// remove ends a version; open connections that came in with it see it. A value
+// never comes back, so its entry only waits to be swept.
+func (d *Door) remove(digest nodegate.Digest) {
+	if v := d.find(digest); v != nil {
+		v.gone.Store(true)
+		v.grant.End()
+		d.live.Add(-1)
+		delete(d.expiring, digest)
+		d.unswept = true
+	}
+}
+
+// sweep takes ended versions out of the index, all at once: it is rebuilt for it.
+func (d *Door) sweep() {
+	if d.unswept {
+		d.values.Drop(func(e *index.Entry[nodegate.Digest, version]) bool { return !e.Value.gone.Load() })
+		d.unswept = false
+	}
+}

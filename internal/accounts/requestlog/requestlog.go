@@ -1,0 +1,148 @@
+package requestlog
+
+import (
+	"context"
+	"hash/maphash"
+	"sync"
+	"time"
+
+	"github.com/nodegate/nodegate"
+)
+
+// Kept is how long an entry is kept.
+const Kept = time.Hour
+
+const (
+	defaultEntries = 500
+	defaultBytes   = 32 << 20
+	sweepEvery     = time.Minute
+	shards         = 16
+)
+
+// Bounds of what an entry holds of a request.
+const (
+	MaxError  = 512  // bytes of an error text
+	MaxParams = 1024 // bytes of parameters
+	maxName   = 96   // bytes of a method's or a node's name
+)
+
+// Config bounds a Journal.
+type Config struct {
+	Entries int   // of one key, half of them failed ones; 0 is 500
+	Bytes   int64 // of all keys together; 0 is 32 MiB
+}
+
+// Entry is one request.
+//
+// Network, Method, Outcome and Node are kept as they are when an entry is recorded:
+// they must not be a part of a buffer that is used again. Error and Params are copied.
+type Entry struct {
+	At      time.Time // when it began; the zero time is now
+	Network string
+	Method  string
+	Outcome string // "ok", or a Code's name
+	Error   string // what the client was told
+	Node    string // that answered; "" when none was asked
+	Cache   nodegate.CacheOutcome
+	Took    time.Duration
+	Credits int64
+	Params  []byte // nil unless the key's owner wants them kept
+	Cut     bool   // Params are longer than what is kept of them
+}
+
+// Failed tells whether the client was answered with an error.
+func (e *Entry) Failed() bool { return e.Outcome != nodegate.OutcomeOK }
+
+// Told is what a client is told of an error.
+func Told(err error) string {
+	e := nodegate.AsError(err)
+	switch {
+	case e.Code == nodegate.Internal:
+		return "internal error"
+	case e.Msg == "":
+		return e.Code.String()
+	}
+	return e.Msg
+}
+
+// Journal holds the latest requests of keys. A nil Journal records nothing and has
+// nothing.
+type Journal struct {
+	seed   maphash.Seed
+	shards [shards]shard
+	stop   context.CancelFunc
+	ended  sync.WaitGroup
+}
+
+// New starts a journal. Close ends it.
+func New(c Config) *Journal {
+	if c.Entries <= 0 {
+		c.Entries = defaultEntries
+	}
+	if c.Bytes <= 0 {
+		c.Bytes = defaultBytes
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	j := &Journal{seed: maphash.MakeSeed(), stop: stop}
+	for i := range j.shards {
+		j.shards[i].keys = map[string]*keyLog{}
+		j.shards[i].limit = max(c.Entries/2, 1)
+		j.shards[i].room = int(c.Bytes / shards)
+	}
+	j.ended.Go(func() { j.sweepEvery(ctx) })
+	return j
+}
+
+// Close ends the background work.
+func (j *Journal) Close() {
+	if j != nil {
+		j.stop()
+		j.ended.Wait()
+	}
+}
+
+func (j *Journal) shardOf(keyID string) *shard {
+	return &j.shards[maphash.String(j.seed, keyID)%shards]
+}
+
+// Record keeps a request of a grant. Params are kept only when the settings of the
+// key say so at this moment.
+func (j *Journal) Record(g *nodegate.Grant, e *Entry) {
+	if j == nil {
+		return
+	}
+	at := e.At
+	if at.IsZero() {
+		at = time.Now()
+	}
+	keep := keepsParams(g)
+	s := j.shardOf(g.KeyID)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.record(g, e, at.UnixNano(), keep)
+}
+
+func keepsParams(g *nodegate.Grant) bool {
+	p := g.Policy()
+	return p != nil && p.Settings.KeepParams
+}
+
+func (j *Journal) sweepEvery(ctx context.Context) {
+	tick := time.NewTicker(sweepEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			j.sweep(time.Now())
+		}
+	}
+}
+
+// sweep clears away what is too old, and parameters that are wanted no longer.
+func (j *Journal) sweep(now time.Time) {
+	for i := range j.shards {
+		j.shards[i].sweep(now.Add(-Kept).UnixNano())
+	}
+}

@@ -1,5 +1,0 @@
-//go:build !race
-
-package door
-
-const raced = false

@@ -1,7 +1,0 @@
-//go:build race
-
-package door
-
-// raced: the race detector makes pools forget things at random, so allocations
-// can't be counted.
-const raced = true

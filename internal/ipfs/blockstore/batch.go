@@ -1,0 +1,333 @@
+package blockstore
+
+import (
+	"bytes"
+	"context"
+	"sync"
+	"sync/atomic"
+
+	"github.com/ipfs/go-cid"
+	"github.com/nodegate/nodegate"
+)
+
+// Batch is one upload: blocks and pins that come into being together, in Commit.
+// Until then others see nothing of it, and a crash leaves nothing. Its methods may
+// be called by several goroutines at once, but none after Commit or Abort.
+type Batch struct {
+	s       *Store
+	account string
+	quota   int64
+	start   int64    // collection spares what was put since
+	first   position // of its records; belongs to the log's lock
+	runs    runs     // all of them; belongs to the log's lock
+
+	mu         sync.Mutex
+	blocks     pending
+	touched    []byte // multihashes of stored blocks that were put again, not in the log yet
+	puts       int
+	bytes      int64 // of all blocks put
+	reserved   int64
+	generation uint64 // of the log, once something was written
+	ops        []pinOp
+	ended      bool
+
+	result  *result     // belongs to the committer
+	applied atomic.Bool // the index has all of it
+}
+
+// pinOp is one change of a pin.
+type pinOp struct {
+	kind pinChange
+	pin  nodegate.Pin
+}
+
+type pinChange uint8
+
+const (
+	pinAdd pinChange = iota
+	pinRemove
+	pinUndo
+)
+
+// Begin starts a batch of an account that may have quota bytes stored; 0 is no
+// limit. It ends with Commit or Abort.
+func (s *Store) Begin(account string, quota int64) *Batch {
+	b := &Batch{s: s, account: account, quota: quota}
+	s.openMu.Lock()
+	defer s.openMu.Unlock()
+	s.lastBatch++
+	b.blocks.batch, b.start = s.lastBatch, s.stamp()
+	s.open[b] = struct{}{}
+	return b
+}
+
+// Put adds a block. The caller has made sure that data has the hash of c: see
+// Check. A block that is stored already is compared and not written again, unless
+// the stored one is damaged.
+//
+// Returns QuotaReached when the account would have more stored than it may, and
+// InsufficientStorage when the disk is almost full.
+func (b *Batch) Put(ctx context.Context, c cid.Cid, data []byte) error {
+	hash, err := hashOf(c)
+	if err != nil {
+		return err
+	}
+	if len(data) > MaxBlock {
+		return invalidBlock("the block is larger than 2 MiB")
+	}
+	if _, ok := inline(c); ok {
+		return nil
+	}
+	if err := b.s.enter(ctx); err != nil {
+		return err
+	}
+	defer b.s.leave()
+	if known, err := b.known(hash); err != nil || known {
+		return err
+	}
+	stored, err := b.s.putAgain(hash, data, b.start)
+	if err != nil {
+		return err
+	}
+	if stored {
+		return b.noteTouched(hash, len(data))
+	}
+	return b.write(hash, data)
+}
+
+// known tells whether this batch has the block already.
+func (b *Batch) known(hash []byte) (bool, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.ended {
+		return false, errEnded()
+	}
+	_, ok, err := b.blocks.get(b.s.index, hash)
+	return ok, err
+}
+
+func (b *Batch) write(hash, data []byte) error {
+	n := int64(len(data))
+	if err := b.s.claimRoom(n); err != nil {
+		return err
+	}
+	defer b.s.room.Add(-n)
+	if err := b.s.reserve(b.account, n, b.quota); err != nil {
+		return err
+	}
+	r := record{kind: kindBlock, key: hash, batch: b.blocks.batch, time: b.s.stamp()}
+	pos, err := b.s.log.append(b.enterGeneration(), r, data, b)
+	if err != nil {
+		b.s.unreserve(b.account, n)
+		return err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.ended {
+		b.s.unreserve(b.account, n)
+		b.s.openMu.Lock()
+		defer b.s.openMu.Unlock()
+		b.s.discard(b.unwanted())
+		return errEnded()
+	}
+	b.puts++
+	b.bytes += n
+	b.reserved += n
+	return b.blocks.add(b.s.index, hash, entry{position: pos, length: uint32(n)})
+}
+
+// enterGeneration ties the batch to the log's generation at its first record.
+func (b *Batch) enterGeneration() uint64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.generation == 0 {
+		_, b.generation = b.s.log.now()
+	}
+	return b.generation
+}
+
+// begin notes where the batch's first record will stand: a replay has to start before.
+// A record that no batch has stands for itself.
+func (b *Batch) begin(p position) {
+	if b != nil && b.first == (position{}) {
+		b.first = p
+	}
+}
+
+// wrote notes a record that is written.
+func (b *Batch) wrote(p position, size int64) {
+	if b != nil {
+		b.runs.add(p, size)
+	}
+}
+
+// touchPortion is how many bytes of multihashes go into one record.
+const touchPortion = 32 << 10
+
+// noteTouched remembers that a stored block was put again: without a pin, that
+// lets it live longer.
+func (b *Batch) noteTouched(hash []byte, size int) error {
+	b.mu.Lock()
+	b.puts++
+	b.bytes += int64(size)
+	b.touched = append(append(b.touched, byte(len(hash))), hash...)
+	full := len(b.touched) >= touchPortion
+	b.mu.Unlock()
+	if !full {
+		return nil
+	}
+	return b.writeTouched()
+}
+
+func (b *Batch) writeTouched() error {
+	b.mu.Lock()
+	list := b.touched
+	b.touched = nil
+	b.mu.Unlock()
+	if len(list) == 0 {
+		return nil
+	}
+	r := record{kind: kindTouch, batch: b.blocks.batch, time: b.s.stamp()}
+	_, err := b.s.log.append(b.enterGeneration(), r, list, b)
+	return err
+}
+
+// eachHash goes through a list of multihashes, each behind its length.
+func eachHash(list []byte, do func(hash []byte) error) error {
+	for len(list) > 0 {
+		n := int(list[0])
+		if n >= len(list) {
+			return errShort
+		}
+		if err := do(list[1 : 1+n]); err != nil {
+			return err
+		}
+		list = list[1+n:]
+	}
+	return nil
+}
+
+// Get reads a block of this batch or of the store. What it reads is spared by
+// collections until the batch ends: who pins stored content walks it with this.
+//
+// Returns NotFound or Damaged, as the store's Get.
+func (b *Batch) Get(ctx context.Context, c cid.Cid) ([]byte, error) {
+	if data, ok := inline(c); ok {
+		return bytes.Clone(data), nil
+	}
+	hash, err := hashOf(c)
+	if err != nil {
+		return nil, err
+	}
+	if err := b.s.enter(ctx); err != nil {
+		return nil, err
+	}
+	defer b.s.leave()
+	b.mu.Lock()
+	e, own, err := b.blocks.get(b.s.index, hash)
+	ended := b.ended
+	b.mu.Unlock()
+	if err != nil {
+		return nil, err
+	}
+	if ended {
+		return nil, errEnded()
+	}
+	if own {
+		data, err := b.s.readAt(ctx, hash, e, nil)
+		if err != nil {
+			return nil, errDamaged(c, err)
+		}
+		return data, nil
+	}
+	if _, err := b.s.touch(hash, b.start); err != nil {
+		return nil, err
+	}
+	return b.s.read(ctx, c, hash, nil)
+}
+
+// Pin keeps content for the batch's account, from Commit on. A pin of the same CID
+// is replaced; its name stays if the new one has none.
+func (b *Batch) Pin(p nodegate.Pin) { b.change(pinAdd, p) }
+
+// Unpin takes a pin off, in Commit, which is NotFound if there is none. It can be
+// undone for a while.
+func (b *Batch) Unpin(c string) { b.change(pinRemove, nodegate.Pin{CID: c}) }
+
+func (b *Batch) change(kind pinChange, p nodegate.Pin) {
+	p.AccountID = b.account
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.ops = append(b.ops, pinOp{kind, p})
+}
+
+// Commit ends the batch. When it returns nil, every block and pin of it is on the
+// disk; on an error nothing of it is visible.
+//
+// Returns QuotaReached, InsufficientStorage, or NotFound for an Unpin of no pin.
+func (b *Batch) Commit(ctx context.Context) error {
+	if err := b.s.enter(ctx); err != nil {
+		b.Abort()
+		return err
+	}
+	defer b.s.leave()
+	if !b.end() {
+		return errEnded()
+	}
+	defer b.forget()
+	if len(b.ops) == 0 && b.puts == 0 {
+		return nil
+	}
+	if err := b.s.index.failure(); err != nil {
+		return err
+	}
+	if !b.pins() {
+		if err := b.writeTouched(); err != nil {
+			return err
+		}
+	}
+	return b.s.submit(&request{prepare: b.prepare, apply: b.apply})
+}
+
+// pins tells whether the batch pins something; if not, its blocks are loose.
+func (b *Batch) pins() bool {
+	for _, op := range b.ops {
+		if op.kind == pinAdd {
+			return true
+		}
+	}
+	return false
+}
+
+// Abort ends the batch: nothing of it stays, and its part of the quota is free
+// again. After Commit it does nothing.
+func (b *Batch) Abort() {
+	if b.end() {
+		b.forget()
+	}
+}
+
+// end reports whether this call ended the batch.
+func (b *Batch) end() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	first := !b.ended
+	b.ended = true
+	return first
+}
+
+// forget gives back what an ended batch holds.
+func (b *Batch) forget() {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.s.unreserve(b.account, b.reserved)
+	b.reserved = 0
+	if b.s.enter(context.Background()) == nil {
+		_ = b.blocks.drop(b.s.index) // what stays is dropped at the next start
+		b.s.leave()
+	}
+	b.s.openMu.Lock()
+	defer b.s.openMu.Unlock()
+	delete(b.s.open, b)
+	b.s.discard(b.unwanted())
+}

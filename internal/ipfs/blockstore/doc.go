@@ -1,0 +1,44 @@
+// Package blockstore is the embedded block store: content-addressed blocks and the
+// pins that keep them, on one disk. It knows no files and no HTTP. Start at Open
+// in store.go, then Begin in batch.go for writing and Get in read.go for reading.
+//
+// # The log
+//
+// Everything that must survive stands in an append-only log of segments (record.go
+// has the form of the bytes, log.go writes them). A Batch appends its blocks as
+// they come and ends with one commit record that holds all changes of pins. Commit
+// returns when the record is synced: the committer (commit.go) takes all batches
+// that wait and syncs once for them. Blocks whose batch has no commit record are
+// garbage: their space is given back when the batch ends, or at the next start
+// (reclaim.go).
+//
+// # The index
+//
+// The index (index.go) is a cache of the log: where each block stands, the state of
+// each pin, what each account has stored, how much of each segment is in use. It is
+// written without syncs. A start replays what the log has behind the index's
+// checkpoint (replay.go); when the index is lost or damaged, that is the whole log.
+// Blocks are keyed by multihash, so all CIDs of the same bytes share one block.
+//
+// # Damage
+//
+// Every read is verified against the CID. A block that is not what it was is put in
+// quarantine: reported, never returned, and healed when the same content is put
+// again. Put compares what is stored before it relies on it, and a background scrub
+// (scrub.go) reads everything once in a while. Each record has checksums of its
+// own; a torn end is cut off at the start, damage elsewhere is stepped over.
+//
+// # Collection
+//
+// Collect (collect.go) marks what pins keep and takes the rest off the index. It
+// stops nobody: each block has the time at which it was last put, and what was put
+// since the oldest open batch began stays. Then it copies what is in use out of
+// mostly empty segments and removes those (compact.go).
+//
+// # Faults
+//
+// All segments are reached through the interface in disk.go. A failed sync is never
+// retried: the kernel may have dropped the data. When the disk is full, writes are
+// InsufficientStorage until there is room; any other failed write makes the store
+// read-only until a restart. Reads go on in both cases.
+package blockstore

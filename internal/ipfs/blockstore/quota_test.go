@@ -1,0 +1,90 @@
+package blockstore
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/nodegate/nodegate"
+)
+
+// Sixteen uploads of 60 % of the quota run beside each other. At most
+// one gets through, and the others leave nothing.
+func TestQuotaRace(t *testing.T) {
+	const quota, blocks, size = 1_000_000, 60, 10_000
+	for _, pinned := range []bool{true, false} {
+		t.Run(fmt.Sprint("pinned ", pinned), func(t *testing.T) {
+			s := open(t, testConfig(t))
+			var done atomic.Int32
+			var wait sync.WaitGroup
+			for w := range 16 {
+				wait.Go(func() {
+					err := uploadQuota(t, s, w, blocks, size, quota, pinned)
+					if err == nil {
+						done.Add(1)
+					} else if !errors.Is(err, nodegate.QuotaReached) {
+						t.Error(err)
+					}
+				})
+			}
+			wait.Wait()
+			if n := s.Stored("acc"); n > quota || n != int64(done.Load())*blocks*size {
+				t.Errorf("%d bytes stored by %d uploads", n, done.Load())
+			}
+			if len(s.reserved) > 0 {
+				t.Errorf("still reserved: %v", s.reserved)
+			}
+			err := uploadQuota(t, s, 99, 40, size, quota, pinned)
+			if want := done.Load() <= 1; (err == nil) != want {
+				t.Errorf("the rest of the quota: %v", err)
+			}
+		})
+	}
+}
+
+func uploadQuota(t *testing.T, s *Store, w, blocks, size int, quota int64, pinned bool) error {
+	b := s.Begin("acc", quota)
+	defer b.Abort()
+	for i := range blocks {
+		data := content(1000*w+i, size)
+		if err := b.Put(t.Context(), rawCID(t, data), data); err != nil {
+			return err
+		}
+	}
+	if pinned {
+		b.Pin(nodegate.Pin{CID: rawCID(t, content(1000*w, size)).String(), Size: int64(blocks * size)})
+	}
+	return b.Commit(t.Context())
+}
+
+// Every root pays its full size, whoever else has it; adding again costs nothing.
+func TestQuota(t *testing.T) {
+	s := open(t, testConfig(t))
+	data := content(1, 600)
+	c := rawCID(t, data)
+	try := func(account string, size int64) error {
+		b := s.Begin(account, 1000)
+		defer b.Abort()
+		if err := b.Put(t.Context(), c, data); err != nil {
+			return err
+		}
+		b.Pin(nodegate.Pin{CID: c.String(), Size: size})
+		return b.Commit(t.Context())
+	}
+	must(t, try("a", 600))
+	must(t, try("b", 600))
+	must(t, try("a", 600))
+	wantCode(t, try("a", 1001), nodegate.QuotaReached)
+	other := s.Begin("a", 1000)
+	wantCode(t, other.Put(t.Context(), rawCID(t, content(2, 401)), content(2, 401)), nodegate.QuotaReached)
+	other.Abort()
+	pin := s.Begin("a", 1000)
+	pin.Pin(nodegate.Pin{CID: "bafkqaaa", Size: 401})
+	wantCode(t, pin.Commit(t.Context()), nodegate.QuotaReached)
+	unpin(t, s, "a", c) // is possible whatever the quota is
+	if s.Stored("a") != 600 || s.Stored("b") != 600 || len(s.reserved) > 0 {
+		t.Errorf("stored %d and %d, reserved %v", s.Stored("a"), s.Stored("b"), s.reserved)
+	}
+}

@@ -1,0 +1,230 @@
+package gateway
+
+import (
+	"errors"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/accounts/usage"
+	"github.com/nodegate/nodegate/internal/method/permit"
+	"github.com/nodegate/nodegate/internal/web"
+)
+
+// admit lets a key in with its secret, by Basic authentication and nothing else: no
+// cookie is ever looked at, so a foreign page gains nothing.
+func (g *Gateway) admit(w http.ResponseWriter, req *http.Request) (*nodegate.Grant, error) {
+	key, secret, ok := req.BasicAuth()
+	if !ok {
+		return nil, &nodegate.Error{Op: "storage", Code: nodegate.KeyRequired, Msg: "API key required"}
+	}
+	grant, err := g.cfg.Auth.Authenticate(req.Context(), nodegate.Credentials{
+		Key: key, Secret: secret, SecretRequired: true, From: web.ClientAddr(req, g.cfg.TrustedProxies),
+	})
+	if errors.Is(err, nodegate.KeyRequired) || errors.Is(err, nodegate.KeyInvalid) || errors.Is(err, nodegate.SecretInvalid) {
+		return nil, &nodegate.Error{Op: "storage", Code: nodegate.SecretInvalid, Msg: "basic auth failure: invalid API key or API key secret"}
+	}
+	if err != nil {
+		return nil, err
+	}
+	settings, origin := &grant.Policy().Settings, web.Origin(req.Header)
+	if len(settings.Origins) > 0 {
+		web.CORSOnly(w.Header(), origin, settings.AllowsOrigin(origin))
+	}
+	return grant, permit.Client(settings, origin, req.UserAgent())
+}
+
+// mayUse checks what the account may do at all: it has a card, moves no more than
+// its month's bytes, and asks no faster than its plan.
+func (g *Gateway) mayUse(grant *nodegate.Grant, writes bool) error {
+	p := grant.Policy()
+	if !p.Card.Valid(time.Now()) {
+		return &nodegate.Error{Op: "storage", Code: nodegate.CardRequired, Msg: "a billing card is required to use the storage gateway"}
+	}
+	if p.Plan.MovedBytes > 0 && g.moved.of(grant.AccountID) >= p.Plan.MovedBytes {
+		return errMoved()
+	}
+	limit := p.Plan.StorageReads
+	if writes {
+		limit = p.Plan.StorageWrites
+	}
+	if !g.rates.allow(grant.AccountID, writes, limit) {
+		return &nodegate.Error{Op: "storage", Code: nodegate.RateLimited, Msg: "rate limit exceeded", RetryAfter: time.Second}
+	}
+	return nil
+}
+
+// rates holds accounts to their requests a second, on this server: a bucket of one
+// second's worth that fills steadily.
+type rates struct {
+	mu      sync.Mutex
+	buckets map[rateKey]*bucket
+	swept   time.Time
+}
+
+type rateKey struct {
+	account string
+	writes  bool
+}
+
+type bucket struct {
+	at   time.Time
+	left float64
+}
+
+const (
+	sweepRates = time.Minute
+	maxBuckets = 1 << 16 // of accounts and addresses that asked within a second, once they are that many
+)
+
+func (r *rates) allow(account string, writes bool, limit int64) bool {
+	if limit <= 0 {
+		return true
+	}
+	now, key := time.Now(), rateKey{account, writes}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.sweep(now)
+	b := r.buckets[key]
+	if b == nil && len(r.buckets) >= maxBuckets {
+		return false
+	}
+	if b == nil {
+		b = &bucket{at: now, left: float64(limit)}
+		r.buckets[key] = b
+	}
+	b.left = min(float64(limit), b.left+now.Sub(b.at).Seconds()*float64(limit))
+	b.at = now
+	if b.left < 1 {
+		return false
+	}
+	b.left--
+	return true
+}
+
+// sweep forgets buckets that are full again.
+func (r *rates) sweep(now time.Time) {
+	full := len(r.buckets) >= maxBuckets && now.Sub(r.swept) > time.Second
+	if r.buckets == nil || full || now.Sub(r.swept) > sweepRates {
+		kept := map[rateKey]*bucket{}
+		for key, b := range r.buckets {
+			if now.Sub(b.at) < time.Second {
+				kept[key] = b
+			}
+		}
+		r.buckets, r.swept = kept, now
+	}
+}
+
+// moved follows what accounts have moved in the month: what the store knew when the
+// account was first seen, and what has come since.
+type moved struct {
+	figures func(accountID string, month time.Time) (int64, error)
+
+	mu       sync.Mutex
+	month    time.Time
+	accounts map[string]*movedBytes
+}
+
+// movedBytes is one account's figure.
+type movedBytes struct {
+	bytes int64
+	known bool      // bytes has what the store knew
+	retry time.Time // when a store that did not answer is asked again
+}
+
+// retryFigures is how long a store that did not answer is left alone.
+const retryFigures = 10 * time.Second
+
+func monthOf(t time.Time) time.Time {
+	return time.Date(t.UTC().Year(), t.UTC().Month(), 1, 0, 0, 0, 0, time.UTC)
+}
+
+// of is what an account has moved. The store is asked without the lock: it may be
+// slow, and other accounts need not wait for it.
+func (m *moved) of(accountID string) int64 {
+	bytes, ask := m.look(accountID)
+	if !ask {
+		return bytes
+	}
+	month := monthOf(time.Now())
+	stored, err := m.figures(accountID, month)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	a := m.account(accountID)
+	if err == nil && !a.known && month.Equal(m.month) {
+		a.bytes, a.known = max(a.bytes, stored), true // some of ours may be in the store already
+	}
+	return a.bytes
+}
+
+// look is what is in memory, and whether this caller should ask the store.
+func (m *moved) look(accountID string) (bytes int64, ask bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	a := m.account(accountID)
+	now := time.Now()
+	if a.known || m.figures == nil || now.Before(a.retry) {
+		return a.bytes, false
+	}
+	a.retry = now.Add(retryFigures)
+	return a.bytes, true
+}
+
+// account finds or makes an account's figure, under the lock.
+func (m *moved) account(accountID string) *movedBytes {
+	if month := monthOf(time.Now()); m.accounts == nil || !month.Equal(m.month) {
+		m.month, m.accounts = month, map[string]*movedBytes{}
+	}
+	a := m.accounts[accountID]
+	if a == nil {
+		a = &movedBytes{}
+		m.accounts[accountID] = a
+	}
+	return a
+}
+
+// add counts bytes and returns what the account has moved with them.
+func (m *moved) add(r *usage.Recorder, accountID string, bytes int64) int64 {
+	r.Moved(accountID, bytes)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	a := m.account(accountID)
+	a.bytes += bytes
+	return a.bytes
+}
+
+const (
+	// movedStep is how much a transfer moves between two looks at the account's figure.
+	movedStep = 256 << 10
+	// movedGrace is how far past its limit an account's transfers may run: most that
+	// were let in may end, but no download is endless.
+	movedGrace = 16 << 20
+)
+
+// errMoved is the end of the month's bytes.
+func errMoved() error {
+	return &nodegate.Error{Op: "storage", Code: nodegate.Forbidden, Msg: "not allowed - transfer quota reached"}
+}
+
+// moves counts bytes while they move, for who is known. The error ends the transfer.
+func (c *call) moves(n int) error {
+	if c.unmoved += int64(n); c.unmoved < movedStep {
+		return nil
+	}
+	return c.settle()
+}
+
+// settle counts what is not counted yet for the account.
+func (c *call) settle() error {
+	n := c.unmoved
+	if c.unmoved = 0; n == 0 || c.grant == nil {
+		return nil
+	}
+	total, limit := c.gateway.moved.add(c.gateway.cfg.Usage, c.grant.AccountID, n), c.grant.Policy().Plan.MovedBytes
+	if limit > 0 && total > limit+movedGrace {
+		return errMoved()
+	}
+	return nil
+}

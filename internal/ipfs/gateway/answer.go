@@ -1,0 +1,131 @@
+package gateway
+
+import (
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/nodegate/nodegate/internal/web"
+)
+
+// answer notes what was sent: whether an error can still be told, and how much the
+// account moved.
+type answer struct {
+	http.ResponseWriter
+	begun   bool
+	written int64
+	paced   bool // writes get deadlines here: the connection's own don't see one stream of many
+	moves   func(n int) error
+	kept    *keptAnswer // of a request that may be repeated; nil otherwise
+}
+
+// newAnswer counts what is written with moves, whose error ends the answer.
+func newAnswer(w http.ResponseWriter, req *http.Request, moves func(int) error) *answer {
+	return &answer{ResponseWriter: w, paced: req.ProtoMajor >= 2, moves: moves}
+}
+
+func (a *answer) WriteHeader(status int) {
+	a.begun = true
+	a.ResponseWriter.WriteHeader(status)
+}
+
+// A client that takes less than a piece in this time is cut.
+const (
+	writePiece = 32 << 10
+	writeTime  = 12 * time.Second
+)
+
+func (a *answer) Write(b []byte) (int, error) {
+	if a.kept == nil {
+		return a.write(b)
+	}
+	return a.kept.write(a, b)
+}
+
+func (a *answer) write(b []byte) (int, error) {
+	a.begun = true
+	if !a.paced {
+		return a.piece(b)
+	}
+	total := 0
+	control := http.NewResponseController(a.ResponseWriter)
+	for len(b) > 0 {
+		_ = control.SetWriteDeadline(time.Now().Add(writeTime))
+		n, err := a.piece(b[:min(len(b), writePiece)])
+		total += n
+		if err != nil {
+			return total, err
+		}
+		b = b[n:]
+	}
+	return total, nil
+}
+
+func (a *answer) piece(b []byte) (int, error) {
+	n, err := a.ResponseWriter.Write(b)
+	a.written += int64(n)
+	if over := a.moves(n); err == nil {
+		err = over
+	}
+	return n, err
+}
+
+// Unwrap lets a ResponseController reach the connection.
+func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
+
+// kuboHeaders are on every answer of a command, as Kubo has them.
+const kuboHeaders = "X-Stream-Output, X-Chunked-Output, X-Content-Length"
+
+func (a *answer) head(kind string) http.Header {
+	h := a.Header()
+	h.Set("Access-Control-Allow-Headers", kuboHeaders)
+	h.Set("Access-Control-Expose-Headers", kuboHeaders+", "+web.ExposedHeaders)
+	if len(h.Values("Vary")) == 0 {
+		h.Set("Vary", "Origin")
+	}
+	h.Set("Server", "nodegate")
+	h.Set("Content-Type", kind)
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Content-Security-Policy", "sandbox") // whatever was stored, no browser runs it
+	return h
+}
+
+// object answers one JSON object.
+func (a *answer) object(v any) error {
+	body, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	h := a.head("application/json")
+	h.Set("Content-Length", strconv.Itoa(len(body)+1))
+	_, err = a.Write(append(body, '\n'))
+	return err
+}
+
+// stream begins an answer of JSON objects, one a line.
+func (a *answer) stream() *lines {
+	h := a.head("application/json")
+	h.Set("X-Chunked-Output", "1")
+	return &lines{answer: a, json: json.NewEncoder(a)}
+}
+
+// lines are the objects of a stream.
+type lines struct {
+	answer *answer
+	json   *json.Encoder
+}
+
+func (l *lines) send(v any) error { return l.json.Encode(v) }
+
+// flush sends what is buffered, so that a waiting client sees progress.
+func (l *lines) flush() { _ = http.NewResponseController(l.answer.ResponseWriter).Flush() }
+
+// bytes begins an answer of bytes whose number is known: a client that gets fewer
+// sees it.
+func (a *answer) bytes(kind string, size int64) {
+	h := a.head(kind)
+	h.Set("X-Stream-Output", "1")
+	h.Set("Content-Length", strconv.FormatInt(size, 10))
+	h.Set("X-Content-Length", strconv.FormatInt(size, 10))
+}

@@ -1,0 +1,53 @@
+package gateway
+
+import "context"
+
+// command is one command of the API.
+type command struct {
+	name      string
+	writes    bool     // counts as a write for the account's rate
+	stores    bool     // takes more of the disk
+	heavy     bool     // may read very many blocks for a small answer, or keep a core busy
+	streams   bool     // may take as long as it moves
+	arguments []string // that it needs, by Kubo's names
+	optional  bool     // it works without the arguments
+	body      bool     // arguments may also come in the body, one a line
+	file      string   // what Kubo calls the file it needs
+	run       func(ctx context.Context, c *call) error
+}
+
+// commandTable lists what is served. The first four are the specification; the
+// others are what users of such a service also call.
+func commandTable() map[string]*command {
+	table, path := map[string]*command{}, []string{"ipfs-path"}
+	for _, c := range []*command{
+		{name: "add", writes: true, stores: true, streams: true, file: "path", run: add},
+		{name: "cat", streams: true, arguments: path, body: true, run: cat},
+		{name: "pin/add", writes: true, stores: true, heavy: true, streams: true, arguments: path, body: true, run: pinAdd},
+		{name: "pin/rm", writes: true, arguments: path, body: true, run: pinRemove},
+		{name: "pin/ls", heavy: true, arguments: path, optional: true, run: pinList},
+		{name: "pin/update", writes: true, stores: true, heavy: true, streams: true, arguments: []string{"from-path", "to-path"}, run: pinUpdate},
+		{name: "get", streams: true, heavy: true, arguments: path, body: true, run: get},
+		{name: "ls", heavy: true, arguments: path, body: true, run: list},
+		{name: "block/get", arguments: []string{"cid"}, body: true, run: blockGet},
+		{name: "block/put", writes: true, stores: true, streams: true, file: "data", run: blockPut},
+		{name: "block/stat", arguments: []string{"cid"}, body: true, run: blockStat},
+		{name: "dag/get", arguments: []string{"ref"}, body: true, run: dagGet},
+		{name: "dag/put", writes: true, stores: true, streams: true, file: "object data", run: dagPut},
+		{name: "dag/resolve", arguments: []string{"ref"}, body: true, run: dagResolve},
+		{name: "dag/import", writes: true, stores: true, streams: true, file: "path", run: dagImport},
+		{name: "dag/export", streams: true, heavy: true, arguments: []string{"root"}, run: dagExport},
+		{name: "version", run: version},
+	} {
+		table[c.name] = c
+	}
+	return table
+}
+
+// version answers as a Kubo of the version whose behaviour is matched: clients
+// look at it before they dare to call anything.
+func version(_ context.Context, c *call) error {
+	return c.answer.object(struct{ Version, Commit, Repo, System, Golang string }{
+		Version: "0.43.0", Repo: "18", System: platform(), Golang: goVersion(),
+	})
+}

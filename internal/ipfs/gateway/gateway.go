@@ -1,0 +1,335 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"maps"
+	"net/http"
+	"net/netip"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/accounts/requestlog"
+	"github.com/nodegate/nodegate/internal/accounts/usage"
+	"github.com/nodegate/nodegate/internal/budget"
+	"github.com/nodegate/nodegate/internal/ipfs/unixfs"
+	"github.com/nodegate/nodegate/internal/obs"
+	"github.com/nodegate/nodegate/internal/web"
+)
+
+// Config is what the gateway works with.
+type Config struct {
+	Auth           nodegate.Authenticator
+	Usage          *usage.Recorder
+	Journal        *requestlog.Journal // nil keeps no requests
+	Engine         unixfs.Engine
+	Memory         *budget.Budget                                         // of uploads and downloads; nil is no bound
+	Limits         unixfs.Limits                                          // of uploads and walks
+	Reads          unixfs.ReadLimits                                      // of the other commands
+	Timeout        time.Duration                                          // of a command that names none
+	Room           func() error                                           // an error while nothing can be stored; nil: the engine knows
+	Requests       int                                                    // of one account or address at once; default 64
+	Heavy          int                                                    // of those, long listings, archives and pins; default 4
+	CompressBytes  int64                                                  // content that get compresses; default 1 GiB
+	TrustedProxies []netip.Prefix                                         // whose X-Forwarded-For is believed
+	Moved          func(accountID string, month time.Time) (int64, error) // what an account moved in a month
+	Read           Access                                                 // who may read with GET /ipfs
+	ReadRate       int64                                                  // requests a second of one address, when everybody may
+	Metrics        *obs.Metrics
+	Log            *slog.Logger
+}
+
+// Gateway serves Kubo's API. It is an http.Handler.
+type Gateway struct {
+	cfg      Config
+	objects  *unixfs.Objects
+	commands map[string]*command
+	ids      *obs.RequestIDs
+	metrics  *obs.Storage
+	rates    rates
+	shares   shares
+	moved    moved
+	given    given
+}
+
+// New builds the front end.
+func New(cfg Config) *Gateway {
+	g := &Gateway{cfg: cfg, objects: unixfs.NewLimited(cfg.Engine, cfg.Reads), shares: newShares(cfg), ids: obs.NewRequestIDs(), commands: commandTable()}
+	g.moved.figures = cfg.Moved
+	if cfg.Metrics == nil {
+		cfg.Metrics = obs.NewMetrics()
+	}
+	g.metrics = cfg.Metrics.Storage(append(slices.Collect(maps.Keys(g.commands)), readCommand.name))
+	return g
+}
+
+const apiPath = "/api/v0"
+
+// ServeHTTP answers everything below /api/v0, and below /ipfs where that is open.
+func (g *Gateway) ServeHTTP(w http.ResponseWriter, req *http.Request) {
+	h := w.Header()
+	web.CORS(h, req.Header.Get("Origin"))
+	h.Set("X-Request-Id", g.ids.New())
+	if g.cfg.Read != Nobody && isReadPath(req.URL.Path) {
+		g.serveRead(w, req)
+		return
+	}
+	name, ok := strings.CutPrefix(req.URL.Path, apiPath)
+	if !ok || name != "" && name[0] != '/' {
+		plain(w, http.StatusNotFound, "404 page not found")
+		return
+	}
+	if name == "" {
+		http.Redirect(w, req, apiPath+"/", http.StatusTemporaryRedirect)
+		return
+	}
+	if req.Method == http.MethodOptions {
+		h.Set("Allow", "OPTIONS, POST")
+		web.Preflight(w)
+		return
+	}
+	if req.Method != http.MethodPost {
+		h.Set("Allow", "OPTIONS, POST")
+		plain(w, http.StatusMethodNotAllowed, "405 - Method Not Allowed")
+		return
+	}
+	g.serve(w, req, strings.Trim(name, "/"), nil)
+}
+
+// plain answers a line of text.
+func plain(w http.ResponseWriter, status int, line string) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(status)
+	_, _ = w.Write([]byte(line + "\n"))
+}
+
+// ServeGranted runs a command for somebody who was let in elsewhere, by a session: the
+// same limits, quotas and usage as for the key itself.
+func (g *Gateway) ServeGranted(w http.ResponseWriter, req *http.Request, name string, grant *nodegate.Grant) {
+	w.Header().Set("X-Request-Id", g.ids.New())
+	g.serve(w, req, name, grant)
+}
+
+// serve runs one command: who, parse, check, do, answer. Without a grant the request
+// has to bring a key.
+func (g *Gateway) serve(w http.ResponseWriter, req *http.Request, name string, grant *nodegate.Grant) {
+	start := time.Now()
+	if req.ContentLength != 0 { // a body that does not come must not be waited for, whoever reads it
+		_ = http.NewResponseController(w).SetReadDeadline(start.Add(bodyTime))
+	}
+	c := g.newCall(w, req)
+	c.grant = grant
+	err := c.guarded(func() error { return c.run(name) })
+	if err != nil && !c.answer.begun {
+		c.refuse(err)
+	}
+	c.end(err, time.Since(start))
+}
+
+// newCall begins a request. What it reads and writes is counted as it moves.
+func (g *Gateway) newCall(w http.ResponseWriter, req *http.Request) *call {
+	c := &call{gateway: g, w: w, req: req}
+	c.answer = newAnswer(w, req, c.moves)
+	return c
+}
+
+// end counts a request and breaks off an answer that is not whole.
+func (c *call) end(err error, took time.Duration) {
+	c.hold.Release()
+	c.record(err, took)
+	if err != nil && c.answer.begun {
+		// Only a broken connection shows every client that the answer is not whole.
+		panic(http.ErrAbortHandler)
+	}
+}
+
+// bodyTime is how long a body may take to begin; then it is held to a pace.
+const bodyTime = 10 * time.Second
+
+// guarded runs a command. A panic below is this request's error and nobody else's.
+func (c *call) guarded(run func() error) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = &nodegate.Error{Op: "storage.call", Code: nodegate.Internal, Err: fmt.Errorf("panic in %s: %v\n%s", c.name(), p, debug.Stack())}
+		}
+	}()
+	return run()
+}
+
+// call is one request on its way.
+type call struct {
+	gateway *Gateway
+	w       http.ResponseWriter
+	req     *http.Request
+	answer  *answer
+	command *command
+	grant   *nodegate.Grant
+	query   *unixfs.Query
+	args    []string
+	body    io.Reader // of an upload
+	read    int64     // bytes of the body
+	ended   bool      // the body was read to its end
+	unmoved int64     // bytes that are not counted for the account yet
+	status  int       // of a refusal, where it is not the one of the error's code
+
+	hold  budget.Hold // memory of the upload or download
+	place *place      // among the requests of its account
+}
+
+// name is what the request is counted as.
+func (c *call) name() string {
+	if c.command == nil {
+		return obs.Other
+	}
+	return c.command.name
+}
+
+// context is the request's. What works below draws on its memory.
+func (c *call) context() context.Context { return budget.WithHold(c.req.Context(), &c.hold) }
+
+// account is whose request it is.
+func (c *call) account() string { return c.grant.AccountID }
+
+// begin starts a batch of writes within the account's quota.
+func (c *call) begin() unixfs.Batch {
+	return c.gateway.cfg.Engine.Begin(c.account(), c.grant.Policy().Plan.StoredBytes)
+}
+
+// run does one request; an error is what is answered, or what breaks the answer off.
+func (c *call) run(name string) error {
+	g := c.gateway
+	var err error
+	if c.grant == nil {
+		if c.grant, err = g.admit(c.w, c.req); err != nil {
+			return err
+		}
+	}
+	c.hold = g.cfg.Memory.Hold(c.account())
+	query := c.req.URL.Query()
+	if c.command, c.args = g.find(name, query["arg"]); c.command == nil {
+		return unknownCommand(name)
+	}
+	if err := g.mayUse(c.grant, c.command.writes); err != nil {
+		return err
+	}
+	c.query = unixfs.NewQuery(query)
+	timeout, limited, err := c.timeout()
+	if err != nil {
+		return err
+	}
+	if err := c.readArgs(); err != nil {
+		return err
+	}
+	if err := c.checkRoom(); err != nil {
+		return err
+	}
+	ctx, place, err := g.shares.enter(nodegate.WithGrant(c.context(), c.grant), c.account(), c.command.heavy)
+	if err != nil {
+		return err
+	}
+	defer place.leave()
+	c.place = place
+	if limited {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, timeout)
+		defer cancel()
+	}
+	if c.command.streams && c.command.file == "" {
+		if err := c.holdDownload(); err != nil {
+			return err
+		}
+	}
+	if c.command.heavy && !c.command.writes { // a pin is walked by workers, which are apart already
+		return timedOut(apart(ctx, func(ctx context.Context) error { return c.command.run(ctx, c) }))
+	}
+	if c.command.file == "" {
+		return timedOut(c.command.run(ctx, c))
+	}
+	g.metrics.UploadBegun()
+	defer g.metrics.UploadEnded()
+	return timedOut(c.once(func() error { return c.command.run(ctx, c) }))
+}
+
+// unknownCommand is the answer to a name that is no command.
+func unknownCommand(name string) error {
+	if strings.HasPrefix(name, "object/") {
+		return failed("removed, use 'ipfs dag' or 'ipfs files' instead")
+	}
+	return &nodegate.Error{Op: "storage", Code: nodegate.UnknownNetwork, Msg: "404 page not found"}
+}
+
+// timeout is how long the command may take: uploads and downloads as long as they
+// move, others the gateway's own limit. Kubo answers a time that it can't read with
+// 200 and nothing; here it is a usage error.
+func (c *call) timeout() (d time.Duration, limited bool, err error) {
+	text, given := c.query.String("", "timeout")
+	if err := c.query.Err(); err != nil || !given || text == "" {
+		return c.gateway.cfg.Timeout, !c.command.streams && c.gateway.cfg.Timeout > 0, err
+	}
+	d, err = time.ParseDuration(text)
+	if err != nil {
+		return 0, false, usageError(fmt.Sprintf("could not convert value %q to type %q (for option %q)", text, "duration", "-timeout"))
+	}
+	return d, true, nil
+}
+
+// timedOut puts the end of a command's time into the words that clients look for.
+func timedOut(err error) error {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return &nodegate.Error{Op: "storage", Code: nodegate.Timeout, Msg: "context deadline exceeded", Err: err}
+	}
+	return err
+}
+
+// find looks a command up. An argument may also stand in the path: cat/<cid>.
+func (g *Gateway) find(name string, args []string) (*command, []string) {
+	if c := g.commands[name]; c != nil {
+		return c, args
+	}
+	at := strings.LastIndexByte(name, '/')
+	if at < 0 {
+		return nil, nil
+	}
+	if c := g.commands[name[:at]]; c != nil && len(c.arguments) > 0 {
+		return c, append([]string{name[at+1:]}, args...)
+	}
+	return nil, nil
+}
+
+// record counts the request, for its account too, and logs it.
+func (c *call) record(err error, took time.Duration) {
+	c.gateway.metrics.Done(c.name(), err, took, c.read, c.answer.written)
+	outcome, told := nodegate.OutcomeOK, ""
+	if err != nil {
+		outcome, told = nodegate.AsError(err).Code.String(), requestlog.Told(err)
+	}
+	c.log(outcome, took)
+	if c.grant == nil || c.command == nil {
+		return
+	}
+	c.gateway.cfg.Usage.Record(c.grant, usage.Event{
+		Network: "storage", Method: c.command.name, Outcome: outcome, BytesIn: c.read, BytesOut: c.answer.written, Took: took,
+	})
+	c.gateway.cfg.Journal.Record(c.grant, &requestlog.Entry{
+		At: time.Now().Add(-took), Network: "storage", Method: c.command.name, Outcome: outcome, Error: told, Took: took,
+	})
+	_ = c.settle()
+}
+
+// log writes the access log. Neither a key nor a query is in it: a query may hold
+// what a user takes for private.
+func (c *call) log(outcome string, took time.Duration) {
+	var account string
+	if c.grant != nil {
+		account = c.grant.AccountID
+	}
+	c.gateway.cfg.Log.Debug("storage request", "id", c.w.Header().Get("X-Request-Id"), "command", c.name(), "outcome", outcome, "account", account,
+		"from", web.ClientAddr(c.req, c.gateway.cfg.TrustedProxies), "in", c.read, "out", c.answer.written, "took", took)
+}

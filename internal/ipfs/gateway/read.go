@@ -1,0 +1,313 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"mime"
+	"net/http"
+	"net/netip"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/ipfs/unixfs"
+	"github.com/nodegate/nodegate/internal/web"
+)
+
+// Access says who may use the read gateway.
+type Access uint8
+
+// The accesses.
+const (
+	Nobody    Access = iota
+	Holders          // of a key with its secret, as for the API
+	Everybody        // at a rate for each address
+)
+
+// readCommand is what requests to the read gateway count as.
+var readCommand = &command{name: "gateway", streams: true}
+
+func isReadPath(path string) bool {
+	return path == "/ipfs" || path == "/ipns" || strings.HasPrefix(path, "/ipfs/") || strings.HasPrefix(path, "/ipns/")
+}
+
+// serveRead answers GET and HEAD below /ipfs. Whatever was stored, a browser shows it
+// in a sandbox: it runs no script and reaches nothing of this origin.
+func (g *Gateway) serveRead(w http.ResponseWriter, req *http.Request) {
+	start := time.Now()
+	g.readHead(w.Header())
+	switch req.Method {
+	case http.MethodGet, http.MethodHead:
+	case http.MethodOptions:
+		w.Header().Set("Allow", readMethods)
+		w.WriteHeader(http.StatusNoContent)
+		return
+	default:
+		w.Header().Set("Allow", readMethods)
+		plain(w, http.StatusMethodNotAllowed, "Method "+req.Method+" not allowed: read only access")
+		return
+	}
+	c := g.newCall(w, req)
+	c.command = readCommand
+	err := c.guarded(c.readContent)
+	if err != nil && !c.answer.begun {
+		c.refuseRead(err)
+	}
+	c.end(err, time.Since(start))
+}
+
+const readMethods = "GET, HEAD, OPTIONS"
+
+// readHead sets what every answer has, errors too.
+func (g *Gateway) readHead(h http.Header) {
+	h.Set("Content-Security-Policy", "sandbox")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Server", "nodegate")
+	h.Set("Vary", "Accept")
+	h.Set("Access-Control-Allow-Methods", readMethods)
+	h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, Range, User-Agent, X-Requested-With")
+	h.Set("Access-Control-Expose-Headers", "Content-Length, Content-Range, X-Ipfs-Path, X-Ipfs-Roots, "+web.ExposedHeaders)
+	h.Set("Cross-Origin-Resource-Policy", "cross-origin")
+	if g.cfg.Read != Everybody { // a browser sends the secret along with every request for an image
+		h.Set("Cross-Origin-Resource-Policy", "same-origin")
+	}
+}
+
+// reading is one request to the read gateway on its way.
+type reading struct {
+	*call
+	text   string // the path, unescaped
+	format string // "", formatRaw or formatCAR
+	params map[string]string
+	found  *unixfs.Found
+}
+
+// readContent does one request.
+func (c *call) readContent() error {
+	if err := c.mayRead(); err != nil {
+		return err
+	}
+	if err := c.holdRead(); err != nil {
+		return err
+	}
+	r := &reading{call: c, text: c.req.URL.Path}
+	if err := r.check(); err != nil {
+		return err
+	}
+	done, err := r.enter()
+	if err != nil {
+		return err
+	}
+	defer done()
+	short, cancel := c.shortly()
+	defer cancel()
+	if r.found, err = c.gateway.objects.Find(short, r.text); err != nil {
+		if errors.Is(err, nodegate.InvalidInput) {
+			c.w.Header().Del("X-Ipfs-Path") // it is none
+		}
+		return timedOut(err)
+	}
+	if err := r.setRoots(); err != nil {
+		return err
+	}
+	switch r.format {
+	case formatRaw:
+		return timedOut(r.block(short))
+	case formatCAR:
+		return apart(short, r.car)
+	}
+	return timedOut(r.entity(short))
+}
+
+// enter begins the request as one of its account, or of its address. A CAR may be of
+// a DAG without an end.
+func (r *reading) enter() (done func(), err error) {
+	g, owner := r.gateway, ""
+	if r.grant != nil {
+		owner = r.account()
+	} else {
+		owner = addressOwner(web.ClientAddr(r.req, g.cfg.TrustedProxies))
+	}
+	ctx, place, err := g.shares.enter(r.context(), owner, r.format == formatCAR)
+	if err != nil {
+		return nil, err
+	}
+	r.req = r.req.WithContext(ctx)
+	return place.leave, nil
+}
+
+// shortly bounds what is done before content is sent. Content may take as long as it
+// moves.
+func (c *call) shortly() (context.Context, context.CancelFunc) {
+	if d := c.gateway.cfg.Timeout; d > 0 {
+		return context.WithTimeout(c.req.Context(), d)
+	}
+	return context.WithCancel(c.req.Context())
+}
+
+// mayRead lets holders of keys in as the API does, or everybody at a rate.
+func (c *call) mayRead() (err error) {
+	g := c.gateway
+	if g.cfg.Read == Everybody {
+		return g.mayVisit(web.ClientAddr(c.req, g.cfg.TrustedProxies))
+	}
+	if c.grant, err = g.admit(c.w, c.req); err != nil {
+		return err
+	}
+	return g.mayUse(c.grant, false)
+}
+
+// mayVisit holds an address to its rate.
+func (g *Gateway) mayVisit(from netip.Addr) error {
+	if !g.rates.allow(addressOwner(from), false, g.cfg.ReadRate) {
+		return &nodegate.Error{Op: "storage.read", Code: nodegate.RateLimited, Msg: "rate limit exceeded", RetryAfter: time.Second}
+	}
+	return nil
+}
+
+// check refuses what can't be answered before anything is read.
+func (r *reading) check() error {
+	names := strings.Split(r.text, "/")[1:]
+	switch {
+	case names[0] == "ipns":
+		return &nodegate.Error{Op: "storage.read", Code: nodegate.NotFound, Msg: "names are not resolved here: use /ipfs/ and a CID"}
+	case len(names) < 2 || names[1] == "":
+		return usageError(fmt.Sprintf("invalid path %q: path does not have enough components", r.text))
+	case slices.Contains(names, ".") || slices.Contains(names, ".."):
+		return usageError("invalid path: . and .. are not resolved here")
+	case r.req.Header.Get("Service-Worker") == "script":
+		return usageError("service workers are not served here")
+	}
+	if plainText(r.text) {
+		r.w.Header().Set("X-Ipfs-Path", r.text)
+	}
+	return r.readFormat()
+}
+
+// plainText tells whether a text can stand in a header as it is.
+func plainText(s string) bool {
+	return !strings.ContainsFunc(s, func(c rune) bool { return c < ' ' || c > '~' })
+}
+
+// maxRoots is how long the header with the roots may be: proxies refuse longer ones.
+const maxRoots = 8 << 10
+
+// setRoots names what the names of the path stand for.
+func (r *reading) setRoots() error {
+	var list []string
+	for _, c := range r.found.Roots {
+		list = append(list, c.String())
+	}
+	if text := strings.Join(list, ","); len(text) <= maxRoots {
+		r.w.Header().Set("X-Ipfs-Roots", text)
+	}
+	if len(r.found.Rest) > 0 && r.format != formatCAR {
+		r.status = http.StatusNotImplemented
+		return usageError("the path ends inside a block: read " + r.found.CID.String() + " and look there")
+	}
+	return nil
+}
+
+// The forms besides plain content.
+const (
+	formatRaw = "application/vnd.ipld.raw"
+	formatCAR = "application/vnd.ipld.car"
+)
+
+// readFormat finds the form that a client wants. The query goes before the header.
+func (r *reading) readFormat() error {
+	kind, params, err := accepted(r.req.Header)
+	if err != nil {
+		return err
+	}
+	r.format, r.params = kind, params
+	if q := r.req.URL.Query(); q.Has("format") {
+		switch q.Get("format") {
+		case "raw":
+			r.format = formatRaw
+		case "car":
+			r.format = formatCAR
+		default:
+			return errFormat()
+		}
+		if r.format != kind {
+			r.params = nil
+		}
+	}
+	return nil
+}
+
+func errFormat() error {
+	return usageError("unsupported response format requested")
+}
+
+// accepted is the first form in the Accept header that is one of IPFS' own. Others
+// are what browsers send, and mean plain content.
+func accepted(h http.Header) (kind string, params map[string]string, err error) {
+	for _, value := range h.Values("Accept") {
+		for part := range strings.SplitSeq(value, ",") {
+			part = strings.TrimSpace(part)
+			if !strings.HasPrefix(part, "application/vnd.ipld.") && !strings.HasPrefix(part, "application/vnd.ipfs.") {
+				continue
+			}
+			kind, params, err := mime.ParseMediaType(part)
+			if err != nil || kind != formatRaw && kind != formatCAR {
+				return "", nil, errFormat()
+			}
+			return kind, params, nil
+		}
+	}
+	return "", nil, nil
+}
+
+// cacheControl is for content that never changes. What a key opened is for its
+// holder's own cache.
+func (c *call) cacheControl(how string) string {
+	if c.gateway.cfg.Read == Everybody {
+		return "public, " + how
+	}
+	return "private, " + how
+}
+
+const forGood = "max-age=29030400, immutable"
+
+// refuseRead answers an error with a line of text.
+func (c *call) refuseRead(err error) {
+	e, h := nodegate.AsError(err), c.w.Header()
+	if c.status == 0 {
+		c.status = readStatus(e.Code)
+		for _, name := range []string{"Content-Length", "Content-Disposition", "Cache-Control", "Etag", "Accept-Ranges", "X-Ipfs-Roots"} {
+			h.Del(name) // of an answer that was not begun
+		}
+	}
+	switch {
+	case e.Code == nodegate.KeyRequired || e.Code == nodegate.KeyInvalid || e.Code == nodegate.SecretInvalid:
+		h.Set("WWW-Authenticate", `Basic realm="storage"`)
+	case e.RetryAfter > 0:
+		h.Set("Retry-After", retryAfter(e.RetryAfter))
+	}
+	msg := e.Msg
+	if e.Code == nodegate.Internal {
+		msg = c.gateway.logged(err)
+	}
+	if e.Code == nodegate.NotFound {
+		msg = "failed to resolve " + strings.Trim(strconv.QuoteToASCII(c.req.URL.Path), `"`) + ": " + msg
+	}
+	plain(c.w, c.status, msg)
+}
+
+func readStatus(code nodegate.Code) int {
+	switch code {
+	case nodegate.InvalidInput, nodegate.InvalidRequest:
+		return http.StatusBadRequest
+	case nodegate.Timeout:
+		return http.StatusGatewayTimeout
+	}
+	if status := web.Status(code); status >= http.StatusBadRequest {
+		return status
+	}
+	return http.StatusInternalServerError
+}

@@ -1,0 +1,119 @@
+package gateway
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"net/netip"
+	"time"
+
+	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/background"
+	"github.com/nodegate/nodegate/internal/fairshare"
+)
+
+// What one account or client address may have at once, unless configured otherwise.
+const (
+	defaultRequests = 64
+	defaultHeavy    = 4
+	defaultCompress = 1 << 30
+)
+
+// heavyWait is how long a heavy request waits for others of its account to end.
+const heavyWait = 2 * time.Second
+
+// shares keep one account from taking the whole server: by the number of its requests,
+// of its heavy ones, and of its turns on a core. All keys of an account count together.
+type shares struct {
+	requests, heavy, work *fairshare.Pool
+	most, mostHeavy       int
+}
+
+func newShares(cfg Config) shares {
+	s := shares{most: cmp.Or(cfg.Requests, defaultRequests), mostHeavy: cmp.Or(cfg.Heavy, defaultHeavy)}
+	s.requests, s.heavy = fairshare.New(0, s.most), fairshare.New(0, s.mostHeavy)
+	// One core is always left to everything else, such as JSON-RPC.
+	slots := max(1, background.Cores()-1)
+	s.work = fairshare.New(slots, slots)
+	return s
+}
+
+// place is what a request has of its account's share.
+type place struct {
+	shares *shares
+	owner  string
+	heavy  bool
+}
+
+// enter begins a request of an account or an address. Its work below takes turns with
+// that of others.
+//
+// Returns AccountBusy beyond a bound.
+func (s *shares) enter(ctx context.Context, owner string, heavy bool) (context.Context, *place, error) {
+	if !s.requests.Try(owner) {
+		return nil, nil, errBusy(fmt.Sprintf("too many requests at once: at most %d (storage.max_requests). Wait for one to end", s.most))
+	}
+	p := &place{shares: s, owner: owner}
+	if heavy {
+		if err := s.enterHeavy(ctx, owner); err != nil {
+			p.leave()
+			return nil, nil, err
+		}
+		p.heavy = true
+	}
+	return fairshare.With(ctx, s.work, owner), p, nil
+}
+
+// worked ends the heavy part of a request. What is left waits for the disk, and the more
+// requests wait together, the fewer syncs it takes.
+func (p *place) worked() {
+	if p.heavy {
+		p.shares.heavy.Release(p.owner)
+		p.heavy = false
+	}
+}
+
+// leave ends the request.
+func (p *place) leave() {
+	p.worked()
+	p.shares.requests.Release(p.owner)
+}
+
+// apart runs the work of a heavy request in a goroutine of its own. What takes long gets
+// low priority there, so that it doesn't hold up small requests.
+func apart(ctx context.Context, work func(context.Context) error) (err error) {
+	background.Apart(func(t *background.Thread) { err = work(fairshare.Alone(ctx, t.Lower)) })
+	return err
+}
+
+// enterHeavy waits a while for one of the account's heavy requests to end.
+func (s *shares) enterHeavy(ctx context.Context, owner string) error {
+	if s.heavy.Try(owner) {
+		return nil
+	}
+	wait, cancel := context.WithTimeout(ctx, heavyWait)
+	defer cancel()
+	if s.heavy.Acquire(wait, owner) == nil {
+		return nil
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return errBusy(fmt.Sprintf("too many listings, archives, exports and pins at once: at most %d (storage.max_heavy). Wait for one to end", s.mostHeavy))
+}
+
+func errBusy(msg string) error {
+	return &nodegate.Error{Op: "storage", Code: nodegate.AccountBusy, Msg: msg, RetryAfter: time.Second}
+}
+
+// checkRoom refuses what takes more of the disk before anything of it is read, while
+// the disk is almost full.
+func (c *call) checkRoom() error {
+	if room := c.gateway.cfg.Room; room != nil && c.command.stores {
+		return room()
+	}
+	return nil
+}
+
+// addressOwner is whose requests those of an address are.
+func addressOwner(from netip.Addr) string { return "address " + nodegate.AddrGroup(from).String() }

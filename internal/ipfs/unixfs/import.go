@@ -1,0 +1,149 @@
+package unixfs
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"github.com/ipfs/go-cid"
+
+	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/budget"
+)
+
+// ImportOptions are what a client of dag/import can ask for.
+type ImportOptions struct {
+	PinRoots bool
+	Stats    bool // the answer shows the figures
+	Limits   Limits
+}
+
+// ParseImport reads the options of dag/import.
+func ParseImport(q *Query, limits Limits) (*ImportOptions, error) {
+	o := &ImportOptions{Limits: limits, Stats: q.Flag("stats")}
+	pin, given := q.Bool(true, "pin-roots")
+	local := q.Flag("local-only")
+	q.Flag("allow-big-block") // larger blocks than 2 MiB can't be stored
+	if q.Err() != nil {
+		return nil, q.Err()
+	}
+	if local && given && pin {
+		return nil, failed("--local-only implies --pin-roots=false and cannot be combined with --pin-roots=true; please drop one of them")
+	}
+	o.PinRoots = pin && !local
+	return o, nil
+}
+
+// Imported is what CARs brought.
+type Imported struct {
+	Roots  []ImportedRoot
+	Blocks int64
+	Bytes  int64
+}
+
+// ImportedRoot is a root that a CAR named. When not all below it is there, it can't
+// be pinned, and PinError says why; the blocks are kept without a pin.
+type ImportedRoot struct {
+	CID      cid.Cid
+	PinError string
+}
+
+// Import puts the blocks of all CARs in a multipart body into a batch. Each block is
+// checked against its CID, and one that is wrong fails the whole import.
+func (o *Objects) Import(ctx context.Context, batch Batch, body io.Reader, boundary string, opts *ImportOptions) (*Imported, error) {
+	in := &importer{batch: batch, limits: opts.Limits, named: map[cid.Cid]bool{}, hold: budget.From(ctx)}
+	if err := o.eachFile(body, boundary, opts.Limits, "expected a file handle", func(r io.Reader) error { return in.read(ctx, r) }); err != nil {
+		return nil, failedBy(err)
+	}
+	if !opts.PinRoots {
+		return &in.out, nil
+	}
+	for i := range in.out.Roots {
+		if err := o.pinRoot(ctx, batch, &in.out.Roots[i], opts.Limits); err != nil {
+			return nil, err
+		}
+	}
+	return &in.out, nil
+}
+
+// importer is one import.
+type importer struct {
+	batch  Batch
+	limits Limits
+	out    Imported
+	named  map[cid.Cid]bool
+	last   cid.Cid
+	hold   *budget.Hold // memory of the request
+}
+
+func (in *importer) read(ctx context.Context, r io.Reader) error {
+	in.last = cid.Undef
+	car, err := newCARReader(r, in.hold)
+	if err != nil {
+		return err
+	}
+	for _, c := range car.roots {
+		if !in.named[c] && len(in.named) < maxRoots {
+			in.named[c] = true
+			in.out.Roots = append(in.out.Roots, ImportedRoot{CID: c})
+		}
+	}
+	for {
+		c, data, err := car.next()
+		if err == io.EOF {
+			return nil
+		}
+		if e := nodegate.AsError(err); err != nil && (e.Code == nodegate.AccountBusy || e.Code == nodegate.Busy) {
+			return err
+		}
+		if err != nil && in.last.Defined() {
+			return failed("import failed after block %q: %s", in.last, nodegate.AsError(err).Msg)
+		}
+		if err != nil {
+			return failed("import failed: %s", nodegate.AsError(err).Msg)
+		}
+		if err := in.put(ctx, c, data); err != nil {
+			return err
+		}
+		in.last = c
+	}
+}
+
+// put checks a block and stores it.
+func (in *importer) put(ctx context.Context, c cid.Cid, data []byte) error {
+	if in.out.Blocks >= int64(in.limits.blocks()) {
+		return tooLarge("too many blocks in one request: at most %d", in.limits.blocks())
+	}
+	err := verify(c, data)
+	if err == nil && len(data) > MaxBlock {
+		err = errBigBlock()
+	}
+	if err == nil {
+		_, err = Links(c, data)
+	}
+	if err != nil {
+		return failed("import failed at block %q: %s", c, nodegate.AsError(err).Msg)
+	}
+	in.out.Blocks++
+	in.out.Bytes += int64(len(data))
+	if _, ok := inlined(c); ok {
+		return nil
+	}
+	return in.batch.Put(ctx, c, data)
+}
+
+// pinRoot pins a root if all below it is there. Only a caller that went away, or a
+// limit, ends the import.
+func (o *Objects) pinRoot(ctx context.Context, batch Batch, r *ImportedRoot, limits Limits) error {
+	w, err := o.Walk(ctx, batch, r.CID, limits, func(Walked) {})
+	if err == nil {
+		batch.Pin(nodegate.Pin{CID: r.CID.String(), Recursive: true, Size: w.Bytes, Created: time.Now().UTC()})
+		return nil
+	}
+	e := nodegate.AsError(err)
+	if e.Code != nodegate.NotFound && e.Code != nodegate.ExecutionFailed {
+		return err
+	}
+	r.PinError = e.Msg
+	return nil
+}

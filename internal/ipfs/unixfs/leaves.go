@@ -1,0 +1,270 @@
+package unixfs
+
+import (
+	"cmp"
+	"context"
+	"io"
+	"sync"
+
+	chunk "github.com/ipfs/boxo/chunker"
+	"github.com/ipfs/go-cid"
+
+	"github.com/nodegate/nodegate/internal/background"
+	"github.com/nodegate/nodegate/internal/fairshare"
+)
+
+// aheadBytes is how much of one file may be between the reader and the store.
+const aheadBytes = 2 << 20
+
+// leaf is one chunk on its way from the body to the store. Leaves are used again:
+// a file of any size needs a few.
+type leaf struct {
+	buf   []byte // leafRoom bytes of room, then the content
+	block []byte // the encoded block, inside buf
+	size  int    // of the content
+	cid   cid.Cid
+	err   error
+	ready chan struct{}
+}
+
+// source cuts the next chunk off a file into buf after leafRoom bytes. It returns
+// io.EOF when there is no more.
+type source func(buf []byte) ([]byte, error)
+
+// cutter returns the source for a file's content.
+func (a *adder) cutter(r io.Reader) (source, error) {
+	if size := a.opts.chunkSize; size > 0 {
+		return cutBySize(r, size), nil
+	}
+	splitter, err := chunk.FromString(r, a.opts.Chunker)
+	if err != nil {
+		return nil, failedBy(err)
+	}
+	return func(buf []byte) ([]byte, error) {
+		data, err := splitter.NextBytes()
+		if err != nil {
+			return nil, err
+		}
+		return append(buf[:leafRoom], data...), nil
+	}, nil
+}
+
+// cutBySize reads chunks of one size straight into their leaves.
+func cutBySize(r io.Reader, size int) source {
+	ended := false
+	return func(buf []byte) ([]byte, error) {
+		if ended {
+			return nil, io.EOF
+		}
+		if cap(buf) < leafRoom+size+leafTail {
+			buf = make([]byte, leafRoom+size+leafTail)
+		}
+		n, err := io.ReadFull(r, buf[leafRoom:leafRoom+size])
+		switch {
+		case err == nil:
+		case err == io.ErrUnexpectedEOF: // ReadFull's own: a body that ends early is a badBody
+			ended = true
+		default:
+			return nil, err
+		}
+		return buf[:leafRoom+n], nil
+	}
+}
+
+// seal wraps and names a leaf. Hashing is the bulk of the work of adding.
+func (l *leaf) seal(o *Options, kind byte, s stat) {
+	l.size = len(l.buf) - leafRoom
+	codec := uint64(cid.DagProtobuf)
+	if o.rawLeaves {
+		l.block, codec = l.buf[leafRoom:], cid.Raw
+	} else {
+		l.block = wrapLeaf(l.buf, kind, s)
+	}
+	l.cid, l.err = o.scheme.sum(codec, l.block)
+}
+
+// seal is the leaf's when it is the upload's turn.
+func (a *adder) seal(ctx context.Context, l *leaf, s stat) {
+	if err := fairshare.Do(ctx, func() { l.seal(a.opts, a.leafKind(), s) }); err != nil {
+		l.err = cancelled(err)
+	}
+}
+
+func (l *leaf) child() child {
+	return child{cid: l.cid, below: uint64(len(l.block)), bytes: uint64(l.size)}
+}
+
+// leaf returns the i-th leaf of the adder, with a buffer that is reserved.
+func (a *adder) leaf(i int) (*leaf, error) {
+	if i < len(a.leaves) {
+		return a.leaves[i], nil
+	}
+	if err := a.hold.Grow(a.leafBytes()); err != nil {
+		return nil, err
+	}
+	return a.newLeaf(), nil
+}
+
+// spare is a leaf beyond the two that an upload can't do without, or nil when there is
+// no memory for it: the upload goes on with those that it has.
+func (a *adder) spare(i int) *leaf {
+	if i < len(a.leaves) {
+		return a.leaves[i]
+	}
+	if a.narrow = a.narrow || !a.hold.Try(a.leafBytes()); a.narrow {
+		return nil
+	}
+	return a.newLeaf()
+}
+
+func (a *adder) newLeaf() *leaf {
+	l := &leaf{ready: make(chan struct{}, 1), buf: a.objects.buffers.get(max(a.opts.chunkSize, DefaultChunk))}
+	a.leaves = append(a.leaves, l)
+	return l
+}
+
+// leafBytes is what a leaf's buffer takes.
+func (a *adder) leafBytes() int64 { return int64(max(a.opts.chunkSize, DefaultChunk) + wrapping) }
+
+// release gives the adder's buffers back.
+func (a *adder) release() {
+	for _, l := range a.leaves {
+		a.objects.buffers.put(l.buf)
+	}
+	a.leaves = nil
+}
+
+// leafKind is what leaves are called inside their block: the two layouts differ.
+func (a *adder) leafKind() byte {
+	if a.opts.Trickle {
+		return kindRaw
+	}
+	return kindFile
+}
+
+// ahead is how many leaves may be under way at once.
+func (a *adder) ahead() int {
+	size := a.opts.chunkSize
+	if size == 0 {
+		size = DefaultChunk
+	}
+	return min(max(aheadBytes/size, 3), 64)
+}
+
+// belt carries the leaves of one long file: the caller reads, workers hash, and the
+// layout takes them in order. Each channel has room for every leaf there is, so that
+// only the wait for a free leaf ever blocks the reader.
+type belt struct {
+	work, order, free chan *leaf
+	leaves            int // how many are under way or free
+}
+
+// long adds a file of at least two chunks.
+func (a *adder) long(ctx context.Context, next source, s stat) (child, error) {
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	n := a.ahead()
+	b := &belt{work: make(chan *leaf, n), order: make(chan *leaf, n), free: make(chan *leaf, n)}
+	var workers sync.WaitGroup
+	for range min(background.Cores(), 4) {
+		workers.Go(func() {
+			for l := range b.work {
+				a.seal(ctx, l, stat{})
+				l.ready <- struct{}{}
+			}
+		})
+	}
+	var root child
+	var layoutErr error
+	workers.Go(func() {
+		if root, layoutErr = a.layout(ctx, &stream{adder: a, belt: b}, s); layoutErr != nil {
+			stop(layoutErr)
+		}
+	})
+	for _, l := range a.leaves[:2] { // the two that the caller has read
+		b.send(l)
+	}
+	err := a.read(ctx, b, next)
+	close(b.work)
+	if err != nil {
+		stop(err) // the layout must not take this for the end of the file
+	}
+	close(b.order)
+	workers.Wait()
+	return root, failedBy(cmp.Or(err, layoutErr))
+}
+
+func (b *belt) send(l *leaf) {
+	b.leaves++
+	b.order <- l
+	b.work <- l
+}
+
+// read fills leaves until the file ends.
+func (a *adder) read(ctx context.Context, b *belt, next source) error {
+	for {
+		var l *leaf
+		if b.leaves < cap(b.free) {
+			l = a.spare(b.leaves)
+		}
+		if l == nil {
+			select {
+			case l = <-b.free:
+				b.leaves--
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+		}
+		buf, err := next(l.buf)
+		if err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		l.buf = buf
+		b.send(l)
+	}
+}
+
+// stream is the sequence of a file's leaves, hashed and stored, with one ahead: the
+// layouts ask whether there is more before they decide.
+type stream struct {
+	adder *adder
+	belt  *belt
+	next  *child
+	done  bool
+}
+
+// more tells whether there is another leaf.
+func (s *stream) more(ctx context.Context) (bool, error) {
+	if s.next != nil || s.done {
+		return s.next != nil, nil
+	}
+	l, ok := <-s.belt.order
+	if err := ctx.Err(); err != nil {
+		return false, context.Cause(ctx)
+	}
+	if !ok {
+		s.done = true
+		return false, nil
+	}
+	<-l.ready
+	if l.err != nil {
+		return false, l.err
+	}
+	if err := s.adder.put(ctx, l.cid, l.block); err != nil {
+		return false, err
+	}
+	c := l.child()
+	s.next = &c
+	s.belt.free <- l
+	return true, nil
+}
+
+// take returns the leaf that more has found.
+func (s *stream) take() child {
+	c := *s.next
+	s.next = nil
+	return c
+}

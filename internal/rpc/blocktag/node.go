@@ -1,0 +1,67 @@
+package blocktag
+
+import (
+	"context"
+	"sync/atomic"
+
+	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/method"
+)
+
+// Node resolves the tags of the calls to one network.
+type Node struct {
+	next nodegate.Node
+	seen atomic.Pointer[view] // the furthest view that anybody was given
+}
+
+var _ nodegate.Feed = (*Node)(nil)
+
+// New puts the resolution of tags over a network's nodes.
+func New(next nodegate.Node) *Node {
+	n := &Node{next: next}
+	n.seen.Store(newView(nodegate.Head{}))
+	return n
+}
+
+// Call passes a method on with its tags resolved, and answers eth_blockNumber itself.
+func (n *Node) Call(ctx context.Context, name string, params []byte) ([]byte, error) {
+	info := method.Of(name)
+	var err error
+	switch {
+	case info.Block != method.None:
+		params, err = n.resolveBlock(ctx, name, info.Block, params)
+	case name == "eth_getLogs":
+		params, err = n.resolveLogs(ctx, params)
+	case name == "eth_blockNumber" && (len(params) == 0 || string(params) == "[]"):
+		v, err := n.view(ctx)
+		if err != nil {
+			return nil, err
+		}
+		return v.latest, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return n.next.Call(ctx, name, params)
+}
+
+// Head is the newest block that was ever told.
+func (n *Node) Head(ctx context.Context) (nodegate.Head, error) {
+	v, err := n.view(ctx)
+	if err != nil {
+		return nodegate.Head{}, err
+	}
+	return v.Head, nil
+}
+
+// Subscribe passes a subscription on where the node below can push events.
+func (n *Node) Subscribe(ctx context.Context, params []byte, take func(event []byte)) error {
+	feed, ok := n.next.(nodegate.Feed)
+	if !ok {
+		return &nodegate.Error{
+			Op: "anchor.subscribe", Code: nodegate.MethodNotFound,
+			Msg: "the method eth_subscribe does not exist/is not available",
+		}
+	}
+	return feed.Subscribe(ctx, params, take)
+}

@@ -1,0 +1,172 @@
+// Package chain is the embedded node: a complete go-ethereum node with its own
+// block production, kept in the data folder, and over the same blockchain object
+// the native path of package native, which answers the common shapes of the
+// specification's methods several times faster.
+//
+// A Node answers a call natively where it can and hands everything else to
+// go-ethereum's own API. «The same bytes, or handed over» is the whole
+// correctness argument of the native path; a differential fuzz test checks it.
+//
+// This package and those below it are the only ones that import go-ethereum's engine.
+package chain
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/ethereum/go-ethereum/core"
+	"github.com/ethereum/go-ethereum/rpc"
+
+	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/background"
+	"github.com/nodegate/nodegate/internal/disk"
+	"github.com/nodegate/nodegate/internal/rpc/chain/guard"
+	"github.com/nodegate/nodegate/internal/rpc/chain/lane"
+	"github.com/nodegate/nodegate/internal/rpc/chain/native"
+)
+
+// Config describes one embedded chain.
+type Config struct {
+	Dir     string        // folder of this chain's data; empty keeps it in memory
+	Genesis *core.Genesis // how the chain begins
+	Chain   []byte        // RLP of the blocks imported at the first start, or nil
+	Period  uint64        // seconds between blocks; 0 mines when a transaction arrives
+
+	AnswerBytes uint64        // memory for pre-encoded answers and remembered calls
+	StateBytes  uint64        // memory for cached state
+	CallTimeout time.Duration // longest execution of one call
+	Lanes       *lane.Lanes   // of the whole process; nil makes lanes for this chain alone
+	TraceBytes  int64         // largest output of a trace; 0 is 16 MiB, and so is more
+	GenericOnly bool          // answer everything by go-ethereum's API, for comparison
+	Guard       *disk.Guard   // refuses changes while the disk is almost full; nil never does
+	Log         *slog.Logger
+}
+
+// Node is an embedded chain. It implements nodegate.Node and nodegate.Feed.
+type Node struct {
+	engine *engine
+	feeds  *feeds
+	lanes  *lane.Lanes
+	briefs chan struct{} // short attempts under way in go-ethereum's API
+	native *native.Path
+	evm    *devMethods
+	gifts  sync.Mutex // of the faucet
+
+	callTimeout time.Duration
+	traceBytes  int64
+}
+
+// Open starts the chain, importing its chain file at the first start.
+//
+// Returns BadConfig when the genesis, the chain file or the data folder can't be
+// used. A first start that fails leaves nothing behind.
+func Open(cfg Config) (*Node, error) {
+	watchFiles()
+	if err := prepareDir(cfg); err != nil {
+		return nil, err
+	}
+	n, err := guarded(cfg)
+	if err != nil && cfg.Dir != "" && firstStartUnfinished(cfg.Dir) {
+		_ = os.RemoveAll(cfg.Dir) // nothing was acknowledged yet, so nothing is lost
+	}
+	return n, err
+}
+
+// guarded opens the chain. Some damage to a database makes go-ethereum panic
+// instead of returning an error.
+func guarded(cfg Config) (n *Node, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			n, err = nil, openError(fmt.Errorf("%v", p))
+		}
+	}()
+	return open(cfg)
+}
+
+func open(cfg Config) (*Node, error) {
+	guard.Install()
+	engine, err := startEngine(cfg)
+	if err != nil {
+		return nil, err
+	}
+	n := &Node{engine: engine, feeds: newFeeds(rpc.DialInProc(engine.rpc), engine.producer.await)}
+	n.callTimeout, n.traceBytes = cfg.CallTimeout, min(cmp.Or(cfg.TraceBytes, maxTraceBytes), maxTraceBytes)
+	if n.lanes = cfg.Lanes; n.lanes == nil {
+		n.lanes = lane.New(lane.Seats(), lane.Seats())
+	}
+	n.briefs = make(chan struct{}, 2*background.Cores())
+	n.evm = &devMethods{engine: engine}
+	if !cfg.GenericOnly {
+		n.native, err = native.New(engine.eth.BlockChain(), native.Config{
+			AnswerBytes: cfg.AnswerBytes,
+			StateBytes:  cfg.StateBytes,
+			GasCap:      engine.gasCap,
+			CallTimeout: cfg.CallTimeout,
+			Lanes:       n.lanes,
+		})
+	}
+	if err != nil {
+		return nil, errors.Join(err, n.Close())
+	}
+	faults.watch(cfg.Dir, engine.producer)
+	engine.producer.executable() // only then the pool knows the newest block: before, it takes nonces of the past and drops them later
+	n.replay()
+	return n, nil
+}
+
+// Call answers natively where the native path knows the shape, and by
+// go-ethereum's API otherwise. No answer speaks of a block that is not on disk.
+func (n *Node) Call(ctx context.Context, method string, params []byte) ([]byte, error) {
+	if broken := n.engine.producer.failure(); broken != nil {
+		return nil, broken
+	}
+	if method == sendMethod {
+		return n.send(ctx, params)
+	}
+	result, err := n.answer(ctx, method, params)
+	if broken := n.engine.producer.await(); broken != nil {
+		return nil, broken
+	}
+	return result, err
+}
+
+// Ready tells whether the chain can be served: its disk takes what is written.
+func (n *Node) Ready() error { return n.engine.producer.failure() }
+
+func (n *Node) answer(ctx context.Context, method string, params []byte) (result []byte, err error) {
+	defer n.contain(&err)
+	if n.native != nil {
+		if result, handled, err := n.native.Answer(ctx, method, params); handled {
+			return result, err
+		}
+	}
+	if call := n.evm.method(method); call != nil {
+		return call(params)
+	}
+	if method == syncMethod {
+		return n.sendSync(ctx, params)
+	}
+	return n.ask(ctx, method, params)
+}
+
+// Head is the newest block that an answer may speak of, and which version of the chain
+// it ends.
+func (n *Node) Head(context.Context) (nodegate.Head, error) {
+	return n.engine.producer.told.Load().Head, nil
+}
+
+// Close stops block production and closes the database. It waits for both.
+func (n *Node) Close() error {
+	n.feeds.close()
+	return n.engine.close()
+}
+
+func badData(op, msg string, err error) error {
+	return &nodegate.Error{Op: op, Code: nodegate.BadConfig, Msg: msg, Err: err}
+}

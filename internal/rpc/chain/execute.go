@@ -1,0 +1,115 @@
+package chain
+
+import (
+	"context"
+	"errors"
+	"math"
+	"time"
+
+	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/background"
+	"github.com/nodegate/nodegate/internal/rpc/chain/guard"
+	"github.com/nodegate/nodegate/internal/rpc/chain/lane"
+)
+
+// maxTraceBytes bounds the output of a trace. While it grows it takes about four times that
+// much memory, so it stays below the largest answer by default.
+const maxTraceBytes = 16 << 20
+
+// execute runs a method of go-ethereum's API that executes contracts, within the limits of
+// the native path: a short time among the others, then a seat in the heavy lane, and
+// everything within the call timeout.
+//
+// What can't be stopped is answered in time all the same, and keeps its seat until it
+// ends: code that neither jumps nor hashes nor calls, and each run of eth_createAccessList.
+func (n *Node) execute(ctx context.Context, m *apiMethod, params []byte) ([]byte, error) {
+	deadline := time.Now().Add(n.callTimeout)
+	ctx, cancel := context.WithDeadline(ctx, deadline)
+	defer cancel()
+	ended := closed
+	if m.stoppable {
+		var result []byte
+		var err error
+		if result, ended, err = n.lightly(ctx, m, params); !errors.Is(err, lane.ErrAborted) {
+			return result, err
+		}
+	}
+	leave, err := n.lanes.Enter(ctx)
+	if err != nil {
+		return nil, laneError(err)
+	}
+	select {
+	case <-ended: // the same call never runs twice at the same time
+	case <-ctx.Done():
+		leave()
+		return nil, nodegate.ErrTimeout("chain.call", ctx.Err())
+	}
+	result, err := n.guarded(ctx, m, params, guard.New(deadline, guard.Unlimited), alone, leave)
+	return result, laneError(err)
+}
+
+// closed is the end of an attempt that was never made.
+var closed = func() chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}()
+
+// lightly makes an attempt among the others. Only so many are made at once; one that is
+// given up counts until it ends.
+func (n *Node) lightly(ctx context.Context, m *apiMethod, params []byte) (result []byte, ended chan struct{}, err error) {
+	select {
+	case n.briefs <- struct{}{}:
+	default:
+		return nil, closed, lane.ErrAborted
+	}
+	ended = make(chan struct{})
+	limit, end := n.lanes.Light(ctx)
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	g := guard.New(time.Now().Add(limit), lane.LightWork)
+	result, err = n.guarded(ctx, m, params, g, amongOthers, func() {
+		end()
+		<-n.briefs
+		close(ended)
+	})
+	return result, ended, err
+}
+
+// pace is how an attempt runs, and how many bytes it may return.
+type pace struct {
+	run     func(work func())
+	largest int
+}
+
+var (
+	amongOthers = pace{func(work func()) { work() }, lane.LightResult}
+	alone       = pace{background.Run, math.MaxInt} // in the heavy lane
+)
+
+// guarded makes one attempt in a goroutine of its own. When its time is up it is answered
+// at once. What go-ethereum answers then is not to be believed, since a stopped execution
+// looks like one that ended.
+func (n *Node) guarded(ctx context.Context, m *apiMethod, params []byte, g *guard.Guard, p pace, ended func()) ([]byte, error) {
+	g.LimitOutput(n.traceBytes)
+	stop := context.AfterFunc(ctx, g.Stop)
+	defer stop()
+	done := make(chan returned, 1)
+	go func() {
+		defer ended()
+		p.run(func() { done <- m.run(noDeadline{ctx}, params, g, p.largest) })
+	}()
+	var o returned
+	select {
+	case o = <-done:
+	case <-ctx.Done():
+		return nil, lane.ErrAborted
+	}
+	switch {
+	case errors.Is(o.err, guard.ErrTooLarge):
+		return nil, &nodegate.Error{Op: "chain.call", Code: nodegate.ResponseTooLarge, Msg: "response too large: trace less, or set the tracer's limit"}
+	case g.Stopped(), ctx.Err() != nil, errors.Is(o.err, nodegate.Timeout):
+		return nil, lane.ErrAborted
+	}
+	return n.settle(o.result, o.err)
+}

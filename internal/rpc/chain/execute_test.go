@@ -1,0 +1,228 @@
+package chain
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/rpc/chain/devchain"
+	"github.com/nodegate/nodegate/internal/rpc/chain/lane"
+)
+
+// blakeInput asks the BLAKE2 contract for so many rounds.
+func blakeInput(rounds uint32) string {
+	return fmt.Sprintf("0x%08x%s", rounds, strings.Repeat("00", 209))
+}
+
+// blakeCode is code that calls the BLAKE2 contract and returns whether it failed.
+func blakeCode(rounds uint32) string {
+	return fmt.Sprintf("0x63%08x60e01b5f52"+"60405f60d55f60095afa"+"5f5260205ff3", rounds)
+}
+
+const (
+	anyone  = "0x00000000000000000000000000000000000000aa"
+	blake   = "0x0000000000000000000000000000000000000009"
+	pairing = "0x0000000000000000000000000000000000000008"
+	modexp  = "0x0000000000000000000000000000000000000005"
+)
+
+// power is an input of the contract for modular powers that is estimated to take too long.
+var power = "0x" + fmt.Sprintf("%064x%064x%064x", 300, 300, 300) + strings.Repeat("ff", 900)
+
+// longCalls are requests that would run for many times the timeout of shortNode, on both
+// paths.
+func longCalls() []request {
+	const gas = "0x2faf080"
+	inCode := callShape{gas: gas, input: blakeCode(15_000_000)} // without an address, its input is run as code
+	var list []request
+	for _, c := range []callShape{
+		{to: blake, gas: gas, input: blakeInput(15_000_000)}, inCode,
+		{to: pairing, gas: gas, input: "0x" + strings.Repeat("00", 192*400)}, {to: modexp, gas: gas, input: power},
+	} {
+		list = append(list, c.both(`"latest"`)...)
+		list = append(list, request{"eth_call", fmt.Sprintf(`[%s,"latest",{"%s":{"balance":"0x1"}}]`, c, anyone)})
+	}
+	return append(list,
+		request{"eth_estimateGas", fmt.Sprintf(`[%s,"latest",{"%s":{"balance":"0x1"}}]`, inCode, anyone)},
+		request{"eth_simulateV1", fmt.Sprintf(`[{"blockStateCalls":[{"calls":[%s]}]},"latest"]`, inCode)},
+		request{"eth_createAccessList", fmt.Sprintf(`[%s,"latest"]`, inCode)},
+		request{"debug_traceCall", fmt.Sprintf(`[%s,"latest",{"tracer":"callTracer"}]`, inCode)},
+		request{"debug_traceCall", fmt.Sprintf(`[%s,"latest"]`, inCode)},
+		request{"eth_call", fmt.Sprintf(`[{"to":"%s","gas":"%s","input":"%s"},"latest",{"%s":{"movePrecompileToAddress":"%s"}}]`,
+			anyone, gas, blakeInput(45_000_000), blake, anyone)},
+	)
+}
+
+// shortNode has a short timeout, and lanes that the test can look at.
+func shortNode(t *testing.T) *Node {
+	t.Helper()
+	cfg := presetConfig(devchain.Devnet(), "")
+	cfg.CallTimeout = 100 * time.Millisecond
+	cfg.TraceBytes = 1 << 20
+	cfg.Lanes = lane.New(1, 1)
+	return openTemp(t, cfg)
+}
+
+// A precompiled contract that runs for too long ends the whole call with a timeout. It
+// never looks like a contract that failed, and nothing of it is remembered.
+func TestLongContracts(t *testing.T) {
+	n := shortNode(t)
+	for range 2 { // the second time nothing may come from a memo
+		for _, r := range longCalls() {
+			result, err := n.Call(t.Context(), r.method, []byte(r.params))
+			if e := nodegate.AsError(err); err == nil || e.Code != nodegate.Timeout || e.Msg != "request timed out" {
+				t.Errorf("%s %.90s: %.80s %v", r.method, r.params, result, err)
+			}
+		}
+	}
+	leave, err := n.lanes.Enter(t.Context()) // what was stopped has given its seat back
+	if err != nil {
+		t.Fatal(err)
+	}
+	leave()
+}
+
+// Calls that leave the light slice by their gas or in the middle of their rounds give the
+// same result and the same gas as in go-ethereum.
+func TestLongContractsAnswer(t *testing.T) {
+	n := shared(t, sharedDevnet)
+	for _, rounds := range []uint32{0, 12, 5000, 100_000, 3_000_000} {
+		for _, c := range []callShape{{to: blake, gas: "0x2faf080", input: blakeInput(rounds)}, {gas: "0x2faf080", input: blakeCode(rounds)}} {
+			for _, r := range c.both(`"latest"`) {
+				want, wantErr := n.unguarded(r)
+				got, err := n.Call(t.Context(), r.method, []byte(r.params))
+				if outcomeOf(got, err) != outcomeOf(want, wantErr) {
+					t.Errorf("%d rounds, %s: %s, want %s", rounds, r.method, outcomeOf(got, err), outcomeOf(want, wantErr))
+				}
+			}
+		}
+	}
+}
+
+// unguarded asks go-ethereum's RPC server.
+func (n *Node) unguarded(r request) ([]byte, error) {
+	return n.attempt(context.Background(), r.method, []byte(r.params), func() {})
+}
+
+// executing are requests for every method that executes, good ones and bad ones.
+func executing() []request {
+	demo := callShape{to: lower(devchain.DemoAddress()), gas: "0x2faf080", input: fmt.Sprintf("%#x", packDemo("failWithReason"))}
+	nested := callShape{gas: "0x2faf080", input: blakeCode(3)}
+	list := []request{
+		{"eth_call", `[]`}, {"eth_call", `[null]`}, {"eth_call", `[1]`}, {"eth_call", `{}`}, {"eth_call", `[{},"latest",{},{},5]`},
+		{"eth_call", `[{},"0xffffff"]`}, {"eth_simulateV1", `[{"blockStateCalls":[]}]`}, {"debug_traceTransaction", `["0x00"]`},
+		{"debug_traceBlockByNumber", `["0x1"]`}, {"debug_traceBlockByNumber", `["0x1",{"tracer":"callTracer"}]`},
+		{"debug_traceBlockByNumber", `["0x5",null]`}, {"eth_fillTransaction", `[{"from":"` + lower(devchain.Accounts()[0].Address) + `","to":"` + anyone + `"}]`},
+	}
+	for _, c := range []callShape{demo, nested} {
+		list = append(list, c.both(`"latest"`)...)
+		list = append(list, request{"eth_createAccessList", fmt.Sprintf(`[%s,"latest"]`, c)}, request{"debug_traceCall", fmt.Sprintf(`[%s,"latest"]`, c)},
+			request{"eth_simulateV1", fmt.Sprintf(`[{"blockStateCalls":[{"calls":[%s]}]},"latest"]`, c)})
+		for _, config := range []string{
+			`{}`, `null`, `{"tracer":"callTracer"}`, `{"tracer":"callTracer","tracerConfig":{"onlyTopCall":true,"withLog":true}}`, `{"tracer":"flatCallTracer"}`,
+			`{"tracer":"prestateTracer"}`, `{"tracer":"prestateTracer","tracerConfig":{"diffMode":true}}`, `{"tracer":"4byteTracer"}`, `{"tracer":"noopTracer"}`,
+			`{"tracer":"muxTracer","tracerConfig":{"callTracer":null}}`, `{"tracer":"keccak256PreimageTracer"}`, `{"tracer":"erc7562Tracer"}`,
+			`{"enableMemory":true,"enableReturnData":true}`, `{"disableStack":true,"disableStorage":true}`, `{"limit":500}`, `{"tracer":"{}"}`, `{"tracer":"callTracer","tracerConfig":7}`,
+		} {
+			list = append(list, request{"debug_traceCall", fmt.Sprintf(`[%s,"latest",%s]`, c, config)})
+		}
+	}
+	return list
+}
+
+// What executes is called by us and not by go-ethereum's RPC server; the answers are its.
+func TestExecutingAnswersAsTheServer(t *testing.T) {
+	n := shared(t, sharedDevnet)
+	for _, r := range executing() {
+		want, wantErr := n.unguarded(r)
+		got, err := n.generic(t.Context(), r.method, []byte(r.params))
+		if outcomeOf(got, err) != outcomeOf(want, wantErr) {
+			t.Errorf("%s %s:\n%s, want\n%s", r.method, r.params, outcomeOf(got, err), outcomeOf(want, wantErr))
+		}
+	}
+}
+
+// traces are executions whose traces would grow without bound.
+func traces() map[string]string {
+	loop := "0x5b5f56"                                         // JUMPDEST PUSH0 JUMP
+	calls := "0x5b" + "5f5f62080000" + "5f60045afa" + "505f56" // calls the identity contract with 512 KiB in a loop
+	hashes := "0x5b" + "5f5160010180" + "5f52" + "62080000" + "5f20" + "50" + "505f56"
+	config := func(tracer string) string { return `{"tracer":"` + tracer + `","timeout":"1h"}` }
+	return map[string]string{
+		loop + " ":   `{"timeout":"1h"}`,
+		loop:         `{"limit":1000000000}`,
+		loop + "   ": `{"enableMemory":true,"enableReturnData":true}`,
+		calls:        config("callTracer"), calls + " ": config("flatCallTracer"), calls + "  ": config("erc7562Tracer"),
+		calls + "   ": `{"tracer":"muxTracer","tracerConfig":{"callTracer":null,"muxTracer":{"callTracer":null}}}`,
+		hashes:        config("keccak256PreimageTracer"),
+	}
+}
+
+// A trace that grows beyond the largest answer is stopped, not kept.
+func TestTracesAreBounded(t *testing.T) {
+	cfg := presetConfig(devchain.Devnet(), "")
+	cfg.TraceBytes = 1 << 20
+	n := openTemp(t, cfg)
+	for code, config := range traces() {
+		params := fmt.Sprintf(`[{"gas":"0x2faf080","input":"%s"},"latest",%s]`, strings.TrimSpace(code), config)
+		result, err := n.Call(t.Context(), "debug_traceCall", []byte(params))
+		if e := nodegate.AsError(err); err == nil || e.Code != nodegate.ResponseTooLarge || !strings.HasPrefix(e.Msg, "response too large") {
+			t.Errorf("%s: %d bytes, %v", params, len(result), err)
+		}
+	}
+	small := `[{"gas":"0xf4240","input":"0x5b5f56"},"latest",{"limit":1000}]` // go-ethereum stops logging there
+	if result, err := n.Call(t.Context(), "debug_traceCall", []byte(small)); err != nil || len(result) > 4000 {
+		t.Errorf("a trace with a limit: %d bytes, %v", len(result), err)
+	}
+}
+
+// A tracer can't be asked for by the name that ours has.
+func TestOwnTracerHasNoName(t *testing.T) {
+	n := shared(t, sharedDevnet)
+	params := fmt.Sprintf(`[{"to":"%s"},"latest",{"tracer":"nodegateBounded"}]`, anyone)
+	if _, err := n.Call(t.Context(), "debug_traceCall", []byte(params)); err == nil {
+		t.Error("it can")
+	}
+}
+
+// All chains of a process share one heavy lane.
+func TestOneLane(t *testing.T) {
+	lanes := lane.New(1, 1)
+	var nodes []*Node
+	for _, p := range []devchain.Preset{devchain.Devnet(), devchain.Rollup()} {
+		cfg := presetConfig(p, "")
+		cfg.CallTimeout, cfg.Lanes = 200*time.Millisecond, lanes
+		nodes = append(nodes, openTemp(t, cfg))
+	}
+	leave, err := lanes.Enter(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range slices.Concat(nodes, nodes) {
+		s := callShape{to: blake, gas: "0x2faf080", input: blakeInput(2_500_000)} // 50 ms, and more gas than the light slice
+		for _, r := range append(s.both(`"latest"`), request{"eth_createAccessList", fmt.Sprintf(`[%s,"latest"]`, s)}) {
+			_, err := n.Call(t.Context(), r.method, []byte(r.params))
+			wantCode(t, err, nodegate.Timeout) // it has waited for the seat that we have
+		}
+	}
+	leave()
+	params := fmt.Sprintf(`[{"to":"%s","gas":"0x2faf080","input":"%s"},"latest"]`, blake, blakeInput(2_500_000))
+	if _, err := nodes[1].Call(t.Context(), "eth_call", []byte(params)); err != nil && nodegate.AsError(err).Code != nodegate.Timeout {
+		t.Error(err)
+	}
+}
+
+// An execution with much gas that neither jumps nor calls nor hashes is stopped as well.
+func TestStraightCode(t *testing.T) {
+	cfg := presetConfig(devchain.Rollup(), "")
+	cfg.CallTimeout = 100 * time.Millisecond
+	n := openTemp(t, cfg)
+	copies := strings.Repeat("63020000005f60205e", 5000) // MCOPY of 32 MiB by a word, for a minute
+	s := callShape{gas: "0x4a817c800", input: "0x" + copies}
+	_, err := n.Call(t.Context(), "eth_call", []byte(`[`+s.String()+`,"latest"]`))
+	wantCode(t, err, nodegate.Timeout)
+}

@@ -1,0 +1,197 @@
+package chain
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/rpc/chain/lane"
+)
+
+// genericTime bounds a call to go-ethereum's API that has no limit of its own.
+const genericTime = 30 * time.Second
+
+// longReads of go-ethereum's API may take long and end when their context does: they get a
+// short time among the others, then a seat in the heavy lane. What executes contracts has
+// its own way: see execute.go.
+var longReads = []string{"eth_getLogs", "eth_getFilterLogs", "eth_getProof"}
+
+// generic answers by go-ethereum's own API, in process.
+func (n *Node) generic(ctx context.Context, method string, params []byte) (result []byte, err error) {
+	if api := n.engine.executing[method]; api != nil {
+		return n.execute(ctx, api, params)
+	}
+	ctx, cancel := context.WithTimeout(ctx, genericTime)
+	defer cancel()
+	if !slices.Contains(longReads, method) {
+		return n.attempt(ctx, method, params, func() {})
+	}
+	err = n.lanes.Run(ctx, genericTime, func(ctx context.Context, limit time.Duration) (err error) {
+		if limit > lane.LightLimit {
+			result, err = n.attempt(ctx, method, params, func() {})
+			return err
+		}
+		result, err = n.brief(ctx, method, params, limit)
+		return err
+	})
+	return result, laneError(err)
+}
+
+// brief gives a call a short time. Only so many are under way at once.
+func (n *Node) brief(ctx context.Context, method string, params []byte, limit time.Duration) ([]byte, error) {
+	select {
+	case n.briefs <- struct{}{}:
+	default:
+		return nil, lane.ErrAborted
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	result, err := n.attempt(ctx, method, params, func() { <-n.briefs })
+	if ctx.Err() != nil || errors.Is(err, nodegate.Timeout) {
+		return nil, lane.ErrAborted
+	}
+	return result, err
+}
+
+// attempt plays one request. When its time is up it is answered at once, though
+// go-ethereum may take a while to notice; what it answers then is not to be
+// believed, since a stopped execution looks like one that ended.
+func (n *Node) attempt(ctx context.Context, method string, params []byte, ended func()) ([]byte, error) {
+	done := make(chan *memoryResponse, 1)
+	go func() {
+		defer ended()
+		done <- n.serve(ctx, method, params)
+	}()
+	select {
+	case response := <-done:
+		if ctx.Err() == nil {
+			return n.settle(response.outcome())
+		}
+	case <-ctx.Done():
+	}
+	return nil, nodegate.ErrTimeout("chain.call", ctx.Err())
+}
+
+func laneError(err error) error {
+	if errors.Is(err, lane.ErrAborted) {
+		return nodegate.ErrTimeout("chain.call", err)
+	}
+	return err
+}
+
+// indexing is what go-ethereum says of a transaction that it can't find yet.
+const indexing = "transaction indexing is in progress"
+
+// settle reads the answer. A chain without a block has no transactions, though
+// go-ethereum believes that it has yet to index them.
+func (n *Node) settle(result []byte, err error) ([]byte, error) {
+	if err != nil && n.engine.eth.BlockChain().CurrentBlock().Number.Sign() == 0 && nodegate.AsError(err).Msg == indexing {
+		return []byte("null"), nil
+	}
+	return result, err
+}
+
+// serve plays one request to go-ethereum's RPC server, without a socket.
+func (n *Node) serve(ctx context.Context, method string, params []byte) (w *memoryResponse) {
+	w = &memoryResponse{header: http.Header{}}
+	defer func() {
+		if p := recover(); p != nil {
+			w.crashed = p
+		}
+	}()
+	if len(params) == 0 {
+		params = []byte("[]")
+	}
+	name, _ := json.Marshal(method) // a string always marshals
+	body := append(append(append([]byte(`{"jsonrpc":"2.0","id":1,"method":`), name...), `,"params":`...), params...)
+	body = append(body, '}')
+	req := (&http.Request{
+		Method: http.MethodPost, Header: http.Header{"Content-Type": {"application/json"}},
+		Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body)),
+	}).WithContext(noDeadline{ctx})
+	n.engine.rpc.ServeHTTP(w, req)
+	return w
+}
+
+// noDeadline hides when a context ends. go-ethereum would set a timer of its own
+// by it and stop the execution a moment before we know that it was stopped.
+type noDeadline struct{ context.Context }
+
+// Deadline reports none.
+func (noDeadline) Deadline() (time.Time, bool) { return time.Time{}, false }
+
+// memoryResponse is an http.ResponseWriter that keeps what it is given.
+type memoryResponse struct {
+	header  http.Header
+	body    bytes.Buffer
+	status  int
+	crashed any
+}
+
+func (w *memoryResponse) Header() http.Header         { return w.header }
+func (w *memoryResponse) WriteHeader(status int)      { w.status = status }
+func (w *memoryResponse) Write(b []byte) (int, error) { return w.body.Write(b) }
+
+// outcome reads the envelope that go-ethereum wrote.
+func (w *memoryResponse) outcome() ([]byte, error) {
+	var envelope struct {
+		Result json.RawMessage `json:"result"`
+		Error  *struct {
+			Code    int             `json:"code"`
+			Message string          `json:"message"`
+			Data    json.RawMessage `json:"data"`
+		} `json:"error"`
+	}
+	switch err := json.Unmarshal(w.body.Bytes(), &envelope); {
+	case w.crashed != nil:
+		return nil, internal("go-ethereum's API crashed", w.crashed)
+	case err != nil:
+		return nil, internal("go-ethereum's API answered no envelope", w.body.String())
+	case envelope.Error != nil:
+		return nil, nodeError(envelope.Error.Code, envelope.Error.Message, envelope.Error.Data)
+	case envelope.Result == nil:
+		return []byte("null"), nil
+	}
+	return envelope.Result, nil
+}
+
+// How go-ethereum words a call that ran out of time: its API and its RPC server.
+const (
+	abortPrefix = "execution aborted (timeout"
+	timedOut    = "request timed out"
+)
+
+// nodeError maps go-ethereum's errors to ours; their words and data stay.
+func nodeError(number int, msg string, data json.RawMessage) error {
+	if strings.HasPrefix(msg, abortPrefix) || msg == timedOut || msg == context.DeadlineExceeded.Error() || msg == context.Canceled.Error() {
+		return nodegate.ErrTimeout("chain.call", errors.New(msg))
+	}
+	e := &nodegate.Error{Op: "chain.call", Code: codeOf(number), Number: number, Msg: msg, Data: data}
+	if e.Code == nodegate.Internal {
+		e.Msg, e.Err = "internal error", errors.New(msg)
+	}
+	return e
+}
+
+func codeOf(number int) nodegate.Code {
+	switch number {
+	case 3:
+		return nodegate.Reverted
+	case -32000:
+		return nodegate.ExecutionFailed
+	case -32601:
+		return nodegate.MethodNotFound
+	case -32602:
+		return nodegate.InvalidParams
+	case -32603:
+		return nodegate.Internal
+	}
+	return nodegate.NodeFault
+}

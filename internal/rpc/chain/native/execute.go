@@ -1,0 +1,138 @@
+package native
+
+import (
+	"context"
+	"time"
+
+	"github.com/ethereum/go-ethereum/core"
+	"github.com/ethereum/go-ethereum/core/state"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/core/vm"
+
+	"github.com/nodegate/nodegate/internal/rpc/chain/guard"
+	"github.com/nodegate/nodegate/internal/rpc/chain/lane"
+)
+
+// lightGas is how much gas a call may have among the others. Gas buys memory, this
+// much some ten megabytes; calls with more take turns in the heavy lane.
+const lightGas = 200_000_000
+
+// lane is where a call with this gas begins.
+func (p *Path) lane(gas uint64) func(context.Context, time.Duration, func(context.Context, time.Duration) error) error {
+	if gas > lightGas {
+		return p.lanes.RunHeavy
+	}
+	return p.lanes.Run
+}
+
+// execution is what the runs of one call share: the block's context, the state
+// and what was read of it. It belongs to one request.
+type execution struct {
+	path    *Path
+	header  *types.Header
+	view    *stateView
+	context vm.BlockContext
+
+	watched   bool // at every instruction
+	db        *guard.State
+	contracts *guard.Contracts
+	evm       *vm.EVM
+}
+
+func (p *Path) execution(blk *block) (*execution, error) {
+	view, err := p.states.view(blk.header.Root)
+	if err != nil {
+		return nil, err
+	}
+	return &execution{path: p, header: blk.header, view: view, context: blk.callContext(p.bc)}, nil
+}
+
+// open makes the state and the machine. Later runs find what the first one read.
+func (x *execution) open() error {
+	if x.evm != nil {
+		return nil
+	}
+	db, err := state.NewWithReader(x.header.Root, x.path.db, x.view)
+	if err != nil {
+		return err
+	}
+	config := x.path.bc.Config()
+	rules := config.Rules(x.context.BlockNumber, x.context.Random != nil, x.context.Time)
+	x.db, x.contracts = &guard.State{StateDB: db}, x.path.contracts.Get(&rules)
+	settings := vm.Config{NoBaseFee: true, EnablePreimageRecording: true}
+	if x.watched {
+		settings.Tracer = x.db.Watch()
+	}
+	x.evm = vm.NewEVM(x.context, x.db, config, settings)
+	x.evm.SetJumpDestCache(x.path.bc.JumpDestCache())
+	x.evm.SetPrecompiles(x.contracts.Map)
+	return nil
+}
+
+// close returns the machine's memory to its pool.
+func (x *execution) close() {
+	if x.evm != nil {
+		x.evm.Release()
+		x.path.contracts.Put(x.contracts)
+		x.evm, x.db, x.contracts = nil, nil, nil
+	}
+}
+
+// within runs work on a machine that is stopped after limit.
+func (x *execution) within(ctx context.Context, limit time.Duration, work func() error) error {
+	if err := x.open(); err != nil {
+		return err
+	}
+	g := guard.New(time.Now().Add(limit), workFor(limit))
+	x.db.Guard = g
+	x.contracts.Use(g)
+	done := stopAfter(ctx, limit, g, x.evm)
+	err := guard.Run(work)
+	done()
+	if g.Stopped() || x.evm.Cancelled() {
+		x.close() // a machine that was stopped stays stopped
+		return lane.ErrAborted
+	}
+	return err
+}
+
+// workFor is the work that a slice may do beside its time.
+func workFor(limit time.Duration) int64 {
+	if limit <= lane.LightLimit {
+		return lane.LightWork
+	}
+	return guard.Unlimited
+}
+
+// run executes the message and undoes what it did to the state. What a machine
+// that was stopped answers is not to be believed; within sees to that.
+func (x *execution) run(msg *core.Message) (*core.ExecutionResult, error) {
+	before := x.db.StateDB.Snapshot()
+	result, err := core.ApplyMessage(x.evm, msg, nil)
+	switch {
+	case x.evm.Cancelled():
+		return nil, lane.ErrAborted
+	case x.db.Error() != nil:
+		return nil, x.db.Error()
+	}
+	x.db.RevertToSnapshot(before)
+	return result, err
+}
+
+// stopAfter stops the machine and its guard at the limit, and a long run also when the
+// caller goes away: a short one is over before that matters.
+func stopAfter(ctx context.Context, limit time.Duration, g *guard.Guard, evm *vm.EVM) (done func()) {
+	halt := func() {
+		g.Stop()
+		evm.Cancel()
+	}
+	timer := time.AfterFunc(limit, halt)
+	if limit <= lane.LightLimit {
+		return func() { timer.Stop() }
+	}
+	stop := context.AfterFunc(ctx, halt)
+	return func() {
+		timer.Stop()
+		stop()
+	}
+}

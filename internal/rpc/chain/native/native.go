@@ -1,0 +1,105 @@
+// Package native answers the specification's methods straight from the
+// blockchain object: pre-encoded transactions and receipts by block hash, raw
+// trie nodes for proofs and state, pooled EVM runs and an exact memo of calls.
+//
+// It takes only plain shapes: canonical parameters as the layer above writes
+// them, blocks that exist, answers that are not errors of form. Everything else is
+// handed over to go-ethereum's API, so that each rule is written once. Where both
+// answer, they answer the same bytes.
+//
+// All it keeps is bounded by its Config and can be rebuilt from the chain.
+package native
+
+import (
+	"context"
+	"time"
+
+	"github.com/ethereum/go-ethereum/core"
+	"github.com/ethereum/go-ethereum/core/state"
+
+	"github.com/nodegate/nodegate/internal/rpc/chain/guard"
+	"github.com/nodegate/nodegate/internal/rpc/chain/lane"
+)
+
+// Config bounds the path.
+type Config struct {
+	AnswerBytes uint64 // pre-encoded answers and remembered calls
+	StateBytes  uint64 // cached accounts and slots
+	GasCap      uint64 // the engine's cap for one call
+	CallTimeout time.Duration
+	Lanes       *lane.Lanes // where long calls wait their turn
+}
+
+// Path is the native path over one blockchain. It is safe for concurrent use.
+type Path struct {
+	bc     *core.BlockChain
+	db     *state.MPTDatabase // only carries the type; reads go through views
+	cfg    Config
+	canon  canonicalIndex
+	states *stateCache
+	memo   *memo
+	lanes  *lane.Lanes
+
+	contracts guard.Pool
+}
+
+// New builds the path. Nothing is read from the chain before the first request.
+func New(bc *core.BlockChain, cfg Config) (*Path, error) {
+	p := &Path{bc: bc, cfg: cfg, lanes: cfg.Lanes, db: state.NewMPTDatabase(bc.TrieDB(), bc.CodeDB())}
+	var err error
+	if p.memo, err = newMemo(cfg.AnswerBytes / 4); err != nil {
+		return nil, err
+	}
+	if p.states, err = newStateCache(bc, cfg.StateBytes); err != nil {
+		return nil, err
+	}
+	return p, p.canon.init(bc, cfg.AnswerBytes*3/4)
+}
+
+// Answer answers one call, or reports handled=false to hand it over.
+func (p *Path) Answer(ctx context.Context, method string, params []byte) (result []byte, handled bool, err error) {
+	var a args
+	if !a.parse(params) {
+		return nil, false, nil
+	}
+	switch method {
+	case "eth_getStorageAt":
+		return p.storageAt(&a)
+	case "eth_getProof":
+		return p.proof(&a)
+	case "eth_getTransactionByHash":
+		return p.transactionByHash(&a)
+	case "eth_getTransactionByBlockHashAndIndex":
+		return p.transactionByIndex(&a)
+	case "eth_getTransactionReceipt":
+		return p.receipt(&a)
+	case "eth_getBlockReceipts":
+		return p.blockReceipts(&a)
+	case "eth_call":
+		return p.call(ctx, &a)
+	case "eth_estimateGas":
+		return p.estimateGas(ctx, &a)
+	case "eth_blockNumber":
+		return p.blockNumber(&a)
+	case "eth_chainId":
+		return p.chainID(&a)
+	case "eth_syncing":
+		return jsonFalse, a.n == 0, nil // a chain without peers has nothing to sync
+	}
+	return nil, false, nil
+}
+
+func (p *Path) blockNumber(a *args) ([]byte, bool, error) {
+	if a.n != 0 {
+		return nil, false, nil
+	}
+	return quoteUint(p.bc.CurrentBlock().Number.Uint64()), true, nil
+}
+
+func (p *Path) chainID(a *args) ([]byte, bool, error) {
+	id := p.bc.Config().ChainID
+	if a.n != 0 || !id.IsUint64() {
+		return nil, false, nil
+	}
+	return quoteUint(id.Uint64()), true, nil
+}

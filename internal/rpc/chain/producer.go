@@ -1,0 +1,308 @@
+package chain
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/eth"
+	"github.com/ethereum/go-ethereum/eth/catalyst"
+	"github.com/ethereum/go-ethereum/event"
+
+	"github.com/nodegate/nodegate/internal/disk"
+	"github.com/nodegate/nodegate/internal/rpc/chain/txjournal"
+)
+
+// producer seals blocks: at once when a transaction arrives, or one a period.
+//
+// go-ethereum has such a loop too. It spins when the pool holds a transaction that
+// the miner won't take, and it lets the finalized block go back to a multiple of
+// 32 on an imported chain; this one does neither.
+type producer struct {
+	eth    *eth.Ethereum
+	beacon *catalyst.SimulatedBeacon
+	log    *slog.Logger
+
+	journal *txjournal.Journal // what the database can't keep; nil in memory
+	guard   *disk.Guard        // refuses changes while the disk is almost full
+	epoch   atomic.Int64       // counts how often blocks were taken back
+
+	mu      lock                         // one change at a time
+	busy    atomic.Bool                  // a block is being sealed or taken back
+	durable atomic.Pointer[types.Header] // the newest head that is on disk; nil while blocks are taken back
+	told    atomic.Pointer[told]         // what the layers above know of the chain
+	broken  atomic.Pointer[error]        // the disk took a block no more: nothing is answered from then on
+	life    context.Context              // ends when broken is set by fail
+	end     context.CancelFunc           // of life
+	ended   <-chan struct{}              // of life
+	warned  string                       // the last reason for producing no block; only the loop uses it
+
+	cancel context.CancelFunc
+	done   sync.WaitGroup
+}
+
+// retryDelay is how long the producer waits before it offers leftover
+// transactions to the miner again.
+const retryDelay = time.Second
+
+func newProducer(e *eth.Ethereum, beacon *catalyst.SimulatedBeacon, journal *txjournal.Journal, cfg Config) *producer {
+	ctx, cancel := context.WithCancel(context.Background())
+	p := &producer{
+		eth: e, beacon: beacon, log: cfg.Log, cancel: cancel, journal: journal, guard: cfg.Guard,
+		mu: newLock(),
+	}
+	p.life, p.end = context.WithCancel(context.Background())
+	p.ended = p.life.Done()
+	p.told.Store(new(told))
+	p.tell()
+	p.durable.Store(e.BlockChain().CurrentBlock())
+	txs := make(chan core.NewTxsEvent, 64)
+	sub := e.TxPool().SubscribeTransactions(txs, true)
+	arrived := make(chan struct{}, 1)
+	p.done.Go(func() { notice(ctx, txs, sub, arrived) })
+	p.done.Go(func() {
+		if period := time.Duration(cfg.Period) * time.Second; period > 0 {
+			p.runPeriodic(ctx, period)
+		} else {
+			p.runOnDemand(ctx, arrived)
+		}
+	})
+	return p
+}
+
+// notice turns the pool's events into one signal. It always reads: the pool waits
+// for its listeners, and sealing waits for the pool.
+func notice(ctx context.Context, txs <-chan core.NewTxsEvent, sub event.Subscription, arrived chan<- struct{}) {
+	defer sub.Unsubscribe()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-txs:
+			select {
+			case arrived <- struct{}{}:
+			default:
+			}
+		}
+	}
+}
+
+func (p *producer) runPeriodic(ctx context.Context, period time.Duration) {
+	tick := time.NewTicker(period)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			p.sealAndLog()
+		}
+	}
+}
+
+func (p *producer) runOnDemand(ctx context.Context, arrived <-chan struct{}) {
+	var retry <-chan time.Time
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-arrived:
+		case <-retry:
+		}
+		retry = nil
+		if p.sealPending() {
+			retry = time.After(retryDelay)
+		}
+	}
+}
+
+// sealPending seals until the pool is empty or the miner takes nothing more. It
+// reports whether executable transactions are left.
+func (p *producer) sealPending() bool {
+	for {
+		if p.executable() == 0 {
+			return false
+		}
+		if taken := p.sealAndLog(); taken == 0 {
+			return true
+		}
+	}
+}
+
+// executable counts the transactions that a block could take now. The pool
+// forgets whoever waits for its Sync when a second one comes, so nothing calls it
+// without holding mu.
+func (p *producer) executable() int {
+	if p.mu.acquire(p.ended) != nil {
+		return 0
+	}
+	defer p.mu.release()
+	if err := p.eth.TxPool().Sync(); err != nil {
+		return 0 // the pool is closed
+	}
+	waiting, _ := p.eth.TxPool().Stats()
+	return waiting
+}
+
+// sealAndLog seals one block and returns how many transactions it holds.
+func (p *producer) sealAndLog() int {
+	header, err := p.seal()
+	if err != nil {
+		p.warn(err)
+		return 0
+	}
+	p.warned = ""
+	body := p.eth.BlockChain().GetBody(header.Hash())
+	if body == nil {
+		return 0
+	}
+	return len(body.Transactions)
+}
+
+// warn logs why there is no block, once as long as the reason stays the same: it is
+// tried again every second.
+func (p *producer) warn(err error) {
+	if text := err.Error(); text != p.warned {
+		p.warned = text
+		p.log.Warn("no block produced", "err", err)
+	}
+}
+
+// seal produces one block now.
+func (p *producer) seal() (*types.Header, error) {
+	return p.commit(func() error {
+		p.beacon.Commit()
+		return nil
+	})
+}
+
+// jump seals an empty block that many seconds after its parent; the blocks that
+// follow go on from there. The pool must be empty.
+func (p *producer) jump(seconds uint64) (*types.Header, error) {
+	return p.commit(func() error {
+		return p.beacon.AdjustTime(time.Duration(seconds) * time.Second)
+	})
+}
+
+// commit runs one sealing and sees that it took, that finality didn't go back and
+// that the block is on disk.
+func (p *producer) commit(seal func() error) (*types.Header, error) {
+	end, err := p.change()
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	bc := p.eth.BlockChain()
+	parent, final := bc.CurrentBlock(), bc.CurrentFinalBlock()
+	err = seal()
+	p.keepFinal(final)
+	p.tell()
+	head := bc.CurrentBlock()
+	if head.Hash() == parent.Hash() {
+		return nil, cmp.Or(err, errors.New("the block was refused"))
+	}
+	return head, errors.Join(err, p.flush(head), p.shorten())
+}
+
+// change begins a change of the chain and returns its end. Nothing of the change can
+// be seen before busy is set, and all of it is on disk before busy is cleared.
+//
+// Returns NoNode when the disk has failed, and InsufficientStorage while it is full.
+func (p *producer) change() (end func(), err error) {
+	if err := p.guard.Check(); err != nil {
+		return nil, err
+	}
+	if p.mu.acquire(p.ended) != nil {
+		return nil, p.failure()
+	}
+	if err := p.failure(); err != nil {
+		p.mu.release()
+		return nil, err
+	}
+	p.busy.Store(true)
+	return func() {
+		p.busy.Store(false)
+		p.mu.release()
+	}, nil
+}
+
+// await returns when everything that an answer could have seen is on disk. Whoever is
+// told about a block may rely on it, so every answer passes here; it costs two reads
+// unless a block is being sealed at this moment.
+//
+// Returns NoNode when the disk has failed: nobody knows what it holds.
+func (p *producer) await() error {
+	if p.busy.Load() && p.visible() {
+		if p.mu.acquire(p.ended) == nil { // held until the block is flushed
+			p.mu.release()
+		}
+	}
+	return p.failure()
+}
+
+// visible tells whether the chain shows anything that is not on disk yet. The head
+// alone doesn't say: go-ethereum writes a block's number and its transactions, where
+// receipts are found, and moves the head only then.
+func (p *producer) visible() bool {
+	bc, durable := p.eth.BlockChain(), p.durable.Load()
+	return durable == nil || durable != bc.CurrentBlock() || bc.GetCanonicalHash(durable.Number.Uint64()+1) != (common.Hash{})
+}
+
+// keepFinal puts the finalized block back where it was if sealing moved it down:
+// what was once final stays final.
+func (p *producer) keepFinal(before *types.Header) {
+	bc := p.eth.BlockChain()
+	now := bc.CurrentFinalBlock()
+	if before != nil && (now == nil || now.Number.Cmp(before.Number) < 0) {
+		bc.SetFinalized(before)
+	}
+}
+
+// flush puts the block on disk. A sync that failed is not tried again: what it should
+// have written may be lost although the next one says that all is well.
+func (p *producer) flush(head *types.Header) error {
+	if err := p.eth.ChainDb().SyncKeyValue(); err != nil {
+		p.fail(err)
+		return err
+	}
+	p.durable.Store(head)
+	return p.noteHead(head)
+}
+
+// rewind makes an earlier canonical block the head again.
+func (p *producer) rewind(hash common.Hash) error {
+	end, err := p.change()
+	if err != nil {
+		return err
+	}
+	defer end()
+	bc := p.eth.BlockChain()
+	header := bc.GetHeaderByHash(hash)
+	if header == nil {
+		return errors.New("unknown block")
+	}
+	if err := p.noteRewind(header); err != nil {
+		return err
+	}
+	p.durable.Store(nil) // blocks go before the head moves; every answer waits
+	if err := bc.SetHead(header.Number.Uint64()); err != nil {
+		p.tell()
+		return errors.Join(err, p.flush(bc.CurrentBlock()))
+	}
+	// The pool takes the dropped blocks' transactions back; a revert forgets them.
+	p.beacon.Rollback()
+	head := bc.CurrentBlock()
+	bc.SetSafe(head)
+	if bc.CurrentFinalBlock() == nil {
+		bc.SetFinalized(head)
+	}
+	p.tell()
+	return errors.Join(p.eth.TxPool().Sync(), p.flush(head), p.compact())
+}

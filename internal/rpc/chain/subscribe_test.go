@@ -1,0 +1,190 @@
+package chain
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/common/hexutil"
+
+	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/rpc/chain/devchain"
+)
+
+// nextEvent waits for the next one and decodes it.
+func nextEvent[T any](t *testing.T, events <-chan []byte) (v T) {
+	t.Helper()
+	select {
+	case ev, ok := <-events:
+		if !ok {
+			t.Fatal("the subscription ended")
+		}
+		if err := json.Unmarshal(ev, &v); err != nil {
+			t.Fatalf("%v: %s", err, ev)
+		}
+	case <-time.After(patience):
+		t.Fatal("no event came")
+	}
+	return v
+}
+
+// ended waits until the channel is closed and counts what still came out of it.
+func ended(t *testing.T, events <-chan []byte) (count int) {
+	t.Helper()
+	timeout := time.After(patience)
+	for {
+		select {
+		case _, ok := <-events:
+			if !ok {
+				return count
+			}
+			count++
+		case <-timeout:
+			t.Fatalf("the subscription never ended; %d events came", count)
+		}
+	}
+}
+
+// subscribe has the events in a channel that is closed at the end.
+func subscribe(t *testing.T, ctx context.Context, n *Node, params string) <-chan []byte {
+	t.Helper()
+	events := make(chan []byte, 2*logsPerCreation)
+	if err := n.Subscribe(ctx, []byte(params), func(event []byte) {
+		if event == nil {
+			close(events)
+			return
+		}
+		events <- event
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return events
+}
+
+type headEvent struct {
+	Number hexutil.Uint64 `json:"number"`
+	Hash   common.Hash    `json:"hash"`
+}
+
+func TestSubscribeNewHeads(t *testing.T) {
+	n := openDevnet(t)
+	events := subscribe(t, t.Context(), n, `["newHeads"]`)
+	for want := uint64(11); want <= 13; want++ {
+		call(t, n, "evm_mine", "[]")
+		got := nextEvent[headEvent](t, events)
+		if uint64(got.Number) != want || got.Hash != n.engine.eth.BlockChain().GetCanonicalHash(want) {
+			t.Errorf("head %d %s, want %d", got.Number, got.Hash, want)
+		}
+		if h := head(t, n); h < want { // an event tells of what can be asked for
+			t.Errorf("head is %d after the event of %d", h, want)
+		}
+	}
+}
+
+func TestSubscribeLogs(t *testing.T) {
+	n := openDevnet(t)
+	demo := lower(devchain.DemoAddress())
+	all := subscribe(t, t.Context(), n, `["logs",{"address":"`+demo+`"}]`)
+	none := subscribe(t, t.Context(), n, `["logs",{"address":"0x00000000000000000000000000000000000000aa"}]`)
+	hash := send(t, n, newSender(n, 0).setValue(77))
+	got := nextEvent[struct {
+		Address common.Address `json:"address"`
+		TxHash  common.Hash    `json:"transactionHash"`
+		Data    hexutil.Bytes  `json:"data"`
+	}](t, all)
+	if got.TxHash != hash || got.Address != devchain.DemoAddress() || got.Data[31] != 77 {
+		t.Errorf("%+v", got)
+	}
+	select {
+	case ev := <-none:
+		t.Errorf("a log of another address: %s", ev)
+	case <-time.After(50 * time.Millisecond):
+	}
+}
+
+func TestSubscribePendingTransactions(t *testing.T) {
+	n := openDevnet(t)
+	events := subscribe(t, t.Context(), n, `["newPendingTransactions"]`)
+	hash := send(t, n, newSender(n, 0).setValue(1))
+	if got := nextEvent[common.Hash](t, events); got != hash {
+		t.Errorf("%s, want %s", got, hash)
+	}
+}
+
+func TestSubscriptionEndsWithContext(t *testing.T) {
+	n := openDevnet(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	events := subscribe(t, ctx, n, `["newHeads"]`)
+	other := subscribe(t, t.Context(), n, `["newHeads"]`)
+	cancel()
+	ended(t, events)
+	call(t, n, "evm_mine", "[]")
+	nextEvent[headEvent](t, other) // the others go on
+}
+
+func TestSubscriptionEndsWithNode(t *testing.T) {
+	n, err := Open(presetConfig(devchain.Devnet(), ""))
+	mustDo(t, err)
+	events := subscribe(t, t.Context(), n, `["newHeads"]`)
+	closeNode(t, n)
+	ended(t, events)
+}
+
+// A call that was given up leaves subscriptions alone.
+func TestSubscriptionOutlivesTimeouts(t *testing.T) {
+	n := openDevnet(t)
+	events := subscribe(t, t.Context(), n, `["newHeads"]`)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := n.Call(ctx, "eth_getBlockByNumber", []byte(`["latest",true]`))
+	if err != nil && !errors.Is(err, nodegate.Timeout) {
+		t.Errorf("a call that was given up: %v", err)
+	}
+	call(t, n, "evm_mine", "[]")
+	nextEvent[headEvent](t, events)
+}
+
+// A reader gets every event, however many a block has.
+func TestManyEvents(t *testing.T) {
+	n := openDevnet(t)
+	events := subscribe(t, t.Context(), n, `["logs",{}]`)
+	sent := emitLogs(t, n, logsPerCreation)
+	for range sent {
+		nextEvent[json.RawMessage](t, events)
+	}
+}
+
+// logsPerCreation is what emitter logs: a loop of LOG0 in the code of a creation.
+const logsPerCreation = 2000
+
+var emitter = hexutil.MustDecode("0x6107d05b5f5fa0600190038060035700")
+
+// emitLogs mines at least that many logs.
+func emitLogs(t *testing.T, n *Node, count int) (sent int) {
+	t.Helper()
+	s := newSender(n, 0)
+	for sent < count {
+		if r := mined(t, n, send(t, n, s.sign(nil, emitter))); r.Status != 1 {
+			t.Fatal("the creation failed")
+		}
+		sent += logsPerCreation
+	}
+	return sent
+}
+
+func TestSubscribeErrors(t *testing.T) {
+	n := shared(t, sharedDevnet)
+	for _, params := range []string{"", "[]", `["nope"]`, `[5]`, `{}`, `["logs",5]`, `["logs",{"address":"0x12"}]`, `["newHeads","x","y"]`} {
+		err := n.Subscribe(t.Context(), request{"", params}.raw(), func([]byte) {})
+		if err == nil {
+			t.Errorf("%s: a subscription", params)
+			continue
+		}
+		if code := outcomeOf(nil, err).code; code != nodegate.InvalidParams && code != nodegate.MethodNotFound && code != nodegate.ExecutionFailed {
+			t.Errorf("%s: %v", params, err)
+		}
+	}
+}

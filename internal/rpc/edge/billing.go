@@ -1,0 +1,207 @@
+package edge
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"time"
+
+	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/accounts/ratelimit"
+	"github.com/nodegate/nodegate/internal/accounts/requestlog"
+	"github.com/nodegate/nodegate/internal/accounts/usage"
+	"github.com/nodegate/nodegate/internal/method/permit"
+	"github.com/nodegate/nodegate/internal/obs"
+	"github.com/nodegate/nodegate/internal/rpc/jsonrpc"
+	"github.com/nodegate/nodegate/internal/web"
+)
+
+// pricedCall is one request of a body with what it costs, before anything ran.
+type pricedCall struct {
+	method  methodEntry
+	paid    int64
+	refused error // by the key's allowlists
+}
+
+// price works out what each request of the body costs, and the sum.
+func (x *exchange) price() (total int64) {
+	x.calls = x.calls[:0]
+	settings := &x.grant.Policy().Settings
+	for i := range x.scan.Requests {
+		c := x.priceOf(settings, &x.scan.Requests[i])
+		total += c.paid
+		x.calls = append(x.calls, c)
+	}
+	return total
+}
+
+func (x *exchange) priceOf(settings *nodegate.KeySettings, req *jsonrpc.Request) pricedCall {
+	refused := x.network.costs.Refused
+	if req.Err != nil {
+		return pricedCall{method: methodEntry{name: obs.Other, counted: obs.Other, metrics: x.network.other}, paid: refused}
+	}
+	m := x.network.method(req.Method)
+	if err := permit.Call(settings, m.rule, req.Params); err != nil {
+		return pricedCall{method: m, paid: refused, refused: err}
+	}
+	return pricedCall{method: m, paid: m.cost}
+}
+
+// admit lets the whole body in or nothing of it: as one of its account's calls, and paid.
+func (x *exchange) admit(ctx context.Context) error {
+	total := x.price()
+	err := x.enter(ctx)
+	if err == nil {
+		if err = x.pay(ctx, total); err == nil {
+			return nil
+		}
+		x.leave()
+	}
+	x.edge.cfg.Metrics.Refused(nodegate.AsError(err).Code)
+	x.recordRefused(err)
+	return err
+}
+
+// enter counts a body that came over HTTP. A socket has counted its message before.
+func (x *exchange) enter(ctx context.Context) error {
+	if x.socket != nil {
+		return nil
+	}
+	s := x.edge.shares.of(x.grant)
+	if err := s.enter(ctx); err != nil {
+		return err
+	}
+	x.share = s
+	return nil
+}
+
+func (x *exchange) leave() {
+	if x.share != nil {
+		x.share.leave()
+		x.share = nil
+	}
+}
+
+func (x *exchange) pay(ctx context.Context, total int64) error {
+	err := x.edge.cfg.Meter.Admit(ctx, x.grant, total)
+	if err == nil {
+		return nil
+	}
+	if e := nodegate.AsError(err); e.Code == nodegate.InvalidRequest && x.scan.Batch {
+		return x.tooDear(total, e)
+	}
+	return err
+}
+
+// recordRefused counts each call of a body that was not admitted, under its own method,
+// as if it had been called and failed: what was refused is what its owner looks for.
+func (x *exchange) recordRefused(err error) {
+	o := executed{err: err, told: requestlog.Told(err), begun: time.Now()}
+	for i := range x.calls {
+		x.record(i, &o, 0, 0)
+	}
+}
+
+// tooDear says how many of such requests fit into a full bucket.
+func (x *exchange) tooDear(total int64, e *nodegate.Error) error {
+	fits, sum := 0, int64(0)
+	bucket := ratelimit.Largest(x.grant.Policy())
+	for _, c := range x.calls {
+		if sum += c.paid; sum > bucket {
+			break
+		}
+		fits++
+	}
+	return &nodegate.Error{
+		Op: e.Op, Code: nodegate.InvalidRequest, Err: e.Err,
+		Msg: fmt.Sprintf("batch too large: it costs %d credits and at most %d can be spent at once; its first %d requests fit", total, bucket, fits),
+	}
+}
+
+// settle corrects what a call has paid once its outcome is known: failures of the
+// service are free, and a method that doesn't exist has its own price.
+func (x *exchange) settle(c *pricedCall, err error) (credits int64) {
+	due := c.paid
+	switch code := codeOf(err); {
+	case c.refused != nil: // the price of a refusal, whatever was called
+	case err != nil && free(code):
+		due = 0
+	case err != nil && code == nodegate.MethodNotFound:
+		due = x.network.costs.Unknown
+	case c.method.counted == obs.Other:
+		due = x.network.costs.Of(c.method.rule, true)
+	}
+	if due < c.paid {
+		x.edge.cfg.Meter.Refund(x.grant, c.paid-due)
+	}
+	if due > c.paid {
+		x.edge.cfg.Meter.Charge(x.grant, due-c.paid)
+	}
+	return due
+}
+
+// free tells whether a failure costs nothing: it is the service's own (5xx), or the account
+// has used what it may (429, 402).
+func free(code nodegate.Code) bool {
+	status := web.Status(code)
+	return status >= http.StatusInternalServerError || status == http.StatusTooManyRequests || status == http.StatusPaymentRequired
+}
+
+func codeOf(err error) nodegate.Code {
+	if err == nil {
+		return 0
+	}
+	return nodegate.AsError(err).Code
+}
+
+// record counts one request of the body and puts it into the key's journal.
+func (x *exchange) record(i int, o *executed, credits int64, out int) {
+	outcome := nodegate.OutcomeOK
+	if o.err != nil {
+		outcome = nodegate.AsError(o.err).Code.String()
+	}
+	x.cost += credits
+	in := 0
+	if i == 0 {
+		in = len(x.body) // a batch's bytes are counted with its first request
+	}
+	x.edge.cfg.Usage.Record(x.grant, usage.Event{
+		Network: x.network.Name, Method: x.calls[i].method.counted, Outcome: outcome,
+		Credits: credits, BytesIn: int64(in), BytesOut: int64(out), Took: o.took,
+	})
+	if x.edge.cfg.Journal != nil {
+		x.remember(i, o, outcome, credits)
+	}
+}
+
+func (x *exchange) remember(i int, o *executed, outcome string, credits int64) {
+	e := requestlog.Entry{
+		At: o.begun, Network: x.network.Name, Method: x.calls[i].method.shown(), Outcome: outcome,
+		Took: o.took, Credits: credits, Params: x.scan.Requests[i].Params,
+	}
+	if len(x.traces) > 0 {
+		e.Node, e.Cache = x.traces[i].Node, x.traces[i].Cache
+	}
+	if o.err != nil {
+		e.Error = o.told
+		if e.Error == "" {
+			e.Error = requestlog.Told(o.err)
+		}
+	}
+	x.edge.cfg.Journal.Record(x.grant, &e)
+}
+
+// fine charges a request that was refused before its body was read. The key is
+// known, so it pays; 429, 402 and the service's own failures are free.
+func (e *Edge) fine(n *network, grant *nodegate.Grant, err error) {
+	if grant == nil {
+		return
+	}
+	code, credits := nodegate.AsError(err).Code, n.costs.Refused
+	if free(code) {
+		credits = 0
+	}
+	e.cfg.Meter.Charge(grant, credits)
+	e.cfg.Usage.Record(grant, usage.Event{Network: n.Name, Method: obs.Other, Outcome: code.String(), Credits: credits})
+	e.cfg.Journal.Record(grant, &requestlog.Entry{Network: n.Name, Method: obs.Other, Outcome: code.String(), Error: requestlog.Told(err), Credits: credits})
+}

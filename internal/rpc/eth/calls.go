@@ -1,0 +1,168 @@
+package eth
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/rpc/jsonrpc"
+)
+
+// defaultCallGas is what a call without gas gets.
+const defaultCallGas = 50_000_000
+
+const layer2Method = "layer2_estimateGas"
+
+// callArgs splits the parameters of a simulation and reads its call object.
+func (n *Node) callArgs(ctx context.Context, params []byte, most int) (*args, *callObject, error) {
+	a := new(args)
+	if err := a.split(params, most); err != nil {
+		return nil, nil, err
+	}
+	c, err := n.parseCall(ctx, a)
+	return a, c, err
+}
+
+// ethCall: call object, block, state overrides, block overrides.
+func ethCall(ctx context.Context, n *Node, name string, params []byte) ([]byte, error) {
+	a, c, err := n.callArgs(ctx, params, 4)
+	if err != nil {
+		return nil, err
+	}
+	if n.cfg.Dialect.fromRequired() && c.fields[fieldFrom] == "" {
+		return nil, badArg(0, `"from" is required`)
+	}
+	if c.fields[fieldGas] == "" {
+		c.fields[fieldGas] = quoted(defaultCallGas)
+	}
+	b, err := n.block(a, 1)
+	if err != nil {
+		return nil, err
+	}
+	return n.simulate(ctx, name, c, b, a, 2)
+}
+
+// estimateGas: call object, block, state overrides, block overrides.
+func estimateGas(ctx context.Context, n *Node, name string, params []byte) ([]byte, error) {
+	a, c, err := n.callArgs(ctx, params, 4)
+	if err != nil {
+		return nil, err
+	}
+	if n.cfg.Dialect.toRequired() && c.fields[fieldTo] == "" {
+		return nil, badArg(0, `"to" is required`)
+	}
+	b, err := n.block(a, 1)
+	if err != nil {
+		return nil, err
+	}
+	if err := n.refuseSafe(name, b); err != nil {
+		return nil, err
+	}
+	return n.simulate(ctx, name, c, b, a, 2)
+}
+
+// layer2EstimateGas: call object, then a block (a string) or state overrides (an
+// object). It also answers to the network's brand name.
+func layer2EstimateGas(ctx context.Context, n *Node, _ string, params []byte) ([]byte, error) {
+	a, c, err := n.callArgs(ctx, params, 3)
+	if err != nil {
+		return nil, err
+	}
+	second := a.at(1)
+	if len(second) > 0 && second[0] == '{' {
+		if a.at(2) != nil {
+			return nil, tooMany(2)
+		}
+		result, err := n.simulate(ctx, layer2Method, c, blockParam{text: "latest"}, a, 1)
+		return result, renumber(err)
+	}
+	b := blockParam{text: "latest"}
+	if second != nil {
+		if b, err = n.block(a, 1); err != nil {
+			return nil, err
+		}
+	}
+	if err := n.refuseSafe(layer2Method, b); err != nil {
+		return nil, err
+	}
+	return n.simulate(ctx, layer2Method, c, b, a, 2)
+}
+
+// renumber makes an error about the overrides name the place where the client put
+// them: below, the block comes before them.
+func renumber(err error) error {
+	e := nodegate.AsError(err)
+	rest, ok := strings.CutPrefix(e.Msg, "invalid argument 2:")
+	if err == nil || !ok {
+		return err
+	}
+	renamed := *e
+	renamed.Msg = "invalid argument 1:" + rest
+	return &renamed
+}
+
+// createAccessList: call object, block, state overrides. go-ethereum executes it
+// several times and can't be stopped, so its gas is held to what any call gets.
+func createAccessList(ctx context.Context, n *Node, name string, params []byte) ([]byte, error) {
+	a, c, err := n.callArgs(ctx, params, 3)
+	if err != nil {
+		return nil, err
+	}
+	if gas, ok := number(c.fields[fieldGas]); !ok {
+		c.fields[fieldGas] = quoted(defaultCallGas)
+	} else if gas > defaultCallGas {
+		return nil, badArg(0, fmt.Sprintf("gas: %d is above the cap of %d for %s", gas, defaultCallGas, name))
+	}
+	b, err := n.block(a, 1)
+	if err != nil {
+		return nil, err
+	}
+	return n.simulate(ctx, name, c, b, a, 2)
+}
+
+// refuseSafe keeps the tag `safe` from estimates where the dialect has none.
+func (n *Node) refuseSafe(name string, b blockParam) error {
+	if b.text == "safe" && n.cfg.Dialect.safeRefused() {
+		return badArg(1, "the tag safe is not supported by "+name+": use finalized")
+	}
+	return nil
+}
+
+// simulate passes on a call with its block and the overrides from parameter
+// `first` on.
+func (n *Node) simulate(ctx context.Context, name string, c *callObject, b blockParam, a *args, first int) ([]byte, error) {
+	if err := n.inWindow(ctx, name, b); err != nil {
+		return nil, err
+	}
+	out := newCanonical(c.size())
+	c.append(&out)
+	b.append(&out)
+	last := len(a.list)
+	for last > first && a.at(last-1) == nil {
+		last--
+	}
+	for i := first; i < last; i++ {
+		if err := appendOverride(&out, a.at(i), i); err != nil {
+			return nil, err
+		}
+	}
+	return n.next.Call(ctx, name, out.bytes())
+}
+
+// appendOverride rewrites an override object; its content is the node's to check.
+func appendOverride(out *canonical, raw []byte, i int) error {
+	if raw == nil {
+		out.raw([]byte("null"))
+		return nil
+	}
+	if raw[0] != '{' {
+		return badArg(i, "json: cannot unmarshal non-object into Go value of type override.StateOverride")
+	}
+	compacted, ok := jsonrpc.Compact(nil, raw)
+	if !ok {
+		return badArg(i, "an object in it has the same member twice")
+	}
+	out.raw(compacted)
+	return nil
+}

@@ -1,0 +1,116 @@
+package eth
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/nodegate/nodegate/internal/rpc/jsonrpc"
+)
+
+// getLogs answers a log query within the limits of blocks and results.
+func getLogs(ctx context.Context, n *Node, name string, params []byte) ([]byte, error) {
+	span, err := n.logSpan(ctx, params)
+	if err != nil {
+		return nil, err
+	}
+	result, err := n.passOn(ctx, name, params)
+	if err != nil {
+		return nil, err
+	}
+	if err := n.checkResults(result, span); err != nil {
+		return nil, err
+	}
+	return result, nil
+}
+
+// newFilter holds a stored query to the same span of blocks.
+func newFilter(ctx context.Context, n *Node, name string, params []byte) ([]byte, error) {
+	if _, err := n.logSpan(ctx, params); err != nil {
+		return nil, err
+	}
+	return n.passOn(ctx, name, params)
+}
+
+// getFilterLogs holds a stored query's answer to the same number of results.
+func getFilterLogs(ctx context.Context, n *Node, name string, params []byte) ([]byte, error) {
+	result, err := n.passOn(ctx, name, params)
+	if err != nil {
+		return nil, err
+	}
+	if err := n.checkResults(result, span{}); err != nil {
+		return nil, err
+	}
+	return result, nil
+}
+
+// filterFields are the members of a log query. Some decoders ignore case, so a
+// variant of one could get past the check of its value.
+var filterFields = []string{"fromBlock", "toBlock", "blockHash", "address", "topics"}
+
+// span is the range of blocks of a query.
+type span struct{ from, to uint64 }
+
+// logSpan reads the range of a query and refuses one that is too wide, naming
+// one that works. A query it can't read is for the node to refuse.
+func (n *Node) logSpan(ctx context.Context, params []byte) (span, error) {
+	var a args
+	if err := a.split(params, 1); err != nil {
+		return span{}, err
+	}
+	head, err := n.next.Head(ctx)
+	if err != nil {
+		return span{}, err
+	}
+	s := span{head.Number, head.Number}
+	var byHash bool
+	var variant string
+	jsonrpc.Fields(a.at(0), func(name, value []byte) bool {
+		switch string(name) {
+		case "fromBlock":
+			s.from = logBlock(value, head.Number)
+		case "toBlock":
+			s.to = logBlock(value, head.Number)
+		case "blockHash":
+			byHash = true
+		default:
+			variant = variantOf(name, filterFields)
+		}
+		return variant == ""
+	})
+	if variant != "" {
+		return s, badArg(0, variant)
+	}
+	if byHash || s.to < s.from || s.to-s.from < n.cfg.LogBlocks {
+		return s, nil
+	}
+	return s, invalid("query spans more than %d blocks: try fromBlock %s, toBlock %s", n.cfg.LogBlocks, quoted(s.from), quoted(s.from+n.cfg.LogBlocks-1))
+}
+
+// logBlock reads one end of a range. A block beyond the head is for the node to word.
+func logBlock(raw []byte, head uint64) uint64 {
+	b, reason := parseBlock(raw)
+	if reason != "" {
+		return head
+	}
+	if b.text == "earliest" {
+		return 0
+	}
+	if at, ok := number(b.text); ok && !b.byHash {
+		return min(at, head)
+	}
+	return head
+}
+
+// checkResults refuses an answer with too many logs, naming a range that has few
+// enough of them.
+func (n *Node) checkResults(result []byte, s span) error {
+	list, ok := jsonrpc.Elements(nil, result)
+	if !ok || len(list) <= n.cfg.LogResults {
+		return nil
+	}
+	hint := "narrow it by address or topic"
+	if at, ok := blockNumberIn(list[n.cfg.LogResults], "blockNumber"); ok && at > s.from {
+		hint = fmt.Sprintf("try fromBlock %s, toBlock %s", quoted(s.from), quoted(at-1))
+	}
+	return invalid("query returns more than %d results: %s", n.cfg.LogResults, hint)
+}

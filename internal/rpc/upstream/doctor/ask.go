@@ -1,0 +1,235 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nodegate/nodegate/internal/rpc/jsonrpc"
+	"github.com/nodegate/nodegate/internal/rpc/upstream/client"
+)
+
+// caller is either connection to a node.
+type caller interface {
+	Call(ctx context.Context, method string, params []byte) ([]byte, error)
+	Close()
+}
+
+// exam is the asking of one node.
+type exam struct {
+	ctx     context.Context
+	network *Network
+	node    *Node
+	caller  caller
+	report  Report
+}
+
+const (
+	zeroAddress = `"0x0000000000000000000000000000000000000000"`
+	zeroHash    = `"0x0000000000000000000000000000000000000000000000000000000000000000"`
+)
+
+func examine(ctx context.Context, n *Network, node *Node) Report {
+	x := &exam{ctx: ctx, network: n, node: node, report: Report{Node: node.Name, Backup: node.Backup}}
+	if x.report.Err = x.connect(); x.report.Err != nil {
+		return x.report
+	}
+	defer x.caller.Close()
+	if x.report.Err = x.identity(); x.report.Err != nil {
+		return x.report
+	}
+	x.methods()
+	x.state()
+	x.logs()
+	x.latency()
+	if node.URL != "" {
+		x.report.Batch = takesBatch(ctx, node)
+	}
+	if node.WS != "" {
+		x.report.Events = x.events()
+	}
+	return x.report
+}
+
+// connect prefers HTTP; a node that has a WebSocket only is asked there.
+func (x *exam) connect() (err error) {
+	if x.node.URL != "" {
+		x.caller, err = client.NewClient(client.Config{URL: x.node.URL, Headers: x.node.Headers, Timeout: callTime})
+		return err
+	}
+	ctx, cancel := context.WithTimeout(x.ctx, callTime)
+	defer cancel()
+	x.caller, err = client.DialSocket(ctx, client.Config{URL: x.node.WS, Headers: x.node.Headers, Timeout: callTime})
+	return err
+}
+
+func (x *exam) call(method, params string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(x.ctx, callTime)
+	defer cancel()
+	return x.caller.Call(ctx, method, []byte(params))
+}
+
+// identity asks who the node is. One that can't say its chain and head is no use.
+func (x *exam) identity() (err error) {
+	r := &x.report
+	if r.ChainID, err = x.number("eth_chainId"); err != nil {
+		return fmt.Errorf("eth_chainId: %w", err)
+	}
+	if r.Head, err = x.number("eth_blockNumber"); err != nil {
+		return fmt.Errorf("eth_blockNumber: %w", err)
+	}
+	if name, err := x.call("web3_clientVersion", "[]"); err == nil {
+		r.Client = text(name)
+	}
+	if syncing, err := x.call("eth_syncing", "[]"); err == nil {
+		r.Syncing = string(syncing) != "false"
+	}
+	if block, err := x.call("eth_getBlockByNumber", `["0x0",false]`); err == nil {
+		r.Genesis = member(block, "hash")
+	}
+	return nil
+}
+
+func (x *exam) number(method string) (uint64, error) {
+	result, err := x.call(method, "[]")
+	if err != nil {
+		return 0, err
+	}
+	digits, ok := strings.CutPrefix(text(result), "0x")
+	n, err := strconv.ParseUint(digits, 16, 64)
+	if !ok || err != nil {
+		return 0, errors.New("the answer is not a number in hex")
+	}
+	return n, nil
+}
+
+// text is a JSON string without what a terminal may act upon; others are "".
+func text(value []byte) string {
+	s, ok := jsonrpc.String(value)
+	if !ok {
+		return ""
+	}
+	const shown = 100
+	clean := strings.Map(func(r rune) rune {
+		if r < ' ' || r > '~' {
+			return -1
+		}
+		return r
+	}, string(s))
+	return clean[:min(len(clean), shown)]
+}
+
+// question is a method with parameters that are good and cheap to answer.
+type question struct{ method, params string }
+
+// questions are about methods that not every node has.
+func (x *exam) questions() []question {
+	list := []question{
+		{"eth_getBlockReceipts", `["latest"]`},
+		{"eth_getProof", "[" + zeroAddress + `,[],"latest"]`},
+		{"eth_feeHistory", `["0x1","latest",[]]`},
+		{"debug_traceTransaction", "[" + zeroHash + "]"},
+	}
+	switch x.network.Stack {
+	case "linea":
+		list = append(list, question{"linea_estimateGas", `[{"from":` + zeroAddress + `,"to":` + zeroAddress + `}]`})
+	case "zksync":
+		list = append(list, question{"zks_estimateFee", `[{"from":` + zeroAddress + `,"to":` + zeroAddress + `}]`})
+	}
+	if slices.Contains(x.network.Namespaces, "txpool") {
+		list = append(list, question{"txpool_status", "[]"})
+	}
+	if slices.Contains(x.network.Namespaces, "trace") {
+		list = append(list, question{"trace_block", `["latest"]`})
+	}
+	return list
+}
+
+func (x *exam) methods() {
+	for _, q := range x.questions() {
+		if _, err := x.call(q.method, q.params); unoffered(err) {
+			x.report.Missing = append(x.report.Missing, q.method)
+		}
+	}
+}
+
+// unoffered tells whether an error says that there is no such method. Any other error
+// is the method's own: it is there.
+func unoffered(err error) bool {
+	var refused *client.CallError
+	if !errors.As(err, &refused) {
+		return err != nil // not even an answer
+	}
+	message := strings.ToLower(refused.Message)
+	return refused.Code == -32601 || strings.Contains(message, "method") &&
+		(strings.Contains(message, "not found") || strings.Contains(message, "not exist") || strings.Contains(message, "not available") || strings.Contains(message, "not supported") || strings.Contains(message, "not enabled"))
+}
+
+// depths are where state is looked for, from the newest back.
+var depths = []uint64{1, 127, 1_000, 10_000, 100_000}
+
+// state asks for a balance further and further back.
+func (x *exam) state() {
+	for _, back := range depths {
+		if back >= x.report.Head || !x.hasState(x.report.Head-back) {
+			break
+		}
+		x.report.State.Blocks = back
+	}
+	x.report.State.All = x.hasState(min(1, x.report.Head))
+}
+
+func (x *exam) hasState(block uint64) bool {
+	_, err := x.call("eth_getBalance", fmt.Sprintf(`[%s,"0x%x"]`, zeroAddress, block))
+	return err == nil
+}
+
+// ranges are the widths of eth_getLogs that are tried, the widest first.
+var ranges = []uint64{100_000, 10_000, 1_000, 100, 1}
+
+// logs looks for events that nobody emits, so that only the range counts.
+func (x *exam) logs() {
+	for _, width := range ranges {
+		width = min(width, x.report.Head+1)
+		_, err := x.call("eth_getLogs", fmt.Sprintf(`[{"fromBlock":"0x%x","toBlock":"0x%x","address":%s,"topics":[%s]}]`,
+			x.report.Head+1-width, x.report.Head, zeroAddress, zeroHash))
+		if err == nil {
+			x.report.Logs = width
+			return
+		}
+	}
+}
+
+// samples is how often a small call is timed.
+const samples = 20
+
+func (x *exam) latency() {
+	var times []time.Duration
+	for range samples {
+		start := time.Now()
+		if _, err := x.call("eth_chainId", "[]"); err == nil {
+			times = append(times, time.Since(start))
+		}
+	}
+	if len(times) > 0 {
+		slices.Sort(times)
+		x.report.P50 = times[len(times)/2]
+	}
+}
+
+// events opens a subscription and closes it again.
+func (x *exam) events() error {
+	ctx, cancel := context.WithTimeout(x.ctx, callTime)
+	defer cancel()
+	socket, err := client.DialSocket(ctx, client.Config{URL: x.node.WS, Headers: x.node.Headers, Timeout: callTime})
+	if err != nil {
+		return err
+	}
+	defer socket.Close()
+	_, err = socket.Subscribe(ctx, []byte(`["newHeads"]`))
+	return err
+}

@@ -1,0 +1,383 @@
+package pool
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"math"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/method"
+	"github.com/nodegate/nodegate/internal/rpc/jsonrpc"
+	"github.com/nodegate/nodegate/internal/rpc/upstream/client"
+)
+
+// verdict is what is made of an outcome.
+type verdict uint8
+
+const (
+	good      verdict = iota // the caller's answer, or an error that is its business
+	missing                  // null, but another node may know more
+	stale                    // the node lacks a block that others have
+	pruned                   // the node no longer keeps this
+	lacking                  // the node doesn't offer the method
+	oversize                 // the answer is larger than allowed
+	limited                  // the node wants to be left alone for a while
+	broken                   // no answer, or rubbish
+	cancelled                // nobody waits for it any more
+)
+
+// outcome is what came of asking one node.
+type outcome struct {
+	node    *node
+	result  []byte
+	err     error
+	verdict verdict
+	also    *node // a second one that was asked meanwhile
+}
+
+// ask asks one node, and notes how it did.
+func (p *Pool) ask(ctx context.Context, n *node, q *query) outcome {
+	start := time.Now()
+	n.credits.take(q.cost, start)
+	n.inFlight.Add(1)
+	result, err := n.call(ctx, q)
+	n.inFlight.Add(-1)
+	took := time.Since(start)
+	o := outcome{node: n, result: result, err: err}
+	o.verdict = p.judge(n, q, &o)
+	if err != nil && errors.Is(ctx.Err(), context.Canceled) {
+		o.verdict = cancelled
+	}
+	p.note(q, &o, start, took)
+	return o
+}
+
+// call sends a query. A read may be sent again on another connection.
+func (n *node) call(ctx context.Context, q *query) ([]byte, error) {
+	if q.info.Kind == method.Read {
+		return n.conn.CallSafe(ctx, q.method, q.params)
+	}
+	return n.conn.Call(ctx, q.method, q.params)
+}
+
+// note draws the conclusions about the node.
+func (p *Pool) note(q *query, o *outcome, start time.Time, took time.Duration) {
+	n, label := o.node, "ok"
+	switch o.verdict {
+	case cancelled:
+		label = "cancelled"
+		if float64(took) > n.slow.value() { // it would have taken longer still
+			n.slow.add(float64(took), slowWeight)
+		}
+	case broken:
+		label = "fault"
+		switch late := errors.Is(o.err, context.DeadlineExceeded); {
+		case late && took < shortRest:
+			n.slow.add(float64(took), slowWeight) // it was given little time
+		case late && n.answeredSince(start):
+			n.noteFailure(o.err) // it is there: this one call was lost
+		default:
+			p.failed(n, o.err)
+		}
+	case limited:
+		label = "limited"
+		p.rest(n, o.err)
+	case stale, oversize:
+		label = "error"
+		n.slow.add(float64(took), slowWeight) // good or bad? What another node says will tell
+	default:
+		if o.err != nil {
+			label = "error"
+		}
+		n.noteSuccess(start, took)
+		p.speeds[q.class].add(took)
+	}
+	n.figures.Done(p.label(q), label, took)
+}
+
+// label is the method as metrics show it. Clients can't make labels.
+func (p *Pool) label(q *query) string {
+	if q.info.Kind == method.Other {
+		return "other"
+	}
+	return q.method
+}
+
+// rest leaves a node alone that asked for it.
+func (p *Pool) rest(n *node, err error) {
+	if errors.Is(err, client.ErrBusy) {
+		return // it has not said so; we have too much for it
+	}
+	var d time.Duration
+	var f *client.Fault
+	if errors.As(err, &f) {
+		d = f.RetryAfter
+	}
+	n.credits.rest(d, time.Now())
+	n.setWhy("asks to be left alone for a while")
+}
+
+func (p *Pool) judge(n *node, q *query, o *outcome) verdict {
+	var call *client.CallError
+	switch {
+	case o.err == nil:
+		return p.judgeResult(n, q, o)
+	case errors.As(o.err, &call):
+		return p.judgeError(n, q, call)
+	case errors.Is(o.err, client.ErrTooLarge) && q.class != small:
+		return oversize
+	case errors.Is(o.err, client.ErrBusy):
+		return limited
+	}
+	var f *client.Fault
+	if errors.As(o.err, &f) && f.Status == http.StatusTooManyRequests {
+		return limited
+	}
+	return broken
+}
+
+func (p *Pool) judgeResult(n *node, q *query, o *outcome) verdict {
+	if string(o.result) == "null" {
+		return p.judgeNull(n, q, o)
+	}
+	if !p.fits(q, o.result) {
+		o.result, o.err = nil, &client.Fault{Sent: true, Err: errUnasked}
+		return broken
+	}
+	if q.numbered {
+		n.history.there(q.info.Needs, q.block, n.head.Load())
+	}
+	return good
+}
+
+// Answers that are JSON-RPC and nonsense all the same.
+var (
+	errUnasked = errors.New("the node's answer is about something else than was asked")
+	errNull    = errors.New("the node answers null where there is always an answer")
+)
+
+func (p *Pool) judgeNull(n *node, q *query, o *outcome) verdict {
+	switch {
+	case q.info.Needs == method.State && q.class == runs, q.method == "eth_chainId", q.method == "eth_gasPrice", q.info.Truth == method.OfARange:
+		o.result, o.err = nil, &client.Fault{Sent: true, Err: errNull}
+		return broken
+	case q.info.Needs != method.History:
+		return good
+	case q.numbered && q.block > p.heads.number():
+		return good
+	case q.numbered && alwaysThere(q.method):
+		return p.old(n, q)
+	}
+	return missing
+}
+
+// alwaysThere tells whether a method has an answer for every block of the chain.
+func alwaysThere(name string) bool {
+	switch name {
+	case "eth_getBlockByNumber", "eth_getHeaderByNumber", "eth_getBlockReceipts", "eth_getBlockTransactionCountByNumber",
+		"eth_getUncleCountByBlockNumber", "eth_feeHistory":
+		return true
+	}
+	return false
+}
+
+// longAgo is how far below a node's head a block must be for its absence to mean
+// that the node has dropped it, and not that it hasn't got it yet.
+const longAgo = 64
+
+// old decides between a node that is late and one that has dropped a block.
+func (p *Pool) old(n *node, q *query) verdict {
+	head := n.head.Load()
+	if head < q.block+longAgo {
+		return stale
+	}
+	n.history.gone(q.info.Needs, q.block, head)
+	return pruned
+}
+
+func (p *Pool) judgeError(n *node, q *query, e *client.CallError) verdict {
+	text := strings.ToLower(e.Message)
+	const methodNotFound, historyExpired = -32601, 4444
+	switch {
+	case contains(text, limitWords):
+		return limited
+	case e.Code == methodNotFound:
+		n.history.without(q.method)
+		return lacking
+	case q.info.Needs == method.Nothing:
+		return good
+	case e.Code == historyExpired, contains(text, prunedWords):
+		if q.numbered {
+			n.history.gone(q.info.Needs, q.block, n.head.Load())
+		}
+		return pruned
+	case contains(text, staleWords) && (q.hash != nil || q.numbered && q.block <= p.heads.number()):
+		if q.numbered {
+			return p.old(n, q)
+		}
+		return stale
+	}
+	return good
+}
+
+// The words with which clients and providers say what they lack.
+var (
+	limitWords = []string{
+		"rate limit", "rate-limit", "too many requests", "request count exceeded", "compute units", "capacity exceeded", "daily request",
+		"request limit reached", "quota exceeded",
+	}
+	prunedWords = []string{
+		"missing trie node", "historical state", "state is not available", "state not available", "no state available",
+		"pruned", "pruning", "world state unavailable", "archive", "state already discarded", "maximum proof window",
+		"history unavailable", "history is not available", "not fully indexed", "state histories",
+	}
+	staleWords = []string{
+		"header not found", "unknown block", "block not found", "header for hash not found", "could not find block",
+		"cannot find block", "block number out of range", "unknown header", "requested block", "block is not available",
+	}
+)
+
+func contains(text string, words []string) bool {
+	for _, w := range words {
+		if strings.Contains(text, w) {
+			return true
+		}
+	}
+	return false
+}
+
+// fits checks that a result is about what was asked.
+func (p *Pool) fits(q *query, result []byte) bool {
+	switch q.method {
+	case "eth_getBlockByNumber", "eth_getHeaderByNumber":
+		return !q.exact() || q.sameNumber(result, "number")
+	case "eth_getBlockByHash", "eth_getHeaderByHash", "eth_getTransactionByHash":
+		return q.sameHash(result, "hash")
+	case "eth_getTransactionReceipt":
+		return q.sameHash(result, "transactionHash")
+	case "eth_getTransactionByBlockHashAndIndex":
+		return q.sameHash(result, "blockHash")
+	case "eth_getTransactionByBlockNumberAndIndex":
+		return !q.exact() || q.sameNumber(result, "blockNumber")
+	case "eth_getBlockReceipts":
+		return q.receipts(result)
+	case "eth_chainId":
+		id, ok := quantity(result)
+		return ok && p.identity.is(id)
+	case "eth_getLogs":
+		return q.logs(result)
+	case "eth_getProof", "eth_feeHistory", "eth_createAccessList":
+		return result[0] == '{'
+	case "eth_call", "eth_estimateGas", "eth_getBalance", "eth_getCode", "eth_getStorageAt", "eth_getTransactionCount",
+		"eth_gasPrice", "eth_maxPriorityFeePerGas", "eth_blobBaseFee", "eth_getBlockTransactionCountByNumber",
+		"eth_getBlockTransactionCountByHash", "eth_getRawTransactionByHash":
+		return isData(result)
+	}
+	return true
+}
+
+// exact tells whether the block was given by its number, and so is in the answer.
+func (q *query) exact() bool { return q.numbered && !q.tagged }
+
+func isData(raw []byte) bool {
+	const shortest = len(`"0x"`)
+	return len(raw) >= shortest && string(raw[:3]) == `"0x` && raw[len(raw)-1] == '"' && isHex(raw[3:len(raw)-1])
+}
+
+func (q *query) sameNumber(result []byte, name string) bool {
+	got, ok := quantity(member(result, name))
+	return ok && got == q.block
+}
+
+func (q *query) sameHash(result []byte, name string) bool {
+	return q.hash == nil || strings.EqualFold(string(member(result, name)), string(q.hash))
+}
+
+// receipts looks at the first one only, as logs does: the others are the node's word.
+func (q *query) receipts(result []byte) bool {
+	first, ok := firstOf(result)
+	switch {
+	case first == nil:
+		return ok
+	case q.hash != nil:
+		return q.sameHash(first, "blockHash")
+	}
+	return !q.exact() || q.sameNumber(first, "blockNumber")
+}
+
+func (q *query) logs(result []byte) bool {
+	first, ok := firstOf(result)
+	switch {
+	case first == nil:
+		return ok
+	case q.hash != nil:
+		return q.sameHash(first, "blockHash")
+	}
+	at, ok := quantity(member(first, "blockNumber"))
+	return ok && (!q.exact() || at <= q.block)
+}
+
+// firstOf is the first object of an array; nil when it is empty, and not ok when it
+// is something else.
+func firstOf(array []byte) (object []byte, ok bool) {
+	if len(array) < len("[]") || array[0] != '[' {
+		return nil, false
+	}
+	rest := bytes.TrimLeft(array[1:], " \t\r\n")
+	if len(rest) > 0 && rest[0] == '{' {
+		return firstObject(rest), true
+	}
+	return nil, len(rest) > 0 && rest[0] == ']'
+}
+
+// firstObject cuts off what follows an object in JSON that has been checked, so that
+// an array of a thousand receipts is not split for one of them.
+func firstObject(text []byte) []byte {
+	depth, quoted := 0, false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '{' || c == '[':
+			depth++
+		case c == '}' || c == ']':
+			if depth--; depth == 0 {
+				return text[:i+1]
+			}
+		}
+	}
+	return nil
+}
+
+// member is the raw value of an object's member, or nil.
+func member(object []byte, name string) (found []byte) {
+	jsonrpc.Fields(object, func(n, value []byte) bool {
+		if string(n) == name {
+			found = value
+			return false
+		}
+		return true
+	})
+	return found
+}
+
+// callerError is a node's JSON-RPC error for the layers above: bounded, and with
+// nothing in it that could break a line or an envelope.
+func callerError(e *client.CallError) *nodegate.Error {
+	const mostText, mostData = 4 << 10, 1 << 20
+	out := &nodegate.Error{Op: "upstream.call", Code: nodegate.NodeFault, Number: e.Code, Msg: printable(e.Message, mostText)}
+	if e.Code == 0 || e.Code > math.MaxInt32 || e.Code < math.MinInt32 {
+		out.Number = -32000
+	}
+	if len(e.Data) > 0 && len(e.Data) <= mostData {
+		out.Data = e.Data
+	}
+	return out
+}

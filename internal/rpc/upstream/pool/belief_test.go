@@ -1,0 +1,118 @@
+package pool
+
+import (
+	"context"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+func TestBelieved(t *testing.T) {
+	const now = 1_000_000_000
+	fresh := func(n uint64) point { return point{n, now - 5} }
+	for name, c := range map[string]struct {
+		base   point
+		known  bool
+		claims []point
+		want   []bool
+	}{
+		"alone":                     {claims: []point{fresh(100)}, want: []bool{true}},
+		"a liar of three":           {claims: []point{fresh(1_000_100), fresh(100), fresh(101)}, want: []bool{false, true, true}},
+		"a liar of two":             {claims: []point{fresh(100), fresh(1_000_100)}, want: []bool{true, false}},
+		"a stalled one of two":      {claims: []point{{100, now - 86_400*30}, fresh(200_000)}, want: []bool{true, true}},
+		"a liar with a wild clock":  {claims: []point{fresh(100), {1_000_100, 1 << 60}}, want: []bool{true, false}},
+		"alone and jumping":         {base: fresh(100), known: true, claims: []point{fresh(1_000_100)}, want: []bool{false}},
+		"a burst that two confirm":  {base: fresh(100), known: true, claims: []point{fresh(5000), fresh(5001), fresh(100)}, want: []bool{true, true, true}},
+		"all back after a long gap": {base: point{100, now - 100_000}, known: true, claims: []point{fresh(8000)}, want: []bool{true}},
+		"one step":                  {base: fresh(100), known: true, claims: []point{fresh(101), fresh(100)}, want: []bool{true, true}},
+	} {
+		if got := believed(c.base, c.known, c.claims, now); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+// TestLiarNeverBelieved: a head a million blocks beyond honest ones is not believed,
+// whatever the honest ones do.
+func TestLiarNeverBelieved(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		const now = 1_000_000_000
+		head := rapid.Uint64Range(1, 1<<40).Draw(t, "head")
+		claims := []point{{head + 1_000_000, rapid.Uint64().Draw(t, "liar's clock")}}
+		for range rapid.IntRange(1, 4).Draw(t, "honest") {
+			lag := rapid.Uint64Range(0, min(head, 50)).Draw(t, "lag")
+			claims = append(claims, point{head - lag, now - lag*2 - 1})
+		}
+		got := believed(point{}, false, claims, now)
+		if got[0] || slices.Contains(got[1:], false) {
+			t.Fatalf("%v of %v", got, claims)
+		}
+	})
+}
+
+// TestLiarInThePool: the head that clients see is the honest nodes', before and after
+// the liar begins.
+func TestLiarInThePool(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		a, b, liar := newFake("a", 100), newFake("b", 100), newFake("liar", 100)
+		p, _ := openFakes(t, nil, a, b, liar)
+		settle()
+		liar.answers("eth_getBlockByNumber", string(makeBlock("ee", 1_000_100, blockHash("ee", 5)).raw), nil)
+		for n := uint64(101); n < 160; n++ {
+			a.grow(genesisBranch, n)
+			b.grow(genesisBranch, n)
+			time.Sleep(time.Second)
+			head, err := p.Head(t.Context())
+			if err != nil || head.Number < n-2 || head.Number > n {
+				t.Fatalf("the head is %d, %v; want about %d", head.Number, err, n)
+			}
+		}
+		if s := p.Status()[2]; s.Healthy || s.Why == "" {
+			t.Errorf("the liar: %+v", s)
+		}
+		if n := liar.count("eth_getBalance"); n != 0 {
+			t.Errorf("the liar was asked %d times", n)
+		}
+	})
+}
+
+// TestHeadIsMonotone: whatever nodes report, go back to, lose and regain, in whatever
+// order, what clients see only rises.
+func TestHeadIsMonotone(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := &Pool{log: discard, cfg: Config{}.withDefaults(), raised: make(chan struct{}, 1), opened: time.Now(), ctx: context.Background()}
+		p.heads.changed = make(chan struct{})
+		p.feeds.open(p)
+		nodes := make([]*node, rapid.IntRange(1, 4).Draw(t, "nodes"))
+		for i := range nodes {
+			nodes[i] = &node{cfg: Node{Name: string(rune('a' + i)), Backup: i == 3}}
+			nodes[i].checked.Store(true)
+		}
+		p.nodes.Store(&nodes)
+		p.settled()
+		last, top := uint64(0), uint64(1000)
+		for range rapid.IntRange(1, 80).Draw(t, "steps") {
+			n := nodes[rapid.IntRange(0, len(nodes)-1).Draw(t, "which")]
+			switch rapid.IntRange(0, 7).Draw(t, "what") {
+			case 0:
+				n.checked.Store(!n.checked.Load())
+				p.reconsider()
+			case 1:
+				n.syncing.Store(!n.syncing.Load())
+			case 2:
+				p.report(n, header{number: top + 1_000_000, time: uint64(time.Now().Unix()), hash: "liar"})
+			default:
+				top += rapid.Uint64Range(0, 3).Draw(t, "new")
+				at := top - rapid.Uint64Range(0, 20).Draw(t, "behind")
+				p.report(n, header{number: at, time: uint64(time.Now().Unix()), hash: hexNumber(at)})
+			}
+			head := p.heads.number()
+			if head < last {
+				t.Fatalf("the head went from %d to %d", last, head)
+			}
+			last = head
+		}
+	})
+}

@@ -1,0 +1,86 @@
+package pool
+
+import (
+	"context"
+	"log/slog"
+	"maps"
+	"time"
+
+	"github.com/nodegate/nodegate/internal/obs"
+)
+
+// Node is how one remote node is reached. It has an address for HTTP, one for
+// WebSocket, or both.
+type Node struct {
+	Name    string // how logs and figures call it
+	URL     string // http or https; may hold a provider's key and is never shown
+	WS      string // ws or wss; the same
+	Backup  bool   // asked only when no primary node can be
+	Headers map[string]string
+	// CreditsPerSecond is what the node may be used for; 0 is no limit.
+	CreditsPerSecond int64
+}
+
+func (n Node) equal(o Node) bool {
+	return n.Name == o.Name && n.URL == o.URL && n.WS == o.WS && n.Backup == o.Backup &&
+		n.CreditsPerSecond == o.CreditsPerSecond && maps.Equal(n.Headers, o.Headers)
+}
+
+func (n Node) role() string {
+	if n.Backup {
+		return "backup"
+	}
+	return "primary"
+}
+
+// Heads is what several servers share: the highest block that any of them has told
+// a client about.
+type Heads interface {
+	Raise(ctx context.Context, network string, number uint64) (highest uint64, err error)
+}
+
+// Config is what a pool works with.
+type Config struct {
+	Network   string
+	Nodes     []Node
+	ChainID   uint64                    // 0: learned from the first node that answers
+	Timeout   time.Duration             // of a call, all attempts together; 0: 10 s
+	MaxAnswer int64                     // bytes; 0: 64 MiB
+	MaxLag    uint64                    // blocks that a node may be behind; 0: 5
+	Poll      time.Duration             // between two looks at a node; 0: 1 s
+	Cost      func(method string) int64 // credits of a call; nil: 1 each
+	Shared    Heads                     // nil on one server
+	FixHead   func(raw []byte) []byte   // brings a header to the form that subscribers get; nil: as it is
+	FixLog    func(raw []byte) []byte   // the same for a log
+	Metrics   *obs.Metrics              // nil: nothing is counted
+	Log       *slog.Logger              // nil: nothing is logged
+}
+
+func (c Config) withDefaults() Config {
+	if c.Timeout <= 0 {
+		c.Timeout = 10 * time.Second
+	}
+	if c.MaxAnswer <= 0 {
+		c.MaxAnswer = 64 << 20
+	}
+	if c.MaxLag == 0 {
+		c.MaxLag = 5
+	}
+	if c.Poll <= 0 {
+		c.Poll = time.Second
+	}
+	asIs := func(raw []byte) []byte { return raw }
+	if c.FixHead == nil {
+		c.FixHead = asIs
+	}
+	if c.FixLog == nil {
+		c.FixLog = asIs
+	}
+	if c.Cost == nil {
+		c.Cost = func(string) int64 { return 1 }
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	return c
+}

@@ -1,0 +1,28 @@
+// Package pool makes one node of many: a pool of a network's remote nodes that
+// knows which of them are well and how far each has come, and asks the right one.
+//
+// [Open] starts a [Pool]; it is a nodegate.Node and a nodegate.Feed. A call goes
+// through these steps, each in a file of its own:
+//
+//   - query.go reads which block the call is about;
+//   - pick.go chooses a node: one that is well, has that block (heads.go), keeps such
+//     history (history.go), has credits left (credits.go) and is the quicker of two
+//     drawn at random;
+//   - hedge.go asks it, and a second one when the answer takes unusually long, each
+//     attempt in a time of its own (deadline.go);
+//   - answer.go judges what came back: the answer of the call, an error that is the
+//     caller's business, a sign that this node lacks something, or rubbish;
+//   - read.go asks another node where that makes sense, within a budget (budget.go).
+//
+// Transactions (send.go) and filters (sticky.go) go ways of their own.
+//
+// Beside the calls, every node has a goroutine that looks after it (health.go): that
+// it is of the right chain, where its head is, and when a node that was put aside
+// (eject.go) may come back. A second one holds its WebSocket, if it has one (link.go).
+// The heads that they report are not taken at their word: belief.go. branch.go compares
+// their hashes and tells when the chain has another version, which caches above rely on.
+// Subscriptions (feed.go and its companions) follow the same reports.
+//
+// Nothing that a node says is trusted: envelopes and JSON are checked by package
+// wire, and here that an answer is about what was asked.
+package pool

@@ -1,0 +1,242 @@
+package pool
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"github.com/nodegate/nodegate/internal/method"
+	"github.com/nodegate/nodegate/internal/rpc/upstream/client"
+)
+
+// How a node is looked after.
+const (
+	lookTimeout  = 2 * time.Second
+	slowRound    = 5                // every which round asks for what changes rarely
+	linkTrust    = 5 * time.Second  // how long a head over the WebSocket saves asking for it
+	foreignPause = 30 * time.Second // before a node of another chain is looked at again
+	longestPause = 10 * time.Second // before a node that is away is looked at again
+)
+
+// watch looks after a node until it is removed.
+func (p *Pool) watch(ctx context.Context, n *node) {
+	w := watcher{pool: p, node: n}
+	for ctx.Err() == nil {
+		pause := w.round(ctx)
+		if w.rounds == 1 {
+			p.firstRound()
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(jitter(pause)):
+		}
+	}
+}
+
+// jitter spreads pauses, so that nodes are not asked all at once.
+func jitter(d time.Duration) time.Duration {
+	return d - d/5 + rand.N(2*d/5+1)
+}
+
+// watcher is the state of one node's watch.
+type watcher struct {
+	pool   *Pool
+	node   *node
+	rounds int
+	away   int  // rounds in a row in which the node could not be checked
+	other  bool // it was last found to be of another chain
+}
+
+// round looks at the node once and returns when to look again.
+func (w *watcher) round(ctx context.Context) time.Duration {
+	p, n := w.pool, w.node
+	w.rounds++
+	aside := n.breaker.open()
+	if left := n.breaker.left(time.Now()); left > 0 && p.somebodyWell(n) {
+		return min(left, p.cfg.Poll)
+	}
+	if aside || !n.checked.Load() {
+		if err := p.identify(ctx, n); err != nil {
+			return w.refuse(ctx, err)
+		}
+		n.history.forget()
+		n.checked.Store(true)
+		w.away, w.other = 0, false
+	}
+	if err := w.look(ctx); err != nil {
+		return w.fail(ctx, err, aside)
+	}
+	n.silent.Store(0)
+	if aside {
+		n.breaker.readmit(time.Now())
+		n.failing.bits.Store(0)
+		n.setWhy("")
+		p.log.Info("node is back", "node", n.cfg.Name)
+		p.reconsider()
+	}
+	return p.cfg.Poll
+}
+
+// refuse is for a node whose chain could not be checked, or is another.
+func (w *watcher) refuse(ctx context.Context, err error) time.Duration {
+	p, n := w.pool, w.node
+	if ctx.Err() != nil {
+		return 0
+	}
+	n.noteFailure(err)
+	var wrong foreign
+	if errors.As(err, &wrong) {
+		n.checked.Store(false)
+		if !w.other {
+			p.log.Error("NODE NOT USED: it is of another chain; check its address", "node", n.cfg.Name, "why", string(wrong))
+		}
+		w.other = true
+		p.reconsider()
+		return foreignPause
+	}
+	if n.breaker.open() {
+		n.breaker.stay(time.Now())
+		return p.cfg.Poll
+	}
+	w.away++
+	if w.away == 1 {
+		p.log.Warn("node can't be reached", "node", n.cfg.Name, "err", n.clean(err))
+	}
+	return min(p.cfg.Poll*time.Duration(w.away), longestPause)
+}
+
+// fail is for a node that did not say where its head is.
+func (w *watcher) fail(ctx context.Context, err error, aside bool) time.Duration {
+	p, n := w.pool, w.node
+	if ctx.Err() != nil {
+		return 0
+	}
+	var wrong foreign
+	if errors.As(err, &wrong) {
+		return w.refuse(ctx, err)
+	}
+	n.noteFailure(err)
+	if aside {
+		n.breaker.stay(time.Now())
+	} else {
+		n.silent.Add(1)
+		p.tooMany(n, err)
+	}
+	return p.cfg.Poll
+}
+
+// look asks for the head, and now and then for more.
+func (w *watcher) look(ctx context.Context) error {
+	p, n := w.pool, w.node
+	if w.rounds%slowRound == 1 || n.breaker.open() {
+		if err := w.lookSlow(ctx); err != nil {
+			return err
+		}
+	}
+	if n.link.fresh(linkTrust) && w.rounds%slowRound != 1 {
+		return nil
+	}
+	head, err := p.block(ctx, n, "latest")
+	if err != nil {
+		return err
+	}
+	p.report(n, head)
+	return nil
+}
+
+// lookSlow asks whether the node syncs, is still of the chain, and what is final.
+func (w *watcher) lookSlow(ctx context.Context) error {
+	p, n := w.pool, w.node
+	chain, err := p.chainID(ctx, n)
+	if err != nil {
+		return err
+	}
+	if !p.identity.is(chain) {
+		return foreign("it was of the network's and is no more")
+	}
+	raw, err := p.look(ctx, n, "eth_syncing", "")
+	if err == nil {
+		n.syncing.Store(string(raw) != "false")
+	} else if !refused(err) {
+		return err
+	}
+	safe, err := p.block(ctx, n, "safe")
+	if err != nil && !refused(err) && !errors.Is(err, errNoBlock) {
+		return err
+	}
+	final, err := p.block(ctx, n, "finalized")
+	if err != nil && !refused(err) && !errors.Is(err, errNoBlock) {
+		return err
+	}
+	shown, err := p.atSeal(ctx, n, final.place())
+	if err != nil {
+		return err
+	}
+	p.reportFinal(n, safe.number, final.place(), shown)
+	return nil
+}
+
+// refused tells whether the node itself answered with an error.
+func refused(err error) bool {
+	var call *client.CallError
+	return errors.As(err, &call)
+}
+
+// block asks a node for a block by its tag.
+func (p *Pool) block(ctx context.Context, n *node, tag string) (header, error) {
+	raw, err := p.look(ctx, n, "eth_getBlockByNumber", `["`+tag+`",false]`)
+	if err != nil {
+		return header{}, err
+	}
+	h, ok := readHeader(raw)
+	if !ok {
+		return header{}, errNoBlock
+	}
+	return h, nil
+}
+
+// look asks a node something for ourselves. It costs credits and is never refused.
+func (p *Pool) look(ctx context.Context, n *node, name, params string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, min(lookTimeout, p.cfg.Timeout))
+	defer cancel()
+	start := time.Now()
+	n.credits.take(p.cfg.Cost(name), start)
+	var raw []byte
+	if params != "" {
+		raw = []byte(params)
+	}
+	n.inFlight.Add(1)
+	result, err := n.conn.CallSafe(ctx, name, raw)
+	n.inFlight.Add(-1)
+	took, label := time.Since(start), "ok"
+	switch {
+	case err == nil:
+		n.slow.add(float64(took), slowWeight)
+		n.failing.blend(0, failingWeight)
+	case refused(err):
+		label = "error"
+	default:
+		label = "fault"
+	}
+	n.figures.Done(p.label(&query{method: name, info: method.Of(name)}), label, took)
+	return result, err
+}
+
+// somebodyWell tells whether another node is well. While none is, those that were put
+// aside are looked at all the time.
+func (p *Pool) somebodyWell(n *node) bool {
+	for _, other := range p.all() {
+		if other != n && p.grade(other) == well && other.breaker.failures.Load() < failuresInARow {
+			return true
+		}
+	}
+	return false
+}
+
+// reconsider weighs the heads anew after a node has come or gone.
+func (p *Pool) reconsider() {
+	p.heads.mu.Lock()
+	defer p.heads.mu.Unlock()
+	p.weigh()
+}

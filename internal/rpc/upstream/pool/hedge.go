@@ -1,0 +1,73 @@
+package pool
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/nodegate/nodegate/internal/method"
+)
+
+// When a second node is asked.
+const (
+	hedgeFloor   = 5 * time.Millisecond
+	hedgeSamples = 50 // latencies that must be known before
+)
+
+// hedgeDelay is the time within which nineteen of twenty calls of a class are
+// answered. When more of them are slow the delay would grow to just that slowness,
+// so it is never more than ten times what the half of them take.
+func hedgeDelay(s *speeds) time.Duration {
+	n, q := s.quantiles(0.5, 0.95)
+	if n < hedgeSamples {
+		return 0
+	}
+	return max(hedgeFloor, min(q[1], 10*q[0]))
+}
+
+// attempt asks one node, and for a read that takes unusually long a second one too.
+// Its time is a share of what is left, so that another attempt is possible.
+func (p *Pool) attempt(ctx context.Context, c choice, q *query, tried []*node, deadline time.Time) outcome {
+	spare := q.info.Kind == method.Read && p.spare(q, append(slices.Clip(tried), c.node), againstAside)
+	if spare {
+		now := time.Now()
+		deadline = now.Add(deadline.Sub(now) / 2)
+	}
+	bounded := &term{Context: ctx, deadline: deadline}
+	defer bounded.end()
+	delay := time.Duration(p.delays[q.class].Load())
+	if !spare || delay == 0 || q.class == traces {
+		return p.ask(bounded, c.node, q)
+	}
+	second := make(chan outcome, 1)
+	timer := time.AfterFunc(delay, func() { second <- p.hedge(bounded, c, *q, tried) })
+	o := p.ask(bounded, c.node, q)
+	if timer.Stop() || o.verdict == good {
+		return o
+	}
+	// The second one is on its way. It has ended the first, or is all there is now.
+	s := <-second
+	if s.node == nil {
+		return o
+	}
+	if s.verdict < o.verdict {
+		o, s = s, o
+	}
+	o.also = s.node
+	return o
+}
+
+// hedge asks a second node, if there is an equally good one and the budget allows
+// it. A good answer ends the first attempt.
+func (p *Pool) hedge(bounded *term, first choice, q query, tried []*node) outcome {
+	c := p.pick(&q, append(slices.Clip(tried), first.node))
+	if c.node == nil || c.against > first.against || bounded.Err() != nil || !p.hedges.spend() {
+		return outcome{}
+	}
+	c.node.figures.Extra("hedge")
+	o := p.ask(bounded, c.node, &q)
+	if o.verdict == good {
+		bounded.end()
+	}
+	return o
+}

@@ -1,0 +1,99 @@
+package pool
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/nodegate/nodegate/internal/method"
+)
+
+// history is what a node has shown not to keep, learned from its answers. State is
+// dropped behind a moving window, so it is remembered as a depth below the head;
+// blocks and transactions are cut off at some block, so that is remembered.
+type history struct {
+	depth  atomic.Uint64 // the smallest depth whose state it did not have; 0: none yet
+	blocks atomic.Uint64 // one more than the newest block it did not have; 0: none yet
+
+	mu    sync.Mutex
+	lacks map[string]bool // methods it doesn't offer
+	any   atomic.Bool
+}
+
+// maxLacking bounds the methods that are remembered: their names come from clients.
+const maxLacking = 256
+
+// cut tells whether the node is known not to have what a method needs of a block.
+func (h *history) cut(needs method.Needs, block, head uint64) bool {
+	switch needs {
+	case method.State:
+		d := h.depth.Load()
+		return d != 0 && head > block && head-block >= d
+	case method.History:
+		return block < h.blocks.Load()
+	}
+	return false
+}
+
+// gone remembers that the node did not have it.
+func (h *history) gone(needs method.Needs, block, head uint64) {
+	switch needs {
+	case method.State:
+		if head <= block {
+			return
+		}
+		if d := h.depth.Load(); d == 0 || head-block < d {
+			h.depth.Store(head - block)
+		}
+	case method.History:
+		if block+1 > h.blocks.Load() {
+			h.blocks.Store(block + 1)
+		}
+	}
+}
+
+// there remembers that the node did have it, against what was learned before.
+func (h *history) there(needs method.Needs, block, head uint64) {
+	switch needs {
+	case method.State:
+		if d := h.depth.Load(); d != 0 && head > block && head-block >= d {
+			h.depth.Store(head - block + 1)
+		}
+	case method.History:
+		if block < h.blocks.Load() {
+			h.blocks.Store(block)
+		}
+	}
+}
+
+// without remembers a method that the node doesn't offer.
+func (h *history) without(name string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.lacks == nil {
+		h.lacks = map[string]bool{}
+	}
+	if len(h.lacks) < maxLacking {
+		h.lacks[name] = true
+		h.any.Store(true)
+	}
+}
+
+// offers tells whether nothing is known against the method.
+func (h *history) offers(name string) bool {
+	if !h.any.Load() {
+		return true
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return !h.lacks[name]
+}
+
+// forget begins anew, after the node was away: it may have been changed.
+func (h *history) forget() {
+	h.depth.Store(0)
+	h.blocks.Store(0)
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.lacks = nil
+	h.any.Store(false)
+}

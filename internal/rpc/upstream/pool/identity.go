@@ -1,0 +1,98 @@
+package pool
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/nodegate/nodegate/internal/rpc/jsonrpc"
+	"github.com/nodegate/nodegate/internal/rpc/upstream/client"
+)
+
+// identity is which chain the network is: configured, or as the first node says.
+type identity struct {
+	mu      sync.Mutex
+	chain   uint64 // 0: not known yet
+	genesis string // "": not known yet
+}
+
+// is tells whether an id is the network's.
+func (i *identity) is(chain uint64) bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.chain == chain
+}
+
+// admit compares a node with the network, or makes the network what the node is. A
+// node that can't show its first block has genesis "".
+func (i *identity) admit(chain uint64, genesis string) error {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.chain == 0 {
+		i.chain = chain
+	}
+	if i.chain != chain {
+		return foreign(fmt.Sprintf("chain id %d instead of %d", chain, i.chain))
+	}
+	if i.genesis == "" {
+		i.genesis = genesis
+	}
+	if genesis != "" && genesis != i.genesis {
+		return foreign("another genesis block than the network's")
+	}
+	return nil
+}
+
+// foreign is the error of a node that belongs to another chain.
+type foreign string
+
+func (f foreign) Error() string { return "the node is of another chain: " + string(f) }
+
+var errNoBlock = errors.New("the node's block can't be read")
+
+// identify checks which chain a node is of, and asks what it is.
+func (p *Pool) identify(ctx context.Context, n *node) error {
+	chain, err := p.chainID(ctx, n)
+	if err != nil {
+		return err
+	}
+	genesis := ""
+	raw, err := p.look(ctx, n, "eth_getBlockByNumber", `["0x0",false]`)
+	var refused *client.CallError
+	switch {
+	case errors.As(err, &refused):
+		p.log.Warn("node doesn't show its first block: only its chain id is checked", "node", n.cfg.Name, "err", n.clean(err))
+	case err != nil:
+		return err
+	default:
+		first, ok := readHeader(raw)
+		if !ok || first.number != 0 {
+			return errNoBlock
+		}
+		genesis = first.hash
+	}
+	if err := p.identity.admit(chain, genesis); err != nil {
+		return err
+	}
+	if raw, err := p.look(ctx, n, "web3_clientVersion", ""); err == nil {
+		if version, ok := jsonrpc.String(raw); ok {
+			n.mu.Lock()
+			n.client = printable(string(version), 100)
+			n.mu.Unlock()
+		}
+	}
+	return nil
+}
+
+func (p *Pool) chainID(ctx context.Context, n *node) (uint64, error) {
+	raw, err := p.look(ctx, n, "eth_chainId", "")
+	if err != nil {
+		return 0, err
+	}
+	chain, ok := quantity(raw)
+	if !ok || chain == 0 {
+		return 0, errors.New("the node's chain id can't be read")
+	}
+	return chain, nil
+}

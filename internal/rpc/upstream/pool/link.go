@@ -1,0 +1,139 @@
+package pool
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/nodegate/nodegate/internal/rpc/upstream/client"
+)
+
+// link is a node's WebSocket: opened again whenever it ends.
+type link struct {
+	mu    sync.Mutex
+	sock  socket // nil while there is none
+	heard atomic.Int64
+}
+
+// fresh tells whether a head came over the link a short while ago.
+func (l *link) fresh(within time.Duration) bool {
+	return l != nil && time.Since(time.Unix(0, l.heard.Load())) < within
+}
+
+// current is the open socket, or nil.
+func (l *link) current() socket {
+	if l == nil {
+		return nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.sock
+}
+
+func (l *link) set(s socket) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.sock = s
+}
+
+// linkPause is the longest pause before a socket is opened again.
+const linkPause = 30 * time.Second
+
+// tend keeps a node's socket open.
+func (p *Pool) tend(ctx context.Context, n *node) {
+	pause := p.cfg.Poll
+	for ctx.Err() == nil {
+		began := time.Now()
+		err := p.hold(ctx, n)
+		if time.Since(began) > linkPause {
+			pause = p.cfg.Poll
+		}
+		if ctx.Err() == nil {
+			p.log.Warn("the node's WebSocket ended", "node", n.cfg.Name, "again in", pause, "err", n.clean(err))
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(jitter(pause)):
+		}
+		pause = min(2*pause, linkPause)
+	}
+}
+
+// hold opens the socket and takes heads from it until it ends.
+func (p *Pool) hold(ctx context.Context, n *node) error {
+	opening, cancel := context.WithTimeout(ctx, lookTimeout)
+	defer cancel()
+	s, err := p.dial.socket(opening, n.cfg)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	if n.cfg.URL == "" {
+		n.link.set(s) // the only way to the node, so its check goes this way too
+		defer n.link.set(nil)
+	}
+	raw, err := s.Call(opening, "eth_chainId", nil)
+	if err != nil {
+		return err
+	}
+	if chain, ok := quantity(raw); !ok || !p.sameChain(ctx, n, chain) {
+		return errors.New("its WebSocket is of another chain than its other address")
+	}
+	sub, err := s.Subscribe(ctx, []byte(`["newHeads"]`))
+	if err != nil {
+		return err
+	}
+	n.link.set(s)
+	defer n.link.set(nil)
+	for raw := range sub.C {
+		h, ok := readHeader(raw)
+		if !ok {
+			return errNoBlock
+		}
+		n.link.heard.Store(time.Now().UnixNano())
+		if n.checked.Load() {
+			p.report(n, h)
+		}
+	}
+	return sub.Err()
+}
+
+// sameChain waits until the node was checked, and compares.
+func (p *Pool) sameChain(ctx context.Context, n *node, chain uint64) bool {
+	for ctx.Err() == nil {
+		changed := p.heads.changes()
+		if n.checked.Load() {
+			return p.identity.is(chain)
+		}
+		select {
+		case <-ctx.Done():
+		case <-changed:
+		case <-time.After(p.cfg.Poll):
+		}
+	}
+	return false
+}
+
+// overLink is the way to a node that has only a WebSocket address.
+type overLink struct{ link *link }
+
+var errNoSocket = errors.New("the node's WebSocket is not open")
+
+// Call goes over the socket that is open now.
+func (o overLink) Call(ctx context.Context, method string, params []byte) ([]byte, error) {
+	s := o.link.current()
+	if s == nil {
+		return nil, &client.Fault{Err: errNoSocket}
+	}
+	return s.Call(ctx, method, params)
+}
+
+// CallSafe is Call: a socket that ended is not opened again within a call.
+func (o overLink) CallSafe(ctx context.Context, method string, params []byte) ([]byte, error) {
+	return o.Call(ctx, method, params)
+}
+
+// Close leaves the socket to who opened it.
+func (overLink) Close() {}

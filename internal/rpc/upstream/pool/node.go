@@ -1,0 +1,148 @@
+package pool
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/nodegate/nodegate/internal/obs"
+)
+
+// node is one remote node and what is known about it.
+type node struct {
+	cfg     Node
+	conn    caller
+	link    *link // nil without a WebSocket address
+	figures *obs.Node
+	stop    context.CancelFunc
+
+	inFlight atomic.Int64
+	slow     average // latency in nanoseconds
+	failing  average // the share of failures
+	speeds   speeds
+	breaker  breaker
+	credits  credits
+	history  history
+	answered atomic.Int64 // when the last call began that was answered, in Unix nanoseconds
+
+	checked atomic.Bool   // it is of the right chain
+	syncing atomic.Bool   // it says so
+	doubted atomic.Bool   // its head is not believed
+	silent  atomic.Int32  // looks at it that failed, in a row
+	head    atomic.Uint64 // its newest block, as far as it is believed
+	astray  atomic.Uint64 // its first block of an orphaned branch; 0: it has none
+
+	claim claim // of the pool's heads, under their lock
+
+	mu     sync.Mutex
+	why    string // it is not used, or what failed last
+	client string // what it calls itself
+}
+
+// grade is how good a node is to ask.
+type grade uint8
+
+const (
+	well     grade = iota
+	poorly         // behind, syncing, or failing often: asked when nobody is well
+	aside          // ejected: asked when there is nobody else
+	unusable       // not checked yet, or of another chain: never asked
+)
+
+// tooManyFailures is the share of failures from which a node is not well.
+const tooManyFailures = 0.5
+
+func (p *Pool) grade(n *node) grade {
+	switch {
+	case !n.checked.Load():
+		return unusable
+	case n.breaker.open():
+		return aside
+	case n.syncing.Load(), n.doubted.Load(), n.silent.Load() > 1, n.failing.value() > tooManyFailures,
+		p.heads.best.Load() > n.head.Load()+p.cfg.MaxLag:
+		return poorly
+	}
+	return well
+}
+
+// score says how long a call may have to wait here: less is better.
+func (n *node) score() float64 {
+	const quick = float64(50 * time.Microsecond)
+	return float64(n.inFlight.Load()+1) * max(n.slow.value(), quick) * (1 + 8*n.failing.value())
+}
+
+// The weights of the newest value in the averages.
+const (
+	slowWeight    = 0.1
+	failingWeight = 0.05
+)
+
+func (n *node) noteSuccess(start time.Time, took time.Duration) {
+	n.breaker.good()
+	if at := start.UnixNano(); at > n.answered.Load() {
+		n.answered.Store(at)
+	}
+	n.slow.add(float64(took), slowWeight)
+	n.speeds.add(took)
+	if n.failing.value() != 0 {
+		n.failing.blend(0, failingWeight)
+	}
+}
+
+// answeredSince tells whether a call that began later was answered.
+func (n *node) answeredSince(start time.Time) bool { return n.answered.Load() > start.UnixNano() }
+
+func (n *node) noteFailure(err error) {
+	n.failing.blend(1, failingWeight)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.why = n.clean(err)
+}
+
+func (n *node) setWhy(why string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.why = why
+}
+
+// clean is an error's text without the node's addresses, whose paths may be keys.
+func (n *node) clean(err error) string {
+	if err == nil {
+		return ""
+	}
+	text := err.Error()
+	for _, url := range []string{n.cfg.URL, n.cfg.WS} {
+		text = withoutAddress(text, url)
+	}
+	return printable(text, 300)
+}
+
+func withoutAddress(text, url string) string {
+	if url == "" {
+		return text
+	}
+	text = strings.ReplaceAll(text, url, "its address")
+	if _, rest, ok := strings.Cut(url, "://"); ok {
+		if at := strings.IndexAny(rest, "/?"); at >= 0 && len(rest[at:]) > 1 {
+			text = strings.ReplaceAll(text, rest[at:], "/...")
+		}
+	}
+	return text
+}
+
+// printable is a node's text as it may be shown: one line, valid, not too long.
+func printable(s string, most int) string {
+	s = strings.ToValidUTF8(s, "?")
+	s = strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || r == '\u2028' || r == '\u2029' {
+			return ' '
+		}
+		return r
+	}, s)
+	if len(s) > most {
+		s = strings.ToValidUTF8(s[:most], "") + "..."
+	}
+	return s
+}

@@ -1,0 +1,153 @@
+package pool
+
+import (
+	"math/rand/v2"
+	"slices"
+	"time"
+)
+
+// What speaks against a node for a call, the weightiest last: each outweighs
+// all before it together. Nodes with the smallest sum are candidates.
+const (
+	againstBackup = 1 << iota
+	againstPoorly
+	againstLacking // the block, the history or the method
+	againstAside
+)
+
+// choice is what pick found.
+type choice struct {
+	node    *node
+	against int
+	busy    time.Duration // when there is no node: until the first is not busy; 0: there is none at all
+}
+
+// behind tells whether the chosen node has not come as far as the call asks.
+func (c choice) behind(q *query) bool {
+	return c.node != nil && q.numbered && c.node.head.Load() < q.block
+}
+
+// pick chooses the node to ask: of those that nothing, or the least, speaks against,
+// the better of two drawn at random. It does not yet take the node's credits.
+func (p *Pool) pick(q *query, tried []*node) choice {
+	var room [16]*node
+	best, list, soonest := againstAside<<1, room[:0], time.Duration(0)
+	now := time.Now()
+	for _, n := range p.all() {
+		if slices.Contains(tried, n) || q.only != nil && !slices.Contains(q.only, n) {
+			continue
+		}
+		against := p.against(n, q)
+		if against > best {
+			continue
+		}
+		if wait := n.busy(q.cost, now); wait > 0 {
+			if soonest == 0 || wait < soonest {
+				soonest = wait
+			}
+			continue
+		}
+		if against < best {
+			best, list = against, room[:0]
+		}
+		list = append(list, n)
+	}
+	switch {
+	case q.only != nil && (len(list) == 0 || best >= againstAside):
+		q.only = nil // none of the preferred ones can be asked
+		return p.pick(q, tried)
+	case len(list) == 0:
+		return choice{busy: soonest}
+	}
+	return choice{node: p.better(list, q), against: best}
+}
+
+func (p *Pool) against(n *node, q *query) (sum int) {
+	switch p.grade(n) {
+	case unusable:
+		return againstAside << 2
+	case aside:
+		sum = againstAside
+	case poorly:
+		sum = againstPoorly
+	}
+	if n.cfg.Backup {
+		sum |= againstBackup
+	}
+	if n.lacks(q) {
+		sum |= againstLacking
+	}
+	return sum
+}
+
+// lacks tells whether the node is known not to have what a call asks for.
+func (n *node) lacks(q *query) bool {
+	if !n.history.offers(q.method) {
+		return true
+	}
+	if !q.numbered {
+		return false
+	}
+	if from := n.astray.Load(); from != 0 && q.block >= from {
+		return true
+	}
+	head := n.head.Load()
+	return head < q.block || n.history.cut(q.info.Needs, q.block, head)
+}
+
+// clearly is how much smaller a score must be to count: nodes that are about as good
+// as each other all get their share.
+const clearly = 0.8
+
+// better draws two and takes the one with the smaller score. A hash names no block,
+// so among these the node whose history is known to reach back further comes first.
+func (p *Pool) better(list []*node, q *query) *node {
+	if len(list) == 1 {
+		return list[0]
+	}
+	i := rand.IntN(len(list))
+	j := rand.IntN(len(list) - 1)
+	if j >= i {
+		j++
+	}
+	a, b := list[i], list[j]
+	if q.only != nil {
+		if x, y := a.head.Load(), b.head.Load(); x != y { // of those that took a transaction, who has the newest block
+			if y > x {
+				return b
+			}
+			return a
+		}
+	}
+	if q.hash != nil {
+		if x, y := a.history.blocks.Load(), b.history.blocks.Load(); x != y {
+			if y < x {
+				return b
+			}
+			return a
+		}
+	}
+	if b.score() < clearly*a.score() {
+		return b
+	}
+	return a
+}
+
+// busy is how long the node can't take another call.
+func (n *node) busy(cost int64, now time.Time) time.Duration {
+	if n.inFlight.Load() >= maxInFlight {
+		return shortRest
+	}
+	return n.credits.wait(cost, now)
+}
+
+// spare tells whether somebody else could be asked too, against whom less than a
+// limit speaks.
+func (p *Pool) spare(q *query, tried []*node, limit int) bool {
+	for _, n := range p.all() {
+		if !slices.Contains(tried, n) && p.against(n, q) < limit {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,154 @@
+package pool
+
+import (
+	"bytes"
+	"strconv"
+
+	"github.com/nodegate/nodegate/internal/method"
+	"github.com/nodegate/nodegate/internal/rpc/jsonrpc"
+)
+
+// query is one call and what it asks for.
+type query struct {
+	method string
+	params []byte
+	info   method.Info
+	class  class
+	cost   int64
+
+	block    uint64 // the newest block that the answer is about
+	numbered bool   // there is such a block
+	tagged   bool   // it was not given by its number
+	pending  bool   // it is about what is not in a block yet
+	hash     []byte // the hash it asks for, in its quotes
+	only     []*node
+}
+
+// class groups methods that take about as long as each other.
+type class uint8
+
+const (
+	small class = iota // nothing old
+	looks              // blocks, transactions, receipts
+	runs               // state and executions
+	logs
+	traces
+	classes
+)
+
+func classOf(name string, i method.Info) class {
+	switch {
+	case len(name) > 6 && (name[:6] == "debug_" || name[:6] == "trace_"):
+		return traces
+	case i.Truth == method.OfARange:
+		return logs
+	case i.Needs == method.State:
+		return runs
+	case i.Needs == method.History:
+		return looks
+	}
+	return small
+}
+
+// read fills a query in. head is what the tags mean.
+func (q *query) read(name string, params []byte, head uint64) {
+	q.method, q.params, q.info = name, params, method.Of(name)
+	q.class = classOf(name, q.info)
+	var room [8][]byte
+	list, ok := jsonrpc.Elements(room[:0], params)
+	if !ok {
+		return
+	}
+	switch {
+	case q.info.Block != method.None && q.info.Block < len(list):
+		q.at(list[q.info.Block], head)
+	case q.info.Block != method.None:
+		q.latest(head)
+	case q.info.Truth == method.OfARange && len(list) > 0:
+		q.rangeOf(list[0], head)
+	case q.info.Needs != method.Nothing && len(list) > 0 && isHash(list[0]):
+		q.hash = list[0]
+	}
+}
+
+// at reads a block parameter: a number, a tag, a hash, or an object with one of them.
+func (q *query) at(raw []byte, head uint64) {
+	if raw[0] != '{' {
+		q.named(raw, head)
+		return
+	}
+	jsonrpc.Fields(raw, func(name, value []byte) bool {
+		switch string(name) {
+		case "blockNumber", "blockHash":
+			q.named(value, head)
+		}
+		return true
+	})
+}
+
+// named reads a block's name.
+func (q *query) named(raw []byte, head uint64) {
+	switch string(raw) {
+	case `"latest"`, "null":
+		q.latest(head)
+	case `"pending"`:
+		q.latest(head)
+		q.pending = true
+	case `"earliest"`:
+		q.block, q.numbered, q.tagged = 0, true, true
+	default:
+		if isHash(raw) {
+			q.hash = raw
+		} else {
+			q.block, q.numbered = quantity(raw)
+			q.tagged = false
+		}
+	}
+}
+
+func (q *query) latest(head uint64) { q.block, q.numbered, q.tagged = head, true, true }
+
+// rangeOf reads the newest block of a log query.
+func (q *query) rangeOf(filter []byte, head uint64) {
+	q.latest(head)
+	jsonrpc.Fields(filter, func(name, value []byte) bool {
+		switch string(name) {
+		case "toBlock":
+			q.named(value, head)
+		case "blockHash":
+			if q.numbered, q.tagged = false, false; isHash(value) {
+				q.hash = value
+			}
+		}
+		return true
+	})
+}
+
+const hashToken = len(`"0x"`) + 64
+
+// isHash tells whether a JSON token is a 32-byte hash.
+func isHash(raw []byte) bool {
+	return len(raw) == hashToken && bytes.HasPrefix(raw, []byte(`"0x`)) && raw[hashToken-1] == '"' && isHex(raw[3:hashToken-1])
+}
+
+func isHex(s []byte) bool {
+	for _, c := range s {
+		if !('0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'f') {
+			return false
+		}
+	}
+	return true
+}
+
+// quantity reads a JSON token such as "0x1f".
+func quantity(raw []byte) (uint64, bool) {
+	const shortest = len(`"0x0"`)
+	if len(raw) < shortest || !bytes.HasPrefix(raw, []byte(`"0x`)) || raw[len(raw)-1] != '"' {
+		return 0, false
+	}
+	v, err := strconv.ParseUint(string(raw[3:len(raw)-1]), 16, 64)
+	return v, err == nil
+}
+
+// hexNumber is a block number as a JSON string.
+func hexNumber(n uint64) string { return `"0x` + strconv.FormatUint(n, 16) + `"` }

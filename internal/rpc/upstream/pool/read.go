@@ -1,0 +1,209 @@
+package pool
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/method"
+	"github.com/nodegate/nodegate/internal/rpc/upstream/client"
+)
+
+// maxTries is how many nodes one call is sent to, one after the other.
+const maxTries = 3
+
+// read asks a node, and others when it lacks something or fails.
+func (p *Pool) read(ctx context.Context, q *query) ([]byte, error) {
+	trace, start := nodegate.TraceFrom(ctx), time.Now()
+	deadline := start.Add(p.cfg.Timeout)
+	if d, ok := ctx.Deadline(); ok && d.Before(deadline) {
+		deadline = d
+	}
+	defer func() { trace.Waited += time.Since(start) }()
+	p.retries.earn()
+	p.hedges.earn()
+	p.opinions.earn()
+
+	var room [2 * maxTries]*node
+	tried := room[:0]
+	last := outcome{verdict: cancelled + 1} // nothing is worse
+	for len(tried) < maxTries {
+		c := p.choose(ctx, q, tried)
+		if c.node == nil {
+			if last.node == nil {
+				return nil, noNode(ctx, c)
+			}
+			break
+		}
+		if last.node != nil {
+			c.node.figures.Extra(reasons[last.verdict])
+		}
+		o := p.attempt(ctx, c, q, tried, deadline)
+		tried = append(tried, o.node)
+		if o.also != nil {
+			tried = append(tried, o.also)
+		}
+		if o.verdict == good {
+			p.learn(&last, &o)
+		}
+		if o.verdict < last.verdict || last.node == nil {
+			last = o
+		}
+		if last.verdict == good || !p.again(ctx, q, &o, tried, deadline) {
+			break
+		}
+	}
+	trace.Node = last.node.cfg.Name
+	return last.result, p.clientError(ctx, &last)
+}
+
+// reasons name why another node is asked, for the metrics.
+var reasons = [...]string{
+	missing: "null", stale: "stale", pruned: "history", lacking: "method", oversize: "size", limited: "limit", broken: "retry",
+	cancelled: "retry",
+}
+
+// again tells whether another node is to be asked after an outcome.
+func (p *Pool) again(ctx context.Context, q *query, o *outcome, tried []*node, deadline time.Time) bool {
+	limit := againstLacking
+	if o.verdict >= oversize {
+		limit = againstAside
+	}
+	if ctx.Err() != nil || !time.Now().Before(deadline) || !p.spare(q, tried, limit) {
+		return false
+	}
+	read := q.info.Kind == method.Read
+	switch o.verdict {
+	case missing:
+		// Who has just taken a transaction knows it; nodes that never saw it needn't be asked.
+		if q.only != nil && q.method == "eth_getTransactionByHash" {
+			return slices.ContainsFunc(q.only, func(n *node) bool { return !slices.Contains(tried, n) })
+		}
+		return read && len(tried) == 1 && p.opinions.spend()
+	case stale, pruned, oversize:
+		return read && p.retries.spend()
+	case lacking:
+		return p.retries.spend()
+	case limited, broken:
+		if !sent(o.err) {
+			return true // the node was not even burdened
+		}
+		return read && p.retries.spend()
+	}
+	return false
+}
+
+// sent tells whether a node may have got the call.
+func sent(err error) bool {
+	var f *client.Fault
+	return !errors.As(err, &f) || f.Sent
+}
+
+var (
+	errStale = errors.New("the node lacks a block that it claims to have")
+	errHuge  = errors.New("the node's answer is too large, and another node's is not")
+)
+
+// learn remembers of a node that did not know the answer that another one did.
+func (p *Pool) learn(first, second *outcome) {
+	if first.node == nil || second.result == nil || string(second.result) == "null" {
+		return
+	}
+	switch first.verdict {
+	case stale:
+		p.failed(first.node, errStale)
+	case oversize:
+		p.failed(first.node, errHuge)
+	case missing:
+		p.learnHistory(first, second)
+	}
+}
+
+// learnHistory is for a node that said null.
+func (p *Pool) learnHistory(first, second *outcome) {
+	at, ok := quantity(member(second.result, "blockNumber"))
+	if !ok {
+		at, ok = quantity(member(second.result, "number"))
+	}
+	if head := first.node.head.Load(); ok && head > at+longAgo {
+		first.node.history.gone(method.History, at, head)
+	}
+}
+
+// The longest times that a call waits for a node: for one to be there at all, in the
+// first moments, and for one to have a block that was told of.
+const (
+	startWait = 3 * time.Second
+	blockWait = time.Second
+)
+
+// choose picks a node. It waits a moment when none is there yet, and when no node
+// has a block that clients know of.
+func (p *Pool) choose(ctx context.Context, q *query, tried []*node) choice {
+	c := p.pick(q, tried)
+	most := time.Duration(0)
+	switch {
+	case c.node == nil && c.busy == 0 && len(tried) == 0:
+		most = startWait - time.Since(p.opened)
+	case c.behind(q) && q.block <= p.heads.number():
+		most = blockWait
+	}
+	if most <= 0 {
+		return c
+	}
+	timer := time.NewTimer(most)
+	defer timer.Stop()
+	for {
+		changed := p.heads.changes()
+		if c = p.pick(q, tried); c.node != nil && !c.behind(q) {
+			return c
+		}
+		select {
+		case <-changed:
+		case <-timer.C:
+			return c
+		case <-ctx.Done():
+			return c
+		}
+	}
+}
+
+// noNode is the error of a call that nobody could be asked for.
+func noNode(ctx context.Context, c choice) error {
+	if ctx.Err() != nil {
+		return nodegate.ErrTimeout("upstream.call", ctx.Err())
+	}
+	if c.busy > 0 {
+		return busy(c.busy)
+	}
+	return &nodegate.Error{Op: "upstream.call", Code: nodegate.NoNode, Msg: "no node available"}
+}
+
+func busy(wait time.Duration) error {
+	return &nodegate.Error{Op: "upstream.call", Code: nodegate.Busy, Msg: "server busy", RetryAfter: max(wait, time.Second)}
+}
+
+// clientError is what the caller is told of the last outcome: nil with a result.
+func (p *Pool) clientError(ctx context.Context, o *outcome) error {
+	var call *client.CallError
+	switch {
+	case o.err == nil:
+		return nil
+	case ctx.Err() != nil:
+		return nodegate.ErrTimeout("upstream.call", ctx.Err())
+	case o.verdict == limited:
+		return busy(o.node.credits.wait(1, time.Now()))
+	case errors.As(o.err, &call):
+		return callerError(call)
+	case o.verdict == oversize:
+		return &nodegate.Error{Op: "upstream.call", Code: nodegate.ResponseTooLarge, Msg: "response too large: ask for less at once"}
+	case errors.Is(o.err, context.DeadlineExceeded):
+		return nodegate.ErrTimeout("upstream.call", context.DeadlineExceeded)
+	}
+	return &nodegate.Error{
+		Op: "upstream.call", Code: nodegate.NoNode, Msg: "no node available",
+		Err: errors.New("node " + o.node.cfg.Name + ": " + o.node.clean(o.err)),
+	}
+}

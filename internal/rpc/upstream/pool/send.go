@@ -1,0 +1,200 @@
+package pool
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/ethereum/go-ethereum/crypto"
+	"github.com/ethereum/go-ethereum/rlp"
+
+	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/rpc/jsonrpc"
+	"github.com/nodegate/nodegate/internal/rpc/upstream/client"
+)
+
+// The bounds of sending.
+const (
+	sendNodes   = 3               // that get a transaction at once
+	maxSending  = 512             // transactions on their way
+	rejectGrace = 2 * time.Second // for the others, once a node has refused a transaction
+)
+
+// send puts a transaction out: to several nodes at once, and the first that takes it
+// answers. The others go on, also when the client leaves: the transaction is out.
+func (p *Pool) send(ctx context.Context, q *query) ([]byte, error) {
+	hash := transactionHash(q.params)
+	if hash == nil {
+		return p.read(ctx, q) // not a transaction: a node says so in its own words
+	}
+	select {
+	case p.sending <- struct{}{}:
+	default:
+		return nil, busy(time.Second)
+	}
+	trace, start := nodegate.TraceFrom(ctx), time.Now()
+	defer func() { trace.Waited += time.Since(start) }()
+	s := &sending{pool: p, query: *q, hash: hash}
+	var tried []*node
+	for {
+		s.nodes = p.sendTo(ctx, q, tried)
+		if len(s.nodes) == 0 {
+			break
+		}
+		tried = append(tried, s.nodes...)
+		if s.wave(ctx); s.final() {
+			break
+		}
+	}
+	go func() { s.rest.Wait(); <-p.sending }() // Close waits for it
+	return s.answer(ctx, trace)
+}
+
+// sendTo picks up to three nodes of the best kind that there is.
+func (p *Pool) sendTo(ctx context.Context, q *query, tried []*node) (list []*node) {
+	first := p.choose(ctx, q, tried)
+	if first.node == nil {
+		return nil
+	}
+	list = append(list, first.node)
+	for len(list) < sendNodes {
+		c := p.pick(q, append(slices.Clip(tried), list...))
+		if c.node == nil || c.against > first.against {
+			break
+		}
+		list = append(list, c.node)
+	}
+	return list
+}
+
+// wave sends to the nodes and waits for the first that takes the transaction, or for
+// all of them to fail.
+func (s *sending) wave(ctx context.Context) {
+	out := make(chan outcome, len(s.nodes))
+	for _, n := range s.nodes {
+		s.rest.Go(func() { out <- s.one(ctx, n) })
+	}
+	var grace <-chan time.Time
+	for range s.nodes {
+		select {
+		case o := <-out:
+			if s.take(o); s.taken != nil {
+				return
+			}
+			if s.refused != nil && grace == nil {
+				grace = time.After(rejectGrace)
+			}
+		case <-grace:
+			s.unsure = true
+			return
+		case <-ctx.Done():
+			s.unsure = true
+			return
+		}
+	}
+}
+
+// one sends to one node. What the node says about a transaction that it knows is
+// success.
+func (s *sending) one(parent context.Context, n *node) outcome {
+	p := s.pool
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(parent), p.cfg.Timeout)
+	defer cancel()
+	defer context.AfterFunc(p.ctx, cancel)()
+	o := p.ask(ctx, n, &s.query)
+	var call *client.CallError
+	if errors.As(o.err, &call) && o.verdict == good {
+		text := strings.ToLower(call.Message)
+		if contains(text, knownWords) || contains(text, minedWords) && p.knows(ctx, n, s.hash) {
+			o.result, o.err = s.hash, nil
+		}
+	}
+	if o.err == nil && !sameTransaction(o.result, s.hash, s.query.params) {
+		p.failed(n, errUnasked)
+		o.err, o.verdict = &client.Fault{Sent: true, Err: errUnasked}, broken
+	}
+	if o.err == nil {
+		p.sent.add(o.result, n)
+	}
+	return o
+}
+
+// The words for a transaction that the node has, and for one that may be in a block
+// already.
+var (
+	knownWords = []string{"already known", "known transaction", "alreadyknown", "already imported", "already in mempool", "already exists", "already in the pool"}
+	minedWords = []string{"nonce too low", "nonce is too low", "nonce_too_low", "oldnonce", "nonce too small", "already mined"}
+)
+
+// knows asks whether a node has a transaction.
+func (p *Pool) knows(ctx context.Context, n *node, hash []byte) bool {
+	raw, err := p.look(ctx, n, "eth_getTransactionByHash", "["+string(hash)+"]")
+	return err == nil && strings.EqualFold(string(member(raw, "hash")), string(hash))
+}
+
+// sameTransaction tells whether a node's answer is the transaction's hash. Networks
+// have transaction types of their own whose hash is made in another way; these are
+// taken as the node says.
+func sameTransaction(result, hash, params []byte) bool {
+	if !isHash(result) {
+		return false
+	}
+	return bytes.EqualFold(result, hash) || !standardType(params)
+}
+
+// transactionHash is the hash of the transaction that the parameters hold, as a JSON
+// token, or nil.
+func transactionHash(params []byte) []byte {
+	raw := rawTransaction(params)
+	if len(raw) == 0 {
+		return nil
+	}
+	if raw[0] == blobType {
+		raw = withoutSidecar(raw)
+	}
+	return []byte(`"0x` + hex.EncodeToString(crypto.Keccak256(raw)) + `"`)
+}
+
+func rawTransaction(params []byte) []byte {
+	var room [2][]byte
+	list, ok := jsonrpc.Elements(room[:0], params)
+	if !ok || len(list) == 0 || !isData(list[0]) {
+		return nil
+	}
+	raw, err := hex.DecodeString(string(list[0][3 : len(list[0])-1]))
+	if err != nil {
+		return nil
+	}
+	return raw
+}
+
+// The types that a transaction can begin with: the newest of the standard, the one
+// with blobs, and the first byte of a list, which is a transaction without a type.
+const (
+	newestType = 4
+	blobType   = 3
+	firstList  = 0xc0
+)
+
+func standardType(params []byte) bool {
+	raw := rawTransaction(params)
+	return len(raw) > 0 && (raw[0] <= newestType || raw[0] >= firstList)
+}
+
+// withoutSidecar takes the blobs off a transaction: they travel with it, and are not
+// part of its hash.
+func withoutSidecar(raw []byte) []byte {
+	content, _, err := rlp.SplitList(raw[1:])
+	if err != nil {
+		return raw
+	}
+	kind, _, rest, err := rlp.Split(content)
+	if err != nil || kind != rlp.List {
+		return raw
+	}
+	return append([]byte{blobType}, content[:len(content)-len(rest)]...)
+}

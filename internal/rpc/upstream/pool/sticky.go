@@ -1,0 +1,161 @@
+package pool
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/rpc/jsonrpc"
+	"github.com/nodegate/nodegate/internal/rpc/upstream/client"
+)
+
+// The bounds of filters.
+const (
+	maxFilters = 10_000
+	filterIdle = 5 * time.Minute
+)
+
+// filters are those that nodes keep for clients. Clients know them by ids of ours:
+// two nodes may give out the same one.
+type filters struct {
+	mu   sync.Mutex
+	byID map[string]*filter
+}
+
+type filter struct {
+	node   *node
+	theirs []byte // the node's id, a JSON token
+	used   time.Time
+}
+
+// sticky answers the methods of filters: a filter belongs to the node that made it.
+func (p *Pool) sticky(ctx context.Context, q *query) ([]byte, error) {
+	if strings.HasPrefix(q.method, "eth_new") {
+		return p.newFilter(ctx, q)
+	}
+	var room [2][]byte
+	list, ok := jsonrpc.Elements(room[:0], q.params)
+	if !ok || len(list) == 0 {
+		return nil, &nodegate.Error{Op: "upstream.filter", Code: nodegate.InvalidParams, Msg: "missing value for required argument 0"}
+	}
+	id, _ := jsonrpc.String(list[0])
+	f := p.filters.find(string(id), time.Now())
+	if f == nil || !slices.Contains(p.all(), f.node) {
+		return nil, p.noFilter(string(id))
+	}
+	q.params = slices.Concat([]byte{'['}, f.theirs, []byte{']'})
+	start, trace := time.Now(), nodegate.TraceFrom(ctx)
+	bounded, cancel := context.WithTimeout(ctx, p.cfg.Timeout)
+	defer cancel()
+	o := p.ask(bounded, f.node, q)
+	trace.Node = f.node.cfg.Name
+	trace.Waited += time.Since(start)
+	var call *client.CallError
+	switch {
+	case errors.As(o.err, &call) && strings.Contains(strings.ToLower(call.Message), "not found"),
+		o.err != nil && call == nil && ctx.Err() == nil:
+		return nil, p.noFilter(string(id)) // events may be lost: it is gone
+	case o.err == nil && q.method == "eth_uninstallFilter":
+		p.filters.remove(string(id))
+	}
+	return o.result, p.clientError(ctx, &o)
+}
+
+// newFilter has a node make a filter.
+func (p *Pool) newFilter(ctx context.Context, q *query) ([]byte, error) {
+	if !p.filters.room(time.Now()) {
+		return nil, &nodegate.Error{Op: "upstream.filter", Code: nodegate.Busy, Msg: "server busy: too many filters are open", RetryAfter: time.Minute}
+	}
+	trace, start := nodegate.TraceFrom(ctx), time.Now()
+	defer func() { trace.Waited += time.Since(start) }()
+	var tried []*node
+	for {
+		c := p.choose(ctx, q, tried)
+		if c.node == nil {
+			return nil, noNode(ctx, c)
+		}
+		bounded, cancel := context.WithTimeout(ctx, p.cfg.Timeout)
+		o := p.ask(bounded, c.node, q)
+		cancel()
+		trace.Node = c.node.cfg.Name
+		if tried = append(tried, c.node); o.verdict >= lacking && o.verdict != cancelled && len(tried) < maxTries && p.spare(q, tried, againstAside) {
+			continue // a filter that nobody knows of expires by itself
+		}
+		if o.err != nil {
+			return nil, p.clientError(ctx, &o)
+		}
+		const longest = 128
+		if id, ok := jsonrpc.String(o.result); !ok || len(id) == 0 || len(id) > longest {
+			p.failed(c.node, errUnasked)
+			return nil, noNode(ctx, choice{})
+		}
+		return p.filters.add(c.node, o.result), nil
+	}
+}
+
+func (p *Pool) noFilter(id string) error {
+	p.filters.remove(id)
+	return &nodegate.Error{Op: "upstream.filter", Code: nodegate.ExecutionFailed, Msg: "filter not found"}
+}
+
+// add gives a node's filter an id of ours.
+func (f *filters) add(n *node, theirs []byte) []byte {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // never fails
+	id := "0x" + hex.EncodeToString(b[:])
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.byID == nil {
+		f.byID = map[string]*filter{}
+	}
+	f.byID[id] = &filter{node: n, theirs: theirs, used: time.Now()}
+	return []byte(`"` + id + `"`)
+}
+
+func (f *filters) find(id string, now time.Time) *filter {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	found := f.byID[id]
+	if found == nil || now.Sub(found.used) > filterIdle {
+		return nil
+	}
+	found.used = now
+	return found
+}
+
+func (f *filters) remove(id string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.byID, id)
+}
+
+// room tells whether another filter may be made.
+func (f *filters) room(now time.Time) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if len(f.byID) >= maxFilters {
+		f.sweepLocked(now)
+	}
+	return len(f.byID) < maxFilters
+}
+
+// sweep forgets filters that nobody asks for, as the nodes do.
+func (f *filters) sweep(now time.Time) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.sweepLocked(now)
+}
+
+func (f *filters) sweepLocked(now time.Time) {
+	for id, one := range f.byID {
+		if now.Sub(one.used) > filterIdle {
+			delete(f.byID, id)
+		}
+	}
+}

@@ -1,6 +1,0 @@
-package storage
-
-import "runtime"
-
-func platform() string  { return runtime.GOARCH + "/" + runtime.GOOS }
-func goVersion() string { return runtime.Version() }

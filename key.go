@@ -42,6 +42,8 @@ type KeySecret struct {
 // everything; the types of lists are joined by AND, their entries by OR.
 type KeySettings struct {
 	SecretRequired bool     `json:"secret_required,omitempty"`
+	Services       []string `json:"services,omitempty"` // ServiceRPC and so on
+	Networks       []string `json:"networks,omitempty"` // of JSON-RPC, by name
 	Methods        []string `json:"methods,omitempty"`
 	Addresses      []string `json:"addresses,omitempty"`   // contracts, 0x and 40 hex digits, lower case
 	Origins        []string `json:"origins,omitempty"`     // https://app.example.com, https://*.example.com
@@ -54,6 +56,13 @@ type KeySettings struct {
 	// are kept in memory, for an hour at most; without it, never.
 	KeepParams bool `json:"keep_params,omitempty"`
 }
+
+// The services that a key can be limited to.
+const (
+	ServiceRPC         = "json-rpc"
+	ServiceStorage     = "storage"
+	ServiceDevelopment = "development" // methods that change an embedded chain, such as evm_mine
+)
 
 // Bounds of a key's settings.
 const (
@@ -78,6 +87,8 @@ func (s *KeySettings) Normalize() error {
 		ok      func(string) bool
 		want    string
 	}{
+		{"services", s.Services, isService, ServiceRPC + ", " + ServiceStorage + " or " + ServiceDevelopment},
+		{"networks", s.Networks, isNetwork, "the name of a network like devnet"},
 		{"methods", s.Methods, isMethod, "a method name like eth_call"},
 		{"addresses", s.Addresses, isAddress, "0x and 40 hex digits"},
 		{"origins", s.Origins, isOrigin, "a scheme and a host like https://app.example.com"},
@@ -115,6 +126,14 @@ func CheckKeyName(name string) error {
 		return invalid("a key's name has at most 64 printable characters")
 	}
 	return nil
+}
+
+func isService(s string) bool {
+	return s == ServiceRPC || s == ServiceStorage || s == ServiceDevelopment
+}
+
+func isNetwork(s string) bool {
+	return s != "" && len(s) <= 32 && strings.Trim(s, "abcdefghijklmnopqrstuvwxyz0123456789-") == ""
 }
 
 func isMethod(s string) bool {
@@ -156,6 +175,16 @@ func printable(s string) bool {
 		}
 	}
 	return true
+}
+
+// AllowsService tells whether the key works for a service.
+func (s *KeySettings) AllowsService(service string) bool {
+	return len(s.Services) == 0 || slices.Contains(s.Services, service)
+}
+
+// AllowsNetwork tells whether the key works on a network.
+func (s *KeySettings) AllowsNetwork(network string) bool {
+	return len(s.Networks) == 0 || slices.Contains(s.Networks, network)
 }
 
 // AllowsMethod tells whether a method may be called.

@@ -14,7 +14,9 @@ import (
 // settingsFlags are a key's settings. One that was not given changes nothing.
 type settingsFlags struct {
 	SecretRequired   *bool     `placeholder:"true|false" help:"Let requests in with the key's secret only."`
-	Methods          entryList `placeholder:"METHOD,..." help:"The methods that may be called. An empty list allows all; so it is with the lists below."`
+	Services         entryList `placeholder:"SERVICE,..." help:"The services that the key works for: json-rpc, storage, development. An empty list allows all, here and below."`
+	Networks         entryList `placeholder:"NETWORK,..." help:"The networks that the key works on."`
+	Methods          entryList `placeholder:"METHOD,..." help:"The methods that may be called."`
 	Addresses        entryList `placeholder:"ADDRESS,..." help:"The contracts that may be read and called."`
 	Origins          entryList `placeholder:"ORIGIN,..." help:"The web pages that may use the key, like https://app.example.com or https://*.example.com."`
 	UserAgents       entryList `placeholder:"PART,..." help:"Parts of the User-Agent header, one of which must be in it. A comma within a part is written \\,."`
@@ -49,7 +51,7 @@ func (l *entryList) set(target *[]string) {
 
 func (f *settingsFlags) given() bool {
 	return f.SecretRequired != nil || f.CreditsPerSecond != nil || f.CreditsPerDay != nil || f.KeepParams != nil ||
-		f.Methods.given || f.Addresses.given || f.Origins.given || f.UserAgents.given
+		f.Services.given || f.Networks.given || f.Methods.given || f.Addresses.given || f.Origins.given || f.UserAgents.given
 }
 
 // apply puts what was given over the settings. It may be called several times.
@@ -57,6 +59,8 @@ func (f *settingsFlags) apply(s *nodegate.KeySettings) {
 	if f.SecretRequired != nil {
 		s.SecretRequired = *f.SecretRequired
 	}
+	f.Services.set(&s.Services)
+	f.Networks.set(&s.Networks)
 	f.Methods.set(&s.Methods)
 	f.Addresses.set(&s.Addresses)
 	f.Origins.set(&s.Origins)
@@ -81,7 +85,7 @@ func describeSettings(s nodegate.KeySettings) string {
 	for _, list := range []struct {
 		name    string
 		entries []string
-	}{{"methods", s.Methods}, {"addresses", s.Addresses}, {"origins", s.Origins}, {"user-agents", s.UserAgents}} {
+	}{{"services", s.Services}, {"networks", s.Networks}, {"methods", s.Methods}, {"addresses", s.Addresses}, {"origins", s.Origins}, {"user-agents", s.UserAgents}} {
 		if len(list.entries) > 0 {
 			words = append(words, list.name+"="+joined(list.entries))
 		}

@@ -66,7 +66,7 @@ func (v *visit) keyPage() error {
 
 // limited tells whether a key's lists may refuse the requests of the snippets.
 func limited(s *nodegate.KeySettings) bool {
-	return len(s.Origins) > 0 || len(s.UserAgents) > 0 || !s.AllowsMethod("eth_blockNumber")
+	return len(s.Origins) > 0 || len(s.UserAgents) > 0 || len(s.Networks) > 0 || len(s.Services) > 0 || !s.AllowsMethod("eth_blockNumber")
 }
 
 // oldUntil is when the versions before the newest stop working.

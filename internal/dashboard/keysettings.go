@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -22,7 +23,10 @@ type settingsData struct {
 type settingsForm struct {
 	Name                                    string
 	SecretRequired, KeepParams              bool
-	Methods, Addresses, Origins, UserAgents string // an entry a line
+	Services                                []string
+	ServicesShown                           bool   // the form had boxes for them
+	Networks                                string // an entry a line, as below
+	Methods, Addresses, Origins, UserAgents string
 	CreditsPerSecond, CreditsPerDay         string // "" is the plan's
 }
 
@@ -46,6 +50,7 @@ func formOf(k *nodegate.Key) settingsForm {
 	s := &k.Settings
 	return settingsForm{
 		Name: k.Name, SecretRequired: s.SecretRequired, KeepParams: s.KeepParams,
+		Services: s.Services, Networks: lines(s.Networks),
 		Methods: lines(s.Methods), Addresses: lines(s.Addresses), Origins: lines(s.Origins), UserAgents: lines(s.UserAgents),
 		CreditsPerSecond: ownLimit(s.CreditsPerSecond), CreditsPerDay: ownLimit(s.CreditsPerDay),
 	}
@@ -81,6 +86,7 @@ func (v *visit) typedSettings() settingsForm {
 	field := v.req.PostFormValue
 	return settingsForm{
 		Name: field("name"), SecretRequired: field("secret_required") != "", KeepParams: field("keep_params") != "",
+		Services: v.req.PostForm["service"], ServicesShown: field("services_shown") != "", Networks: field("networks"),
 		Methods: field("methods"), Addresses: field("addresses"), Origins: field("origins"), UserAgents: field("user_agents"),
 		CreditsPerSecond: strings.TrimSpace(field("credits_per_second")), CreditsPerDay: strings.TrimSpace(field("credits_per_day")),
 	}
@@ -88,6 +94,9 @@ func (v *visit) typedSettings() settingsForm {
 
 // saveSettings changes what the form has and leaves the other settings alone.
 func (v *visit) saveSettings(id string, f settingsForm) error {
+	if f.ServicesShown && len(f.Services) == 0 {
+		return &nodegate.Error{Op: "dashboard.settings", Code: nodegate.InvalidInput, Msg: "select at least one service, or revoke the key"}
+	}
 	second, err := limitOf(f.CreditsPerSecond)
 	if err != nil {
 		return err
@@ -98,9 +107,40 @@ func (v *visit) saveSettings(id string, f settingsForm) error {
 	}
 	return v.cfg.Accounts.UpdateKey(v.req.Context(), v.actor(), v.account.ID, id, func(name *string, s *nodegate.KeySettings) {
 		*name, s.SecretRequired, s.KeepParams = f.Name, f.SecretRequired, f.KeepParams
+		if f.ServicesShown {
+			s.Services = f.chosenServices()
+		}
+		s.Networks = entries(f.Networks)
 		s.Methods, s.Addresses, s.Origins, s.UserAgents = entries(f.Methods), entries(f.Addresses), entries(f.Origins), entries(f.UserAgents)
 		s.CreditsPerSecond, s.CreditsPerDay = second, day
 	})
+}
+
+// service is a box of the form.
+type service struct {
+	Name, Text string
+	On         bool
+}
+
+// ServiceBoxes are the services, all ticked where the key isn't limited.
+func (f settingsForm) ServiceBoxes() []service {
+	boxes := []service{
+		{Name: nodegate.ServiceRPC, Text: "JSON-RPC"},
+		{Name: nodegate.ServiceStorage, Text: "Storage"},
+		{Name: nodegate.ServiceDevelopment, Text: "Development methods (evm_mine and others)"},
+	}
+	for i, b := range boxes {
+		boxes[i].On = len(f.Services) == 0 || slices.Contains(f.Services, b.Name)
+	}
+	return boxes
+}
+
+// chosenServices is empty, which allows all, when every box is ticked.
+func (f settingsForm) chosenServices() []string {
+	if len(f.Services) == len(settingsForm{}.ServiceBoxes()) {
+		return nil
+	}
+	return f.Services
 }
 
 // entries are the lines of a textarea that are not empty.

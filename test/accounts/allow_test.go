@@ -2,6 +2,9 @@ package accounts_test
 
 import (
 	"encoding/json"
+	"io"
+	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/nodegate/nodegate"
@@ -45,6 +48,17 @@ func TestAllowedCalls(t *testing.T) {
 		{"logs of a listed one", "devnet", byAddress, "eth_getLogs", `[{"address":["` + listed + `"]}]`, true},
 		{"logs of one more", "devnet", byAddress, "eth_getLogs", `[{"address":["` + listed + `","` + unlisted + `"]}]`, false},
 		{"logs of all", "devnet", byAddress, "eth_getLogs", `[{}]`, false},
+		{"code of another", "devnet", byAddress, "eth_getCode", `["` + unlisted + `","latest"]`, false},
+		{"code of a listed one", "devnet", byAddress, "eth_getCode", `["` + listed + `","latest"]`, true},
+		{"storage of many", "devnet", byAddress, "eth_getStorageValues", `[{"` + unlisted + `":["0x0"]},"latest"]`, false},
+		{"a transaction to fill", "devnet", byAddress, "eth_fillTransaction", `[{"to":"` + unlisted + `"}]`, false},
+		{"code under a listed address", "devnet", byAddress, "eth_call", `[{"to":"` + listed + `"},"latest",{"` + listed + `":{"code":"0x60"}}]`, false},
+		{"state of another", "devnet", byAddress, "eth_call", `[{"to":"` + listed + `"},"latest",{"` + unlisted + `":{"balance":"0x1"}}]`, false},
+		{"a delegation to another", "devnet", byAddress, "eth_call", `[{"to":"` + listed + `","authorizationList":[{"address":"` + unlisted + `"}]},"latest"]`, false},
+		{"a method without a row", "devnet", byAddress, "eth_callMany", `[[]]`, false},
+		{"a transaction that can't be read", "devnet", byAddress, "eth_sendRawTransaction", `["0x02"]`, false},
+		{"its network", "rollup", nodegate.KeySettings{Networks: []string{"rollup"}}, "eth_chainId", "[]", true},
+		{"a key without development", "devnet", nodegate.KeySettings{Services: []string{"json-rpc"}}, "evm_mine", "[]", false},
 		{"no address to name", "devnet", byAddress, "eth_blockNumber", "[]", true},
 		{"both lists", "devnet", both, "eth_call", `[{"to":"` + listed + `"},"latest"]`, true},
 		{"a method of one list only", "devnet", both, "eth_getStorageAt", `["` + listed + `","0x0","latest"]`, false},
@@ -71,6 +85,39 @@ func TestAllowedCalls(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestScopes: a key works on its networks and for its services only. A WebSocket is refused
+// at the handshake.
+func TestScopes(t *testing.T) {
+	t.Parallel()
+	s := shared(t)
+	for _, c := range []struct {
+		settings nodegate.KeySettings
+		want     string
+	}{
+		{nodegate.KeySettings{Networks: []string{"rollup"}}, forbidden + "network devnet is not allowed"},
+		{nodegate.KeySettings{Services: []string{"storage"}}, forbidden + "service json-rpc is not allowed"},
+	} {
+		k := newTenant(t, s, "unlimited", c.settings)
+		_, shake := handshake(t, k.ws())
+		send(t, k.url, callOf("eth_chainId", "[]")).want(t, 403, -32002, c.want, "null")
+		shake.want(t, 403, -32002, c.want, "null")
+	}
+	k := newTenant(t, s, "unlimited", nodegate.KeySettings{Services: []string{"json-rpc"}})
+	req, err := http.NewRequest(http.MethodPost, strings.Replace(s.Server.Addresses().Storage, "https://", "http://", 1)+"/api/v0/version", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.SetBasicAuth(k.key, k.secret)
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if text, _ := io.ReadAll(res.Body); res.StatusCode != 403 || !strings.Contains(string(text), "service storage is not allowed") {
+		t.Errorf("storage with a key for JSON-RPC: %d %s", res.StatusCode, text)
 	}
 }
 

@@ -24,7 +24,7 @@ const (
 	keyRequired   = "API key required"
 	keyInvalid    = "invalid API key"
 	secretInvalid = "invalid API key or API key secret"
-	forbidden     = "rejected by the API key's settings"
+	forbidden     = "rejected by the API key's settings: " // and what refused
 )
 
 // attempt is one way to present credentials. An empty message is let in.

@@ -101,7 +101,8 @@ func answerOf(t testing.TB, body string) (id string, e rpcError) {
 func (r reply) want(t testing.TB, status, code int, message, id string) rpcError {
 	t.Helper()
 	gotID, e := answerOf(t, r.body)
-	if r.status != status || e.Code != code || e.Message != message || gotID != id {
+	same := e.Message == message || strings.HasSuffix(message, ": ") && strings.HasPrefix(e.Message, message) && len(e.Message) > len(message)
+	if r.status != status || e.Code != code || !same || gotID != id {
 		t.Errorf("got %d, id %s, %d %q; want %d, id %s, %d %q", r.status, gotID, e.Code, e.Message, status, id, code, message)
 	}
 	return e

@@ -15,71 +15,94 @@ import (
 
 const module = "github.com/nodegate/nodegate"
 
-// mayImport lists, for each room, which of our packages it may use. "" is the root
-// package, the domain. Rooms that are not listed may use everything.
+// mayImport lists, for each package, which of our packages it may use. "" is the root
+// package, the domain. A package without a row fails, unless it may use everything.
 var mayImport = map[string][]string{
-	"":                         {},
-	"internal/budget":          {""},
-	"internal/rpc/jsonrpc":         {},
-	"internal/config":          {},
-	"internal/rpc/fastpath":       {},
-	"internal/rpc/ws":              {},
-	"internal/obs":             {""},
-	"internal/rpc/eth":             {"", "internal/obs", "internal/rpc/jsonrpc"},
-	"internal/rpc/rollup":          {""},
-	"internal/rpc/chain/devchain":  {"internal/rpc/rollup"},
-	"internal/rpc/chain/lane":      {"", "internal/fairshare", "internal/background"},
-	"internal/rpc/chain/native":    {"", "internal/rpc/chain/guard", "internal/rpc/chain/lane"},
-	"internal/rpc/chain":           {"", "internal/obs", "internal/rpc/rollup", "internal/rpc/chain/guard", "internal/rpc/chain/lane", "internal/rpc/chain/native", "internal/rpc/chain/devchain", "internal/rpc/chain/txjournal", "internal/disk", "internal/background"},
-	"internal/web":             {"", "internal/obs"},
-	"internal/accounts/credential":           {""},
-	"internal/accounts/payment":         {""},
-	"internal/accounts/account":         {"", "internal/accounts/credential", "internal/background"},
-	"internal/accounts/auth":            {"", "internal/index", "internal/accounts/credential"},
-	"internal/method/permit":          {"", "internal/rpc/jsonrpc"},
-	"internal/index":           {},
-	"internal/accounts/ratelimit":           {"", "internal/index"},
-	"internal/accounts/usage":           {"", "internal/index"},
-	"internal/accounts/usage/report":          {""},
-	"internal/dashboard/chart":           {},
-	"internal/accounts/requestlog":         {""},
+	"":                               {},
+	"internal/budget":                {""},
+	"internal/rpc/jsonrpc":           {},
+	"internal/config":                {},
+	"internal/rpc/fastpath":          {},
+	"internal/rpc/ws":                {},
+	"internal/obs":                   {""},
+	"internal/rpc/eth":               {"", "internal/obs", "internal/rpc/jsonrpc"},
+	"internal/rpc/rollup":            {""},
+	"internal/rpc/chain/devchain":    {"internal/rpc/rollup"},
+	"internal/rpc/chain/lane":        {"", "internal/fairshare", "internal/background"},
+	"internal/rpc/chain/native":      {"", "internal/rpc/chain/guard", "internal/rpc/chain/lane"},
+	"internal/rpc/chain":             {"", "internal/obs", "internal/rpc/rollup", "internal/rpc/chain/guard", "internal/rpc/chain/lane", "internal/rpc/chain/native", "internal/rpc/chain/devchain", "internal/rpc/chain/txjournal", "internal/disk", "internal/background"},
+	"internal/web":                   {"", "internal/obs"},
+	"internal/accounts/credential":   {""},
+	"internal/accounts/payment":      {""},
+	"internal/accounts/account":      {"", "internal/accounts/credential", "internal/background", "internal/method"},
+	"internal/accounts/auth":         {"", "internal/index", "internal/accounts/credential"},
+	"internal/method/permit":         {"", "internal/method", "internal/rpc/jsonrpc"},
+	"internal/index":                 {},
+	"internal/accounts/ratelimit":    {"", "internal/index"},
+	"internal/accounts/usage":        {"", "internal/index"},
+	"internal/accounts/usage/report": {""},
+	"internal/dashboard/chart":       {},
+	"internal/accounts/requestlog":   {""},
 	"internal/store/sqlstore":        {"", "internal/disk"},
 	"internal/store/redisstore":      {"", "internal/accounts/ratelimit"},
-	"test/dbtest":              {},
-	"test/smtptest":            {},
+	"test/dbtest":                    {},
+	"test/smtptest":                  {},
 	"internal/store/storetest":       {""},
-	"internal/localca":       {""},
-	"internal/ipfs/blockstore":          {"", "internal/fairshare", "internal/disk"},
-	"internal/method":          {},
-	"internal/rpc/upstream/client":            {"", "internal/rpc/jsonrpc"},
-	"internal/rpc/upstream/pool":        {"", "internal/obs", "internal/rpc/jsonrpc", "internal/method", "internal/rpc/upstream/client"},
-	"internal/rpc/upstream/doctor":          {"", "internal/rpc/upstream/client", "internal/rpc/jsonrpc"},
+	"internal/localca":               {""},
+	"internal/ipfs/blockstore":       {"", "internal/fairshare", "internal/disk"},
+	"internal/method":                {},
+	"internal/rpc/upstream/client":   {"", "internal/rpc/jsonrpc"},
+	"internal/rpc/upstream/pool":     {"", "internal/obs", "internal/rpc/jsonrpc", "internal/method", "internal/rpc/upstream/client"},
+	"internal/rpc/upstream/doctor":   {"", "internal/rpc/upstream/client", "internal/rpc/jsonrpc"},
 	"internal/rpc/blocktag":          {"", "internal/rpc/jsonrpc", "internal/method"},
-	"internal/rpc/cache":           {"", "internal/obs", "internal/rpc/jsonrpc", "internal/method"},
-	"internal/ipfs/unixfs":         {"", "internal/budget", "internal/fairshare", "internal/background"},
-	"internal/ipfs/kubo":            {"", "internal/ipfs/blockstore"},
-	"internal/ipfs/blocktest":       {"", "internal/ipfs/unixfs"},
-	"internal/dashboard":       {"", "internal/accounts/account", "internal/dashboard/chart", "internal/dashboard/example", "internal/dashboard/faucet", "internal/ipfs/files", "internal/accounts/requestlog", "internal/obs", "internal/accounts/usage/report", "internal/web", "internal/dashboard/snippet", "internal/dashboard/apidoc"},
-	"internal/dashboard/snippet":         {},
-	"internal/dashboard/apidoc":       {},
-	"internal/dashboard/example":         {""},
-	"internal/dashboard/faucet":          {""},
-	"internal/ipfs/files":           {""},
-	"internal/accounts/mailer":          {""},
-	"internal/accounts/alert":           {"", "internal/accounts/mailer"},
-	"internal/ipfs/gateway":         {"", "internal/budget", "internal/obs", "internal/web", "internal/method/permit", "internal/accounts/usage", "internal/accounts/requestlog", "internal/ipfs/unixfs", "internal/fairshare", "internal/background"},
-	"internal/rpc/edge":            {"", "internal/budget", "internal/obs", "internal/web", "internal/rpc/jsonrpc", "internal/rpc/fastpath", "internal/rpc/ws", "internal/method/permit", "internal/accounts/ratelimit", "internal/accounts/usage", "internal/accounts/requestlog", "internal/index", "internal/background"},
-	"cmd/nodegate":             {"", "internal/config", "internal/server", "internal/obs", "internal/rpc/upstream/doctor", "internal/background"},
-	"internal/rpc/chain/txjournal": {},
-	"internal/disk":            {""},
-	"internal/rpc/chain/guard":     {},
-	"internal/background":      {},
-	"internal/fairshare":       {},
+	"internal/rpc/cache":             {"", "internal/obs", "internal/rpc/jsonrpc", "internal/method"},
+	"internal/ipfs/unixfs":           {"", "internal/budget", "internal/fairshare", "internal/background"},
+	"internal/ipfs/kubo":             {"", "internal/ipfs/blockstore"},
+	"internal/ipfs/blocktest":        {"", "internal/ipfs/unixfs"},
+	"internal/dashboard":             {"", "internal/accounts/account", "internal/dashboard/chart", "internal/dashboard/example", "internal/dashboard/faucet", "internal/ipfs/files", "internal/accounts/requestlog", "internal/obs", "internal/accounts/usage/report", "internal/web", "internal/dashboard/snippet", "internal/dashboard/apidoc"},
+	"internal/dashboard/snippet":     {},
+	"internal/dashboard/apidoc":      {},
+	"internal/dashboard/example":     {""},
+	"internal/dashboard/faucet":      {""},
+	"internal/ipfs/files":            {""},
+	"internal/accounts/mailer":       {""},
+	"internal/accounts/alert":        {"", "internal/accounts/mailer"},
+	"internal/ipfs/gateway":          {"", "internal/budget", "internal/obs", "internal/web", "internal/method/permit", "internal/accounts/usage", "internal/accounts/requestlog", "internal/ipfs/unixfs", "internal/fairshare", "internal/background"},
+	"internal/rpc/edge":              {"", "internal/budget", "internal/obs", "internal/web", "internal/rpc/jsonrpc", "internal/rpc/fastpath", "internal/rpc/ws", "internal/method/permit", "internal/accounts/ratelimit", "internal/accounts/usage", "internal/accounts/requestlog", "internal/index", "internal/background"},
+	"cmd/nodegate":                   {"", "internal/config", "internal/server", "internal/obs", "internal/rpc/upstream/doctor", "internal/background"},
+	"internal/rpc/chain/txjournal":   {},
+	"internal/disk":                  {""},
+	"internal/rpc/chain/guard":       {},
+	"internal/background":            {},
+	"internal/fairshare":             {},
 }
 
-// engineRooms are the only ones that may use go-ethereum's engine. The others may
+// unbound may use everything: they join the others, or test them.
+var unbound = []string{"internal/server", "internal/rpc/chain/devchain/gen", "bench", "test"}
+
+// planes lists, for each plane, which others its packages may use. What several planes
+// need is beside internal/config.
+var planes = map[string][]string{
+	"internal/rpc":       {"internal/accounts"},
+	"internal/ipfs":      {"internal/accounts"},
+	"internal/accounts":  {},
+	"internal/store":     {"internal/accounts"},
+	"internal/dashboard": {"internal/rpc", "internal/ipfs", "internal/accounts"},
+}
+
+// planeOf is the plane that a package is in, or "".
+func planeOf(pkg string) string {
+	for plane := range planes {
+		if under(pkg)(plane) {
+			return plane
+		}
+	}
+	return ""
+}
+
+// enginePackages are the only ones that may use go-ethereum's engine. The others may
 // use its small packages of types.
-var engineRooms = []string{"internal/rpc/chain", "bench", "test"}
+var enginePackages = []string{"internal/rpc/chain", "bench", "test"}
 
 var smallPackages = []string{"common", "common/hexutil", "common/math", "rlp", "crypto"}
 
@@ -94,7 +117,7 @@ const (
 // source is one parsed file that is not a test.
 type source struct {
 	path string // from the repository's root
-	room string // its folder; "" is the root
+	pkg  string // its folder; "" is the root
 	file *ast.File
 	fset *token.FileSet
 }
@@ -124,11 +147,11 @@ func sources(t *testing.T) []source {
 		if err != nil {
 			return err
 		}
-		room := filepath.ToSlash(filepath.Dir(rel))
-		if room == "." {
-			room = ""
+		pkg := filepath.ToSlash(filepath.Dir(rel))
+		if pkg == "." {
+			pkg = ""
 		}
-		list = append(list, source{path: filepath.ToSlash(rel), room: room, file: file, fset: fset})
+		list = append(list, source{path: filepath.ToSlash(rel), pkg: pkg, file: file, fset: fset})
 		return nil
 	})
 	if err != nil {
@@ -147,26 +170,30 @@ func TestImports(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if why := forbidden(s.room, path); why != "" {
+			if why := forbidden(s.pkg, path); why != "" {
 				t.Errorf("%s imports %s: %s", s.path, path, why)
 			}
 		}
 	}
 }
 
-func forbidden(room, path string) string {
+func forbidden(pkg, path string) string {
 	if ours, ok := strings.CutPrefix(path, module); ok {
 		target := strings.TrimPrefix(ours, "/")
-		if allowed, listed := mayImport[room]; listed && !slices.Contains(allowed, target) {
-			return "this room may not reach there (see mayImport)"
+		from, to := planeOf(pkg), planeOf(target)
+		switch allowed, listed := mayImport[pkg]; {
+		case from != "" && to != "" && from != to && !slices.Contains(planes[from], to):
+			return "a plane may not import this one (see planes)"
+		case listed && !slices.Contains(allowed, target):
+			return "this package may not import it (see mayImport)"
 		}
 		return ""
 	}
-	if room == "" && strings.Contains(strings.Split(path, "/")[0], ".") {
+	if pkg == "" && strings.Contains(strings.Split(path, "/")[0], ".") {
 		return "the domain uses the standard library only"
 	}
-	if small, ok := strings.CutPrefix(path, geth); ok && !slices.ContainsFunc(engineRooms, under(room)) && !slices.Contains(smallPackages, small) {
-		return "only the chain's rooms use go-ethereum's engine"
+	if small, ok := strings.CutPrefix(path, geth); ok && !slices.ContainsFunc(enginePackages, under(pkg)) && !slices.Contains(smallPackages, small) {
+		return "only the embedded chain uses go-ethereum's engine"
 	}
 	if strings.HasPrefix(path, geth+"cmd/") {
 		return "go-ethereum's commands are under the GPL"
@@ -174,29 +201,49 @@ func forbidden(room, path string) string {
 	return ""
 }
 
-// under tells whether a room is one of those or inside it.
-func under(room string) func(string) bool {
-	return func(parent string) bool { return room == parent || strings.HasPrefix(room, parent+"/") }
+// under tells whether a pkg is one of those or inside it.
+func under(pkg string) func(string) bool {
+	return func(parent string) bool { return pkg == parent || strings.HasPrefix(pkg, parent+"/") }
+}
+
+// TestListed fails on a package that nobody has decided about.
+func TestListed(t *testing.T) {
+	seen := map[string]bool{}
+	for _, s := range sources(t) {
+		if _, listed := mayImport[s.pkg]; !listed && !seen[s.pkg] && !slices.ContainsFunc(unbound, under(s.pkg)) {
+			t.Errorf("package %s has no row in mayImport", s.pkg)
+		}
+		seen[s.pkg] = true
+	}
+	for pkg := range mayImport {
+		if !seen[pkg] {
+			t.Errorf("mayImport has a row for %q, which doesn't exist", pkg)
+		}
+	}
 }
 
 // TestRules checks that the rules themselves bite.
 func TestRules(t *testing.T) {
 	for _, c := range []struct {
-		room, path string
-		bad        bool
+		pkg, path string
+		bad       bool
 	}{
 		{"", "context", false},
 		{"", "github.com/coder/websocket", true},
 		{"internal/rpc/jsonrpc", module, true},
 		{"internal/rpc/edge", module + "/internal/rpc/chain", true},
+		{"internal/rpc/cache", module + "/internal/ipfs/unixfs", true},
+		{"internal/ipfs/gateway", module + "/internal/rpc/edge", true},
+		{"internal/accounts/auth", module + "/internal/rpc/jsonrpc", true},
+		{"internal/server", module + "/internal/rpc/chain", false},
 		{"internal/rpc/edge", geth + "core", true},
 		{"internal/rpc/rollup", geth + "common", false},
 		{"internal/rpc/chain", geth + "core", false},
 		{"internal/server", geth + "core", true},
 		{"internal/rpc/chain", geth + "cmd/utils", true},
 	} {
-		if got := forbidden(c.room, c.path) != ""; got != c.bad {
-			t.Errorf("forbidden(%q, %q) = %v, want %v", c.room, c.path, got, c.bad)
+		if got := forbidden(c.pkg, c.path) != ""; got != c.bad {
+			t.Errorf("forbidden(%q, %q) = %v, want %v", c.pkg, c.path, got, c.bad)
 		}
 	}
 }
@@ -204,14 +251,14 @@ func TestRules(t *testing.T) {
 func TestPackageComments(t *testing.T) {
 	documented := map[string]int{}
 	for _, s := range sources(t) {
-		documented[s.room] += 0
+		documented[s.pkg] += 0
 		if s.file.Doc != nil {
-			documented[s.room]++
+			documented[s.pkg]++
 		}
 	}
-	for room, n := range documented {
+	for pkg, n := range documented {
 		if n != 1 {
-			t.Errorf("package %q has %d package comments, want exactly one", room, n)
+			t.Errorf("package %q has %d package comments, want exactly one", pkg, n)
 		}
 	}
 }
@@ -253,7 +300,7 @@ func TestNoMachinePaths(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, prefix := range []string{"/home/", "/Users/", "/root/"} {
-			if strings.Contains(string(data), prefix) && s.room != "test/house" {
+			if strings.Contains(string(data), prefix) && s.pkg != "test/house" {
 				t.Errorf("%s names a path of a machine (%s)", s.path, prefix)
 			}
 		}

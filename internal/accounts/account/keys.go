@@ -8,6 +8,7 @@ import (
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/accounts/credential"
+	"github.com/nodegate/nodegate/internal/method"
 )
 
 // IssuedKey is a key whose texts are shown to its owner. The secret is shown this
@@ -74,12 +75,27 @@ func (s *Service) checkSettings(a *nodegate.Account, name string, settings *node
 	if err := settings.Normalize(); err != nil {
 		return err
 	}
+	if err := checkMethodNames(settings.Methods, before.Methods); err != nil {
+		return err
+	}
 	plan := s.PlanOf(a)
 	if settings.CreditsPerSecond != before.CreditsPerSecond && plan.CreditsPerSecond > 0 && settings.CreditsPerSecond > plan.CreditsPerSecond {
 		return invalid("a key's own limit can't pass the plan's " + strconv.FormatInt(plan.CreditsPerSecond, 10) + " credits a second")
 	}
 	if settings.CreditsPerDay != before.CreditsPerDay && plan.CreditsPerDay > 0 && settings.CreditsPerDay > plan.CreditsPerDay {
 		return invalid("a key's own limit can't pass the plan's " + strconv.FormatInt(plan.CreditsPerDay, 10) + " credits a day")
+	}
+	return nil
+}
+
+// checkMethodNames refuses misspelt methods: the list would refuse what its owner wants to
+// allow. Entries that were there before stay.
+func checkMethodNames(methods, before []string) error {
+	for _, m := range methods {
+		nearest, misspelt := method.Misspelt(m)
+		if misspelt && !slices.Contains(before, m) {
+			return invalid("unknown method " + m + ": did you mean " + nearest + "?")
+		}
 	}
 	return nil
 }

@@ -12,7 +12,7 @@ var commonFaults = []CommonFault{
 	{401, -32001, "API key required", "the address has no key"},
 	{401, -32001, "invalid API key", "the key is unknown or revoked, or stands in two places and differs"},
 	{401, -32001, "invalid API key or API key secret", "the key requires its secret, which is missing or wrong"},
-	{403, -32002, "rejected by the API key's settings", "an allowlist of the key does not have the method, contract, origin or client"},
+	{403, -32002, "rejected by the API key's settings: …", "the key's settings don't allow the service, network, method, contract, origin or client; the message names which"},
 	{404, -32001, "unknown network", "no network of that name"},
 	{429, -32005, "rate limit exceeded", "the credits of this second are used up; Retry-After says when to try again"},
 	{402, -32002, "daily credit limit reached", "the credits of the day are used up; they are reset at 00:00 UTC"},

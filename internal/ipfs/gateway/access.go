@@ -32,7 +32,7 @@ func (g *Gateway) admit(w http.ResponseWriter, req *http.Request) (*nodegate.Gra
 	if len(settings.Origins) > 0 {
 		web.CORSOnly(w.Header(), origin, settings.AllowsOrigin(origin))
 	}
-	return grant, permit.Client(settings, origin, req.UserAgent())
+	return grant, permit.Request{Service: nodegate.ServiceStorage, Origin: origin, Agent: req.UserAgent()}.Check(settings)
 }
 
 // mayUse checks what the account may do at all: it has a card, moves no more than

@@ -3,11 +3,19 @@ package permit
 import (
 	"encoding/json"
 	"errors"
+	"math/big"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/common/hexutil"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/crypto"
+	"github.com/holiman/uint256"
+
 	"github.com/nodegate/nodegate"
+	rows "github.com/nodegate/nodegate/internal/method"
 )
 
 const (
@@ -54,6 +62,35 @@ func TestAddresses(t *testing.T) {
 		{"eth_subscribe", `["logs"]`, false},
 		{"eth_subscribe", `["logs",{"address":"` + listed + `"}]`, true},
 		{"eth_subscribe", `["logs",{"address":"` + foreign + `"}]`, false},
+		{"eth_getCode", `["` + foreign + `","latest"]`, false},
+		{"eth_getCode", `["` + listed + `","latest"]`, true},
+		{"eth_getStorageValues", `[{"` + foreign + `":["0x0"]},"latest"]`, false},
+		{"eth_getStorageValues", `[{"` + listed + `":["0x0"],"` + foreign + `":["0x0"]},"latest"]`, false},
+		{"eth_getStorageValues", `[{"` + listed + `":["0x0"]},"latest"]`, true},
+		{"eth_fillTransaction", `[{"to":"` + foreign + `"}]`, false},
+		{"eth_callMany", `[[{"transactions":[{"to":"` + listed + `"}]}]]`, false},
+		{"trace_call", `[{"to":"` + listed + `"},["trace"]]`, false},
+		{"debug_traceTransaction", `["0x00"]`, false},
+		{"eth_neverHeardOf", `["` + listed + `"]`, false},
+		{"eth_call", `[{"to":"` + listed + `"},"latest",{"` + listed + `":{"balance":"0x1"}}]`, true},
+		{"eth_call", `[{"to":"` + listed + `"},"latest",{"` + foreign + `":{"balance":"0x1"}}]`, false},
+		{"eth_call", `[{"to":"` + listed + `"},"latest",{"` + listed + `":{"code":"0x60006000"}}]`, false},
+		{"eth_call", `[{"to":"` + listed + `"},"latest",{"` + listed + `":{"code":"0x60006000"}}]`, false},
+		{"eth_call", `[{"to":"` + listed + `"},"latest",{"0x000000000000000000000000000000000000beef":{"balance":"0x1"}}]`, false},
+		{"eth_call", `[{"to":"` + listed + `"},{"blockHash":"0x00"},null,{"number":"0x1"}]`, true},
+		{"eth_call", `[{"to":"` + listed + `","authorizationList":[{"address":"` + foreign + `"}]}]`, false},
+		{"eth_call", `[{"to":"` + listed + `","authorizationList":[{"address":"` + listed + `"}]}]`, true},
+		{"eth_call", `[{"to":"` + listed + `","authorizationList":null}]`, true},
+		{"eth_estimateGas", `[{"to":"` + listed + `"},"latest",{"` + listed + `":{"code":"0x"}}]`, false},
+		{"layer2_estimateGas", `[{"to":"` + listed + `"},{"` + foreign + `":{}}]`, false},
+		{"debug_traceCall", `[{"to":"` + listed + `"},"latest",{"tracer":"callTracer"}]`, true},
+		{"debug_traceCall", `[{"to":"` + listed + `"},"latest",{"tracer":"{fault:function(){}}"}]`, false},
+		{"debug_traceCall", `[{"to":"` + listed + `"},"latest",{"stateOverrides":{"` + listed + `":{"code":"0x"}}}]`, false},
+		{"eth_simulateV1", `[{"blockStateCalls":[{"stateOverrides":{"` + listed + `":{"code":"0x"}},"calls":[]}]}]`, false},
+		{"eth_simulateV1", `[{"blockStateCalls":[{"stateOverrides":{"` + foreign + `":{}},"calls":[]}]}]`, false},
+		{"eth_sendRawTransaction", `["0x"]`, false},
+		{"eth_sendRawTransaction", `["0x02c0"]`, false},
+		{"evm_mine", `[]`, false},
 		{"eth_getBalance", `["` + foreign + `","latest"]`, true}, // the contract's list names three methods with an address
 		{"eth_chainId", ``, true},
 	} {
@@ -97,11 +134,11 @@ func TestLists(t *testing.T) {
 		{"https://app.example.com", "", false},
 		{"https://app.example.com", "curl/8", false},
 	} {
-		if err := Client(s, c.origin, c.agent); (err == nil) != c.pass {
+		if err := (Request{Service: nodegate.ServiceRPC, Origin: c.origin, Agent: c.agent}).Check(s); (err == nil) != c.pass {
 			t.Errorf("origin %q agent %q: %v, want pass %v", c.origin, c.agent, err, c.pass)
 		}
 	}
-	if err := Client(&nodegate.KeySettings{}, "", ""); err != nil {
+	if err := (Request{Service: nodegate.ServiceStorage}).Check(&nodegate.KeySettings{}); err != nil {
 		t.Error("without lists:", err)
 	}
 }
@@ -112,8 +149,9 @@ func FuzzCall(f *testing.F) {
 	f.Add("eth_getLogs", []byte(`[{"address":["`+listed+`"]}]`))
 	none := &nodegate.KeySettings{Addresses: []string{"0x0000000000000000000000000000000000000001"}}
 	f.Fuzz(func(t *testing.T, method string, params []byte) {
-		_, reaches := finders[method]
-		if err := Call(none, method, params); err == nil && reaches && method != "eth_subscribe" && method != "eth_simulateV1" {
+		where := rows.Of(method).Contracts
+		reaches := where != rows.NoContracts && where != rows.Subscription && where != rows.Simulation && where != rows.RawTransaction && where != rows.AddressKeys
+		if err := Call(none, method, params); err == nil && reaches {
 			if !contains(params, none.Addresses[0]) {
 				t.Errorf("%s%s passes without naming a listed contract", method, params)
 			}
@@ -144,4 +182,78 @@ func anyText(v any, match func(string) bool) bool {
 		}
 	}
 	return false
+}
+
+// TestReasons wants every refusal to name what refused.
+func TestReasons(t *testing.T) {
+	const prefix = "rejected by the API key's settings: "
+	for _, c := range []struct {
+		settings     nodegate.KeySettings
+		name, params string
+		want         string
+	}{
+		{nodegate.KeySettings{Methods: []string{"eth_call"}}, "eth_getCode", `[]`, "method eth_getCode is not allowed"},
+		{nodegate.KeySettings{Addresses: []string{listed}}, "eth_getCode", `["` + foreign + `"]`, "address " + foreign + " is not allowed"},
+		{nodegate.KeySettings{Addresses: []string{listed}}, "trace_block", `["0x1"]`, "method trace_block is not allowed, because the key has an address list and the contracts it reads aren't known"},
+		{nodegate.KeySettings{Addresses: []string{listed}}, "eth_call", `[{"to":"` + listed + `"},"latest",{"` + listed + `":{"code":"0x"}}]`, "a state override of code is not allowed, because the key has an address list"},
+		{nodegate.KeySettings{Services: []string{"json-rpc"}}, "evm_mine", `[]`, "service development, which evm_mine belongs to, is not allowed"},
+		{nodegate.KeySettings{Methods: []string{"eth_call"}}, "eth_\n", `[]`, "method (unprintable) is not allowed"},
+	} {
+		err := Call(&c.settings, c.name, []byte(c.params))
+		if e := nodegate.AsError(err); err == nil || e.Code != nodegate.Forbidden || e.Msg != prefix+c.want {
+			t.Errorf("%s%s: %v, want %s", c.name, c.params, err, c.want)
+		}
+	}
+	limited := nodegate.KeySettings{Services: []string{nodegate.ServiceRPC}, Networks: []string{"devnet"}, Origins: []string{"https://a.example"}}
+	for want, r := range map[string]Request{
+		"service storage is not allowed":                    {Service: nodegate.ServiceStorage},
+		"network other is not allowed":                      {Service: nodegate.ServiceRPC, Network: "other"},
+		"requests without an Origin header are not allowed": {Service: nodegate.ServiceRPC, Network: "devnet"},
+		"origin https://evil.example is not allowed":        {Service: nodegate.ServiceRPC, Network: "devnet", Origin: "https://evil.example"},
+	} {
+		if err := r.Check(&limited); nodegate.AsError(err).Msg != prefix+want {
+			t.Errorf("%+v: %v, want %s", r, err, want)
+		}
+	}
+}
+
+// TestTransactions signs transactions of every type with go-ethereum and reads them back.
+func TestTransactions(t *testing.T) {
+	key, err := crypto.GenerateKey()
+	if err != nil {
+		t.Fatal(err)
+	}
+	signer := types.LatestSignerForChainID(big.NewInt(1))
+	yes, no := common.HexToAddress(listed), common.HexToAddress(foreign)
+	auth := func(a common.Address) []types.SetCodeAuthorization { return []types.SetCodeAuthorization{{Address: a}} }
+	for _, c := range []struct {
+		what string
+		tx   types.TxData
+		pass bool
+	}{
+		{"legacy", &types.LegacyTx{To: &yes, GasPrice: big.NewInt(1)}, true},
+		{"legacy to another", &types.LegacyTx{To: &no, GasPrice: big.NewInt(1)}, false},
+		{"creation", &types.LegacyTx{GasPrice: big.NewInt(1), Data: []byte{1}}, false},
+		{"access list", &types.AccessListTx{ChainID: big.NewInt(1), To: &yes}, true},
+		{"access list to another", &types.AccessListTx{ChainID: big.NewInt(1), To: &no}, false},
+		{"dynamic fee", &types.DynamicFeeTx{ChainID: big.NewInt(1), To: &yes, Data: []byte{1, 2}}, true},
+		{"dynamic fee to another", &types.DynamicFeeTx{ChainID: big.NewInt(1), To: &no}, false},
+		{"blobs", &types.BlobTx{ChainID: uint256.NewInt(1), To: yes}, true},
+		{"blobs to another", &types.BlobTx{ChainID: uint256.NewInt(1), To: no}, false},
+		{"set code", &types.SetCodeTx{ChainID: uint256.NewInt(1), To: yes, AuthList: auth(yes)}, true},
+		{"set code of another", &types.SetCodeTx{ChainID: uint256.NewInt(1), To: yes, AuthList: auth(no)}, false},
+	} {
+		tx, err := types.SignNewTx(key, signer, c.tx)
+		if err != nil {
+			t.Fatal(c.what, err)
+		}
+		raw, err := tx.MarshalBinary()
+		if err != nil {
+			t.Fatal(c.what, err)
+		}
+		s := &nodegate.KeySettings{Addresses: []string{listed}}
+		if err := Call(s, "eth_sendRawTransaction", []byte(`["`+hexutil.Encode(raw)+`"]`)); (err == nil) != c.pass {
+			t.Errorf("%s: %v, want pass %v", c.what, err, c.pass)
+		}
+	}
 }

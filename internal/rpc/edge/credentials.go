@@ -30,7 +30,7 @@ func (e *Edge) admit(w http.ResponseWriter, req *http.Request, r route) (*networ
 	if len(settings.Origins) > 0 {
 		web.CORSOnly(w.Header(), origin, settings.AllowsOrigin(origin))
 	}
-	return n, grant, permit.Client(settings, origin, req.UserAgent())
+	return n, grant, permit.Request{Service: nodegate.ServiceRPC, Network: n.Name, Origin: origin, Agent: req.UserAgent()}.Check(settings)
 }
 
 // credentials collects what a request brings. The key may stand in the path and

@@ -72,11 +72,11 @@ func (e *Edge) plainRefusal(out []byte, n *network, r *fastpath.Request, err err
 	return e.plainHeaded(answer, r, headOf{id: id, status: status, retry: retry})
 }
 
-// asksForClient tells whether the key's owner lists origins or user agents, which
-// the short way doesn't read.
+// asksForClient tells whether the key's settings depend on the request and not only on its
+// calls. The fast path doesn't read origins and user agents.
 func asksForClient(g *nodegate.Grant) bool {
 	s := &g.Policy().Settings
-	return len(s.Origins) > 0 || len(s.UserAgents) > 0
+	return len(s.Origins) > 0 || len(s.UserAgents) > 0 || len(s.Services) > 0 || len(s.Networks) > 0
 }
 
 // addressOf resolves the request's address, from memory when it is the last one's.

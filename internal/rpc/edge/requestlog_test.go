@@ -59,7 +59,7 @@ func TestJournal(t *testing.T) {
 		{name: "a notification", send: func(h *house) { plain(h, `{"jsonrpc":"2.0","method":"bad"}`) }, want: []string{"net bad reverted 80 execution reverted: no"}},
 		{name: "no JSON", send: func(h *house) { plain(h, "{") }, want: []string{"net other invalid request 5 parse error"}},
 		{
-			name: "refused by its settings", send: func(h *house) { plain(h, call("echo")) }, want: []string{"net echo forbidden 5 rejected by the API key's settings"},
+			name: "refused by its settings", send: func(h *house) { plain(h, call("echo")) }, want: []string{"net echo forbidden 5 rejected by the API key's settings: method echo is not allowed"},
 			policy: nodegate.Policy{Settings: nodegate.KeySettings{Methods: []string{"eth_call"}}},
 		},
 		{

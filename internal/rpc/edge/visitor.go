@@ -27,6 +27,11 @@ func (e *Edge) visitorOf(req *http.Request, r route, g *nodegate.Grant) *visitor
 	return v
 }
 
+// request is what the key's settings are asked about.
+func (v *visitor) request(n *network) permit.Request {
+	return permit.Request{Service: nodegate.ServiceRPC, Network: n.Name, Origin: v.origin, Agent: v.agent}
+}
+
 // welcome tells whether the next message of the socket may still be executed. Most
 // of the time nothing has changed since the last one.
 func (s *socket) welcome(ctx context.Context) error {
@@ -42,7 +47,7 @@ func (s *socket) welcome(ctx context.Context) error {
 	if _, err := s.edge.cfg.Auth.Authenticate(ctx, s.visitor.credentials); err != nil {
 		return err
 	}
-	if err := permit.Client(&policy.Settings, s.visitor.origin, s.visitor.agent); err != nil {
+	if err := s.visitor.request(s.network).Check(&policy.Settings); err != nil {
 		s.edge.fine(s.network, s.grant, err)
 		return err
 	}

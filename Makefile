@@ -6,7 +6,7 @@ LIGHT = . ./internal/accounts/account/... ./internal/accounts/alert/... ./intern
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME ?= 30s
 
-.PHONY: help build run test race lint fuzz chaos bench bench-rpc bench-storage bench-gateway bench-dashboard docs clean
+.PHONY: help build run test quick race lint fuzz chaos bench bench-rpc bench-storage bench-gateway bench-dashboard docs clean
 
 #? help: list the targets
 help:
@@ -23,6 +23,12 @@ run:
 #? test: everything that has to hold, under 20 minutes on two cores from a cold cache
 test:
 	@GO="$(GO)" LIGHT="$(LIGHT)" ./test/run
+
+#? quick: gofmt, vet and the short tests, without installing anything; the loop while working
+quick:
+	@out=$$(gofmt -l $$(git ls-files '*.go')); test -z "$$out" || { echo "not gofmt-ed:"; echo "$$out"; exit 1; }
+	$(GO) vet ./...
+	$(GO) test -short $$($(GO) list ./internal/... ./cmd/... ./test/house ./test/docs .)
 
 #? race: all tests under the race detector (needs gcc; some minutes more)
 race:

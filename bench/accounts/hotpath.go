@@ -22,8 +22,8 @@ var plan = nodegate.Plan{Name: "bench", CreditsPerSecond: 1_000_000_000, Burst: 
 
 // rooms are what a request passes.
 type rooms struct {
-	door  *auth.Door
-	meter *ratelimit.Meter
+	door  *auth.Authenticator
+	meter *ratelimit.Limiter
 	usage *usage.Recorder
 	keys  []string
 }

@@ -97,7 +97,7 @@ func testVault(t *testing.T) *credential.Vault {
 	return v
 }
 
-func newJournal(t *testing.T) *requestlog.Journal {
+func newJournal(t *testing.T) *requestlog.Log {
 	t.Helper()
 	j := requestlog.New(requestlog.Config{})
 	t.Cleanup(j.Close)

@@ -42,7 +42,7 @@ type Config struct {
 	Storage func(w http.ResponseWriter, req *http.Request, command string, grant *nodegate.Grant)
 
 	Reports  *report.Reports
-	Journal  *requestlog.Journal
+	Journal  *requestlog.Log
 	Files    *files.Files   // nil without a storage gateway
 	Faucet   *faucet.Faucet // nil where no network has one
 	Stripe   bool           // cards are verified by Stripe, not by the test processor

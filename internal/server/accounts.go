@@ -18,10 +18,10 @@ import (
 
 // accounts is what a running server has beyond its control side.
 type accounts struct {
-	door    *auth.Door
-	meter   *ratelimit.Meter
+	door    *auth.Authenticator
+	meter   *ratelimit.Limiter
 	usage   *usage.Recorder
-	journal *requestlog.Journal
+	journal *requestlog.Log
 	redis   *redisstore.Store // nil on one server
 	notice  context.CancelFunc
 	alerts  *alert.Watch

@@ -230,7 +230,7 @@ func (s *Server) FirstKey() *IssuedKey {
 func (s *Server) Control() *Control { return s.control }
 
 // Journal holds the latest requests of keys.
-func (s *Server) Journal() *requestlog.Journal { return s.accounts.journal }
+func (s *Server) Journal() *requestlog.Log { return s.accounts.journal }
 
 // ready is what balancers ask: is traffic welcome?
 func (s *Server) ready() error {

@@ -6,6 +6,7 @@ import (
 	"go/token"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -210,6 +211,9 @@ func under(pkg string) func(string) bool {
 func TestListed(t *testing.T) {
 	seen := map[string]bool{}
 	for _, s := range sources(t) {
+		if isFolder := path.Base(s.path) == "doc.go" && len(s.file.Decls) == 0 && len(s.file.Imports) == 0; isFolder {
+			continue // it only says what is in the folders below, or has other files
+		}
 		if _, listed := mayImport[s.pkg]; !listed && !seen[s.pkg] && !slices.ContainsFunc(unbound, under(s.pkg)) {
 			t.Errorf("package %s has no row in mayImport", s.pkg)
 		}

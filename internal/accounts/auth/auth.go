@@ -24,8 +24,8 @@ type Config struct {
 	Log         *slog.Logger
 }
 
-// Door holds the live keys.
-type Door struct {
+// Authenticator holds the live keys.
+type Authenticator struct {
 	cfg     Config
 	values  index.Index[nodegate.Digest, version]
 	live    atomic.Int64 // how many of them are let in
@@ -73,8 +73,8 @@ func (v *version) expired() bool {
 }
 
 // Open loads all live keys and begins to follow the store.
-func Open(ctx context.Context, cfg Config) (*Door, error) {
-	d := &Door{
+func Open(ctx context.Context, cfg Config) (*Authenticator, error) {
+	d := &Authenticator{
 		cfg: cfg, accounts: map[string]*accountState{}, keys: map[string]*keyState{}, expiring: map[nodegate.Digest]*version{},
 		lookUps: newLookUps(), begin: time.Now(), poke: make(chan struct{}, 1), ended: make(chan struct{}),
 	}
@@ -88,13 +88,13 @@ func Open(ctx context.Context, cfg Config) (*Door, error) {
 }
 
 // Close stops following.
-func (d *Door) Close() {
+func (d *Authenticator) Close() {
 	d.stop()
 	<-d.ended
 }
 
 // Poke has the change sequence read now.
-func (d *Door) Poke() {
+func (d *Authenticator) Poke() {
 	select {
 	case d.poke <- struct{}{}:
 	default:
@@ -105,7 +105,7 @@ func (d *Door) Poke() {
 // before the call holds here: a revoked key is refused from then on.
 //
 // Returns Timeout when ctx ends first, or what the store returns.
-func (d *Door) Sync(ctx context.Context) error {
+func (d *Authenticator) Sync(ctx context.Context) error {
 	done := make(chan error, 1)
 	d.waiting.Lock()
 	d.waiting.list = append(d.waiting.list, done)
@@ -122,13 +122,13 @@ func (d *Door) Sync(ctx context.Context) error {
 }
 
 // LookUps is how often the store was asked for a key that was not in memory.
-func (d *Door) LookUps() int64 { return d.asked.Load() }
+func (d *Authenticator) LookUps() int64 { return d.asked.Load() }
 
 // Keys is how many versions of keys are let in at this moment.
-func (d *Door) Keys() int { return int(d.live.Load()) }
+func (d *Authenticator) Keys() int { return int(d.live.Load()) }
 
 // Authenticate checks credentials; see nodegate.Authenticator.
-func (d *Door) Authenticate(ctx context.Context, c nodegate.Credentials) (*nodegate.Grant, error) {
+func (d *Authenticator) Authenticate(ctx context.Context, c nodegate.Credentials) (*nodegate.Grant, error) {
 	if c.Key == "" {
 		return nil, errKeyRequired
 	}
@@ -162,7 +162,7 @@ var (
 	errStale         = &nodegate.Error{Op: "door", Code: nodegate.Busy, Msg: "server busy: the account store can't be reached", RetryAfter: 5 * time.Second}
 )
 
-func (d *Door) find(digest nodegate.Digest) *version {
+func (d *Authenticator) find(digest nodegate.Digest) *version {
 	if e := d.values.Find(hashOf(&digest), digest); e != nil && !e.Value.gone.Load() {
 		return &e.Value
 	}
@@ -172,12 +172,12 @@ func (d *Door) find(digest nodegate.Digest) *version {
 // hashOf is a part of the digest, which is a keyed hash already.
 func hashOf(d *nodegate.Digest) uint64 { return binary.LittleEndian.Uint64(d[:]) }
 
-func (d *Door) stale() bool {
+func (d *Authenticator) stale() bool {
 	return time.Since(d.begin)-time.Duration(d.heard.Load()) > staleLimit
 }
 
 // secretMatches compares with every live secret, in constant time.
-func (d *Door) secretMatches(k *keyState, secret string) bool {
+func (d *Authenticator) secretMatches(k *keyState, secret string) bool {
 	if secret == "" {
 		return false
 	}

@@ -18,7 +18,7 @@ func TestLoadedKey(t *testing.T) {
 	g := newGatehouse(t, func(c *Config) { c.Follow = never })
 	k, gone := g.key(t, nodegate.KeySettings{}), g.key(t, nodegate.KeySettings{})
 	g.revoke(t, gone.Key.ID)
-	g.open(t, g.Door.cfg)
+	g.open(t, g.Authenticator.cfg)
 	grant := g.enter(t, k.Value, "")
 	if grant.KeyID != k.Key.ID || grant.AccountID != g.owner.ID || grant != g.enter(t, k.Value, k.Secret) || ended(grant) {
 		t.Errorf("the grant is %+v", grant)
@@ -43,7 +43,7 @@ func TestMoreThanAPage(t *testing.T) {
 	for range page + 1 {
 		last = g.key(t, nodegate.KeySettings{})
 	}
-	g.open(t, g.Door.cfg)
+	g.open(t, g.Authenticator.cfg)
 	if g.enter(t, last.Value, ""); g.Keys() != page+1 || g.store.lookUps.Load() != 0 {
 		t.Errorf("%d keys, %d look-ups", g.Keys(), g.store.lookUps.Load())
 	}

@@ -12,7 +12,7 @@ import (
 const askTime = 5 * time.Second
 
 // follow reads the change sequence until the door closes.
-func (d *Door) follow(ctx context.Context) {
+func (d *Authenticator) follow(ctx context.Context) {
 	defer close(d.ended)
 	tick := time.NewTicker(d.cfg.Follow)
 	defer tick.Stop()
@@ -41,7 +41,7 @@ func (d *Door) follow(ctx context.Context) {
 }
 
 // takeWaiting are those who wait for the reading that follows.
-func (d *Door) takeWaiting() []chan error {
+func (d *Authenticator) takeWaiting() []chan error {
 	d.waiting.Lock()
 	defer d.waiting.Unlock()
 	list := d.waiting.list
@@ -50,7 +50,7 @@ func (d *Door) takeWaiting() []chan error {
 }
 
 // catchUp takes over what changed since the last reading.
-func (d *Door) catchUp(ctx context.Context) error {
+func (d *Authenticator) catchUp(ctx context.Context) error {
 	for {
 		changes, err := d.changes(ctx)
 		if err != nil {
@@ -66,7 +66,7 @@ func (d *Door) catchUp(ctx context.Context) error {
 	}
 }
 
-func (d *Door) changes(ctx context.Context) ([]nodegate.Changed, error) {
+func (d *Authenticator) changes(ctx context.Context) ([]nodegate.Changed, error) {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
 	return d.cfg.Store.Changes(ctx, d.last, page)
@@ -74,7 +74,7 @@ func (d *Door) changes(ctx context.Context) ([]nodegate.Changed, error) {
 
 // takeOver reloads what a run of changes names, each once. What is done is not
 // done again after a failure, so a slow store is caught up with in the end.
-func (d *Door) takeOver(ctx context.Context, changes []nodegate.Changed) error {
+func (d *Authenticator) takeOver(ctx context.Context, changes []nodegate.Changed) error {
 	type subject struct{ account, key string }
 	done := map[subject]bool{}
 	for _, c := range changes {
@@ -91,7 +91,7 @@ func (d *Door) takeOver(ctx context.Context, changes []nodegate.Changed) error {
 }
 
 // expire ends the versions whose overlap has run out, and sweeps out all that ended.
-func (d *Door) expire() {
+func (d *Authenticator) expire() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for digest, v := range d.expiring {

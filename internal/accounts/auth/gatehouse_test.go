@@ -19,12 +19,12 @@ import (
 	"github.com/nodegate/nodegate/internal/store/sqlstore"
 )
 
-var _ nodegate.Authenticator = (*Door)(nil)
+var _ nodegate.Authenticator = (*Authenticator)(nil)
 
 // gatehouse is a door and, beside it, another process that works on the same
 // database through a connection of its own.
 type gatehouse struct {
-	*Door
+	*Authenticator
 	store *watched
 	desk  *account.Service // the other process
 	owner *nodegate.Account
@@ -93,7 +93,7 @@ func (g *gatehouse) open(t testing.TB, cfg Config) {
 		t.Fatal(err)
 	}
 	t.Cleanup(d.Close)
-	g.Door = d
+	g.Authenticator = d
 }
 
 func (g *gatehouse) key(t testing.TB, settings nodegate.KeySettings) *account.IssuedKey {

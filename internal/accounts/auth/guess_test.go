@@ -138,12 +138,12 @@ func TestTiming(t *testing.T) {
 		t.Skip("it measures for seconds")
 	}
 	g := newGatehouse(t, func(c *Config) { c.Follow = never })
-	good := fill(t, g.Door, 1000, 10_000)
+	good := fill(t, g.Authenticator, 1000, 10_000)
 	r := rand.New(rand.NewPCG(3, 4))
 	const runs, bound = 3, 4.5
 	beyond := 0
 	for range runs {
-		score := timingScore(t, g.Door, good, r)
+		score := timingScore(t, g.Authenticator, good, r)
 		t.Logf("t = %.2f", score)
 		if math.Abs(score) > bound {
 			beyond++
@@ -166,7 +166,7 @@ func near(r *rand.Rand, good string) string {
 	}
 }
 
-func timingScore(t *testing.T, d *Door, good []string, r *rand.Rand) float64 {
+func timingScore(t *testing.T, d *Authenticator, good []string, r *rand.Rand) float64 {
 	t.Helper()
 	const each = 30_000
 	type sample struct {

@@ -39,7 +39,7 @@ func answer(v *version, err error) *question {
 
 // lookUp asks the store for a key that is not in memory, at most once for each
 // key, and only within the address's allowance: guessing costs the guesser.
-func (d *Door) lookUp(ctx context.Context, key string, digest nodegate.Digest, from netip.Addr) (*version, error) {
+func (d *Authenticator) lookUp(ctx context.Context, key string, digest nodegate.Digest, from netip.Addr) (*version, error) {
 	if !credential.WellFormed(key) || d.unknown.has(&digest) {
 		return nil, errKeyInvalid
 	}
@@ -61,7 +61,7 @@ func (d *Door) lookUp(ctx context.Context, key string, digest nodegate.Digest, f
 
 // question returns the one under way for a digest, or a new one that the caller is
 // the first to ask. What came while the caller waited for the lock is known already.
-func (d *Door) question(digest nodegate.Digest, from netip.Addr) (q *question, first bool) {
+func (d *Authenticator) question(digest nodegate.Digest, from netip.Addr) (q *question, first bool) {
 	l := &d.lookUps
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -79,7 +79,7 @@ func (d *Door) question(digest nodegate.Digest, from netip.Addr) (q *question, f
 	return q, true
 }
 
-func (d *Door) answered(digest nodegate.Digest, q *question) {
+func (d *Authenticator) answered(digest nodegate.Digest, q *question) {
 	d.lookUps.mu.Lock()
 	defer d.lookUps.mu.Unlock()
 	delete(d.lookUps.underWay, digest)
@@ -87,7 +87,7 @@ func (d *Door) answered(digest nodegate.Digest, q *question) {
 }
 
 // ask reads a key from the store and takes it over.
-func (d *Door) ask(ctx context.Context, digest nodegate.Digest) (*version, error) {
+func (d *Authenticator) ask(ctx context.Context, digest nodegate.Digest) (*version, error) {
 	d.asked.Add(1)
 	k, err := d.cfg.Store.KeyByDigest(ctx, digest)
 	switch {

@@ -12,7 +12,7 @@ import (
 //
 // Returns NotFound for a key of another account and one that doesn't work any more, and
 // Busy when nobody can say.
-func (d *Door) Grant(ctx context.Context, accountID, keyID string) (*nodegate.Grant, error) {
+func (d *Authenticator) Grant(ctx context.Context, accountID, keyID string) (*nodegate.Grant, error) {
 	if g := d.grantOf(accountID, keyID); g != nil {
 		return g, nil
 	}
@@ -29,7 +29,7 @@ func (d *Door) Grant(ctx context.Context, accountID, keyID string) (*nodegate.Gr
 }
 
 // grantOf finds a live version of a key; one without an end where there is one.
-func (d *Door) grantOf(accountID, keyID string) (g *nodegate.Grant) {
+func (d *Authenticator) grantOf(accountID, keyID string) (g *nodegate.Grant) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	k := d.keys[keyID]

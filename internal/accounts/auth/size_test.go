@@ -11,7 +11,7 @@ import (
 )
 
 // fill puts keys into a door as loading does, and returns their values.
-func fill(t testing.TB, d *Door, accounts, keys int) []string {
+func fill(t testing.TB, d *Authenticator, accounts, keys int) []string {
 	t.Helper()
 	values := make([]string, keys)
 	d.mu.Lock()
@@ -37,7 +37,7 @@ func TestNoAllocation(t *testing.T) {
 		t.Skip("the race detector allocates")
 	}
 	g := newGatehouse(t, func(c *Config) { c.Follow = never })
-	values := fill(t, g.Door, 1000, 10_000)
+	values := fill(t, g.Authenticator, 1000, 10_000)
 	for name, c := range map[string]nodegate.Credentials{
 		"key": {Key: values[1], From: from}, "key and secret": {Key: values[0], Secret: "secret", From: from},
 		"garbage": {Key: "00000000000000000000000000000000", From: from}, "wrong secret": {Key: values[0], Secret: "wrong", From: from}, "none": {From: from},
@@ -64,7 +64,7 @@ func TestMemory(t *testing.T) {
 	}
 	before := heap()
 	const accounts, keys, most = 10_000, 100_000, 150 << 20
-	values := fill(t, g.Door, accounts, keys)
+	values := fill(t, g.Authenticator, accounts, keys)
 	last := values[len(values)-1]
 	values = nil
 	used := heap() - before
@@ -76,7 +76,7 @@ func TestMemory(t *testing.T) {
 
 func BenchmarkAuthenticate(b *testing.B) {
 	g := newGatehouse(b, func(c *Config) { c.Follow = never })
-	values := fill(b, g.Door, 10_000, 100_000)
+	values := fill(b, g.Authenticator, 10_000, 100_000)
 	b.Run("one", func(b *testing.B) {
 		b.ReportAllocs()
 		for i := 0; b.Loop(); i++ {

@@ -37,7 +37,7 @@ const page = 1000
 
 // load reads every account and live key. The change sequence is noted first, so
 // that what happens meanwhile is followed afterwards.
-func (d *Door) load(ctx context.Context) error {
+func (d *Authenticator) load(ctx context.Context) error {
 	last, err := d.cfg.Store.LastChange(ctx)
 	if err != nil {
 		return err
@@ -61,7 +61,7 @@ func (d *Door) load(ctx context.Context) error {
 	return d.loadKeys(ctx)
 }
 
-func (d *Door) loadKeys(ctx context.Context) error {
+func (d *Authenticator) loadKeys(ctx context.Context) error {
 	for after := ""; ; {
 		keys, err := d.cfg.Store.LiveKeys(ctx, after, page)
 		if err != nil {
@@ -81,10 +81,10 @@ func (d *Door) loadKeys(ctx context.Context) error {
 }
 
 // hear notes that the store has answered.
-func (d *Door) hear() { d.heard.Store(int64(time.Since(d.begin))) }
+func (d *Authenticator) hear() { d.heard.Store(int64(time.Since(d.begin))) }
 
 // reload takes over the present state of an account, or of one of its keys.
-func (d *Door) reload(ctx context.Context, accountID, keyID string) error {
+func (d *Authenticator) reload(ctx context.Context, accountID, keyID string) error {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
 	a, err := d.cfg.Store.Account(ctx, accountID)
@@ -107,7 +107,7 @@ func (d *Door) reload(ctx context.Context, accountID, keyID string) error {
 }
 
 // putAccount takes over an account; its keys' policies follow.
-func (d *Door) putAccount(a *nodegate.Account) *accountState {
+func (d *Authenticator) putAccount(a *nodegate.Account) *accountState {
 	s := d.accounts[a.ID]
 	if s == nil {
 		s = &accountState{id: a.ID}
@@ -148,7 +148,7 @@ func settingsOf(k *nodegate.Key) *nodegate.KeySettings {
 }
 
 // putKey takes over a key: new versions appear, others end.
-func (d *Door) putKey(a *accountState, k *nodegate.Key) {
+func (d *Authenticator) putKey(a *accountState, k *nodegate.Key) {
 	s := d.keys[k.ID]
 	if s == nil {
 		s = &keyState{id: k.ID, account: a}
@@ -175,7 +175,7 @@ func liveValues(k *nodegate.Key) map[nodegate.Digest]time.Time {
 }
 
 // putVersions ends the versions that are gone and makes those that are new.
-func (d *Door) putVersions(s *keyState, live map[nodegate.Digest]time.Time) {
+func (d *Authenticator) putVersions(s *keyState, live map[nodegate.Digest]time.Time) {
 	for _, digest := range s.values {
 		if _, stays := live[digest]; !stays {
 			d.remove(digest)
@@ -188,7 +188,7 @@ func (d *Door) putVersions(s *keyState, live map[nodegate.Digest]time.Time) {
 	}
 }
 
-func (d *Door) putVersion(k *keyState, digest nodegate.Digest, expires time.Time) {
+func (d *Authenticator) putVersion(k *keyState, digest nodegate.Digest, expires time.Time) {
 	e := d.values.Add(hashOf(&digest), digest, func(e *index.Entry[nodegate.Digest, version]) {
 		e.Value.key = k
 		e.Value.grant.Begin(k.account.id, k.id, &k.policy)
@@ -206,7 +206,7 @@ func (d *Door) putVersion(k *keyState, digest nodegate.Digest, expires time.Time
 
 // remove ends a version; open connections that came in with it see it. A value
 // never comes back, so its entry only waits to be swept.
-func (d *Door) remove(digest nodegate.Digest) {
+func (d *Authenticator) remove(digest nodegate.Digest) {
 	if v := d.find(digest); v != nil {
 		v.gone.Store(true)
 		v.grant.End()
@@ -217,7 +217,7 @@ func (d *Door) remove(digest nodegate.Digest) {
 }
 
 // sweep takes ended versions out of the index, all at once: it is rebuilt for it.
-func (d *Door) sweep() {
+func (d *Authenticator) sweep() {
 	if d.unswept {
 		d.values.Drop(func(e *index.Entry[nodegate.Digest, version]) bool { return !e.Value.gone.Load() })
 		d.unswept = false

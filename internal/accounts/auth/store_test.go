@@ -122,7 +122,7 @@ func TestSlowStore(t *testing.T) {
 // TestOpenFails without a store, and leaves nothing running.
 func TestOpenFails(t *testing.T) {
 	g := newGatehouse(t, nil)
-	cfg := g.Door.cfg
+	cfg := g.Authenticator.cfg
 	cfg.Store = openStore(t, t.TempDir()+"/other.db")
 	if err := cfg.Store.Close(); err != nil {
 		t.Fatal(err)

@@ -1,5 +1,5 @@
-// Package credential makes API keys, secrets and session tokens, and turns them into
-// what may be stored: digests for looking them up and comparing them, and the key
-// sealed for its owner. Everything is under keys derived from the pepper, which is
-// never in the database: a stolen database holds nothing that opens a door.
+// Package credential creates API keys, secrets and session tokens, and the forms in which
+// they are stored: digests to look them up and compare them, and the key encrypted for its
+// owner. All of it uses keys derived from the pepper, which is never in the database: a
+// stolen database holds nothing that can be used.
 package credential

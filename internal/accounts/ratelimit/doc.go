@@ -1,8 +1,8 @@
-// Package ratelimit holds accounts and keys to their limits: credits a second, saved
-// up to a bucket, and credits a day.
+// Package ratelimit enforces the limits of accounts and keys: credits per second, in a
+// token bucket, and credits per day.
 //
 // A request that passes Admit has paid. What fails on our side gets it back by
-// Refund; what is refused at the door pays a little by Charge.
+// Refund; a refused request pays a little by Charge.
 //
 // # One server
 //

@@ -87,7 +87,7 @@ func (l *lease) check(missing int64, now moment) refusal {
 
 // admitLeased is Admit with a shared limiter, after share. The account's lock is
 // held before and after, but not while waiting.
-func (m *Meter) admitLeased(ctx context.Context, k *key, r *request, now moment) refusal {
+func (m *Limiter) admitLeased(ctx context.Context, k *key, r *request, now moment) refusal {
 	var timeout <-chan time.Time
 	for {
 		refused, t := r.check(k, now), r.lacking(k)
@@ -150,7 +150,7 @@ func (r *request) lacking(k *key) *tally {
 
 // await waits for the flight of a lease. It returns false when this takes too
 // long: then the server's own buckets decide.
-func (m *Meter) await(ctx context.Context, k *key, t *tally, cost int64, timeout <-chan time.Time) bool {
+func (m *Limiter) await(ctx context.Context, k *key, t *tally, cost int64, timeout <-chan time.Time) bool {
 	l := t.lease
 	l.waiting += cost
 	k.waiting++
@@ -176,7 +176,7 @@ func (m *Meter) await(ctx context.Context, k *key, t *tally, cost int64, timeout
 }
 
 // prefetch renews a lease that is half used, before anybody has to wait.
-func (m *Meter) prefetch(a *account, t *tally, now moment) {
+func (m *Limiter) prefetch(a *account, t *tally, now moment) {
 	l := t.lease
 	if l.left > l.limit.share()/2 || l.flight != nil || l.short && now.at-l.at < pause || m.down.Load() {
 		return
@@ -185,7 +185,7 @@ func (m *Meter) prefetch(a *account, t *tally, now moment) {
 }
 
 // fly asks for a lease in the background, unless that is under way.
-func (m *Meter) fly(a *account, t *tally, need int64) <-chan struct{} {
+func (m *Limiter) fly(a *account, t *tally, need int64) <-chan struct{} {
 	l := t.lease
 	if l.flight != nil {
 		return l.flight
@@ -205,7 +205,7 @@ func (l *lease) ask(t *tally) Ask {
 }
 
 // take brings an Ask to the shared limiter and its answer back.
-func (m *Meter) take(ctx context.Context, a *account, t *tally, ask Ask) error {
+func (m *Limiter) take(ctx context.Context, a *account, t *tally, ask Ask) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	got, err := m.shared.Take(ctx, ask)

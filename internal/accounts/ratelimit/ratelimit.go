@@ -13,15 +13,15 @@ import (
 // sweepEvery is how often idle buckets are looked for.
 const sweepEvery = time.Minute
 
-// Config is what a Meter needs.
+// Config is what a Limiter needs.
 type Config struct {
 	Shared Shared          // nil on a single server
 	Log    *slog.Logger    // nil is slog's default
 	Spent  *nodegate.Spent // what was used today before the start; nil is nothing
 }
 
-// Meter holds accounts and keys to their limits.
-type Meter struct {
+// Limiter holds accounts and keys to their limits.
+type Limiter struct {
 	table  *table
 	shared Shared
 	log    *slog.Logger
@@ -35,9 +35,9 @@ type Meter struct {
 }
 
 // New starts a meter. Close ends it.
-func New(c Config) *Meter {
+func New(c Config) *Limiter {
 	ctx, stop := context.WithCancel(context.Background())
-	m := &Meter{shared: c.Shared, log: c.Log, start: time.Now(), stop: stop}
+	m := &Limiter{shared: c.Shared, log: c.Log, start: time.Now(), stop: stop}
 	if m.log == nil {
 		m.log = slog.Default()
 	}
@@ -66,7 +66,7 @@ func every(ctx context.Context, interval time.Duration, do func()) {
 
 // now reads the monotonic clock only, which is faster, and the wall clock when the
 // day should be over by it.
-func (m *Meter) now() moment {
+func (m *Limiter) now() moment {
 	at := time.Since(m.start)
 	if int64(at) >= m.ends.Load() {
 		m.readDay()
@@ -75,14 +75,14 @@ func (m *Meter) now() moment {
 }
 
 // readDay takes the day from the wall clock, which may have been set.
-func (m *Meter) readDay() {
+func (m *Limiter) readDay() {
 	now := time.Now()
 	day := now.Unix() / secondsOfDay
 	m.day.Store(day)
 	m.ends.Store(int64(now.Sub(m.start) + time.Unix((day+1)*secondsOfDay, 0).Sub(now.Round(0))))
 }
 
-func (m *Meter) sweep() {
+func (m *Limiter) sweep() {
 	m.readDay()
 	m.table.sweep(m.now())
 }
@@ -93,7 +93,7 @@ func (m *Meter) sweep() {
 // Returns RateLimited with RetryAfter, CreditsSpent, or InvalidRequest for a cost
 // beyond a full bucket, which can never pass. Nothing else, whatever happens to
 // the shared limiter or to ctx.
-func (m *Meter) Admit(ctx context.Context, g *nodegate.Grant, cost int64) error {
+func (m *Limiter) Admit(ctx context.Context, g *nodegate.Grant, cost int64) error {
 	k := m.table.find(g)
 	r, now := newRequest(g, cost), m.now()
 	k = m.table.lock(k, g)
@@ -132,7 +132,7 @@ func (r *request) take(k *key) {
 
 // Charge takes the cost of a request that was refused: without asking, down to an
 // empty bucket at most. It counts for the day.
-func (m *Meter) Charge(g *nodegate.Grant, cost int64) {
+func (m *Limiter) Charge(g *nodegate.Grant, cost int64) {
 	k := m.table.find(g)
 	r, now := newRequest(g, cost), m.now()
 	k = m.table.lock(k, g)
@@ -145,7 +145,7 @@ func (m *Meter) Charge(g *nodegate.Grant, cost int64) {
 }
 
 // Refund gives back what a request had paid that failed on our side.
-func (m *Meter) Refund(g *nodegate.Grant, cost int64) {
+func (m *Limiter) Refund(g *nodegate.Grant, cost int64) {
 	k := m.table.find(g)
 	r, now := newRequest(g, cost), m.now()
 	k = m.table.lock(k, g)
@@ -157,7 +157,7 @@ func (m *Meter) Refund(g *nodegate.Grant, cost int64) {
 
 // SpentToday is what an account has used of the day's credits: as far as this
 // server knows, with the shared limiter's count as of the last lease.
-func (m *Meter) SpentToday(accountID string) int64 {
+func (m *Limiter) SpentToday(accountID string) int64 {
 	today := m.now().day
 	a := m.table.account(accountID)
 	if a == nil {
@@ -176,7 +176,7 @@ func (m *Meter) SpentToday(accountID string) int64 {
 }
 
 // Close ends the background work and gives unused leases back.
-func (m *Meter) Close(ctx context.Context) error {
+func (m *Limiter) Close(ctx context.Context) error {
 	m.stop()
 	m.running.Wait()
 	if m.shared == nil || m.down.Load() {

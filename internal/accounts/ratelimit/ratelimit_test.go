@@ -26,7 +26,7 @@ func newGrant(account, key string, p nodegate.Policy) (*nodegate.Grant, *atomic.
 func planned(p nodegate.Plan) nodegate.Policy { return nodegate.Policy{Plan: p} }
 
 // inTime runs a test of a meter on a clock of its own, which begins at midnight UTC.
-func inTime(t *testing.T, c Config, test func(t *testing.T, m *Meter)) {
+func inTime(t *testing.T, c Config, test func(t *testing.T, m *Limiter)) {
 	synctest.Test(t, func(t *testing.T) {
 		m := New(c)
 		test(t, m)
@@ -36,7 +36,7 @@ func inTime(t *testing.T, c Config, test func(t *testing.T, m *Meter)) {
 	})
 }
 
-func admit(t *testing.T, m *Meter, g *nodegate.Grant, cost int64, want error) *nodegate.Error {
+func admit(t *testing.T, m *Limiter, g *nodegate.Grant, cost int64, want error) *nodegate.Error {
 	t.Helper()
 	err := m.Admit(t.Context(), g, cost)
 	if want == nil && err != nil || want != nil && !errors.Is(err, want) {
@@ -50,7 +50,7 @@ func admit(t *testing.T, m *Meter, g *nodegate.Grant, cost int64, want error) *n
 
 // TestAccuracy: 10 a second, a bucket of 20, 16 clients, 10 seconds: 120.
 func TestAccuracy(t *testing.T) {
-	inTime(t, Config{}, func(t *testing.T, m *Meter) {
+	inTime(t, Config{}, func(t *testing.T, m *Limiter) {
 		g, _ := newGrant("a", "k", planned(nodegate.Plan{CreditsPerSecond: 10, Burst: 20}))
 		var passed atomic.Int64
 		var clients sync.WaitGroup
@@ -72,7 +72,7 @@ func TestAccuracy(t *testing.T) {
 }
 
 func TestRefusals(t *testing.T) {
-	inTime(t, Config{}, func(t *testing.T, m *Meter) {
+	inTime(t, Config{}, func(t *testing.T, m *Limiter) {
 		g, _ := newGrant("a", "k", planned(nodegate.Plan{CreditsPerSecond: 500, Burst: 10_000, CreditsPerDay: 12_000}))
 		e := admit(t, m, g, 10_001, nodegate.InvalidRequest)
 		if want := "invalid request: it costs 10001 credits and the limit never allows more than 10000 at once"; e.Msg != want {
@@ -102,7 +102,7 @@ func TestRefusals(t *testing.T) {
 
 // TestAllOrNothing: what one limit refuses is not taken from another.
 func TestAllOrNothing(t *testing.T) {
-	inTime(t, Config{}, func(t *testing.T, m *Meter) {
+	inTime(t, Config{}, func(t *testing.T, m *Limiter) {
 		plan := nodegate.Plan{CreditsPerSecond: 100, Burst: 1000, CreditsPerDay: 1000}
 		tight, _ := newGrant("a", "tight", nodegate.Policy{Plan: plan, Settings: nodegate.KeySettings{CreditsPerSecond: 1}})
 		short, _ := newGrant("a", "short", nodegate.Policy{Plan: plan, Settings: nodegate.KeySettings{CreditsPerDay: 5}})
@@ -122,7 +122,7 @@ func TestAllOrNothing(t *testing.T) {
 
 // TestChangedPlans: a new plan or setting holds for the next request.
 func TestChangedPlans(t *testing.T) {
-	inTime(t, Config{}, func(t *testing.T, m *Meter) {
+	inTime(t, Config{}, func(t *testing.T, m *Limiter) {
 		g, policy := newGrant("a", "k", planned(nodegate.Plan{CreditsPerSecond: 1_000_000, CreditsPerDay: 2_000_000}))
 		admit(t, m, g, 1_000_000, nil)
 		policy.Store(&nodegate.Policy{Plan: nodegate.Plan{CreditsPerSecond: 10}})
@@ -137,7 +137,7 @@ func TestChangedPlans(t *testing.T) {
 }
 
 func TestChargeAndRefund(t *testing.T) {
-	inTime(t, Config{}, func(t *testing.T, m *Meter) {
+	inTime(t, Config{}, func(t *testing.T, m *Limiter) {
 		g, _ := newGrant("a", "k", planned(nodegate.Plan{CreditsPerSecond: 10, Burst: 100, CreditsPerDay: 1000}))
 		admit(t, m, g, 100, nil)
 		m.Refund(g, 100)
@@ -163,7 +163,7 @@ func TestChargeAndRefund(t *testing.T) {
 // TestSpentBefore: a restart does not give the day's credits again.
 func TestSpentBefore(t *testing.T) {
 	before := &nodegate.Spent{Accounts: map[string]int64{"a": 90, "b": 5}, Keys: map[string]int64{"k": 50}}
-	inTime(t, Config{Spent: before}, func(t *testing.T, m *Meter) {
+	inTime(t, Config{Spent: before}, func(t *testing.T, m *Limiter) {
 		g, policy := newGrant("a", "k", planned(nodegate.Plan{CreditsPerDay: 100}))
 		admit(t, m, g, 11, nodegate.CreditsSpent)
 		admit(t, m, g, 10, nil)
@@ -196,7 +196,7 @@ func TestClockSetBack(t *testing.T) {
 
 // TestSweep: what is idle is forgotten, what still counts is not.
 func TestSweep(t *testing.T) {
-	inTime(t, Config{}, func(t *testing.T, m *Meter) {
+	inTime(t, Config{}, func(t *testing.T, m *Limiter) {
 		slow, _ := newGrant("slow", "slow", planned(nodegate.Plan{CreditsPerSecond: 1, Burst: 200_000}))
 		admit(t, m, slow, 200_000, nil)
 		for i := range 1000 {
@@ -221,7 +221,7 @@ func TestSweep(t *testing.T) {
 
 // TestMidnight: the day begins with its first nanosecond.
 func TestMidnight(t *testing.T) {
-	inTime(t, Config{}, func(t *testing.T, m *Meter) {
+	inTime(t, Config{}, func(t *testing.T, m *Limiter) {
 		g, _ := newGrant("a", "k", planned(nodegate.Plan{CreditsPerDay: 10}))
 		for range 3 {
 			admit(t, m, g, 10, nil)
@@ -239,7 +239,7 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-func entries(m *Meter) int {
+func entries(m *Limiter) int {
 	n := 0
 	m.table.each(func(*account, *tally) { n++ })
 	return n

@@ -7,14 +7,14 @@ import (
 )
 
 // lose notes that the shared limiter does not answer.
-func (m *Meter) lose(err error) {
+func (m *Limiter) lose(err error) {
 	if m.down.CompareAndSwap(false, true) {
 		m.log.Warn("the shared limiter does not answer: every server limits alone until it does", "err", err)
 	}
 }
 
 // probe looks for a lost limiter and tells it what was used meanwhile.
-func (m *Meter) probe() {
+func (m *Limiter) probe() {
 	if !m.down.Load() {
 		return
 	}
@@ -29,7 +29,7 @@ func (m *Meter) probe() {
 }
 
 // settleUp reports the debts of accounts that have become quiet.
-func (m *Meter) settleUp() {
+func (m *Limiter) settleUp() {
 	if !m.down.Load() {
 		_ = m.settle(context.Background(), false) // a failure is noted where it happens
 	}
@@ -47,7 +47,7 @@ const settlers = 16
 
 // settle reports what is owed, and with all it gives unused leases back. After a
 // failure it begins no other report, and returns it.
-func (m *Meter) settle(ctx context.Context, all bool) error {
+func (m *Limiter) settle(ctx context.Context, all bool) error {
 	debts := make(chan debt)
 	var failed atomic.Pointer[error]
 	var settling sync.WaitGroup

@@ -31,7 +31,7 @@ type Page struct {
 
 // Latest returns the latest requests of an account's key. The key of another account
 // has none.
-func (j *Journal) Latest(accountID, keyID string, f Filter) *Page {
+func (j *Log) Latest(accountID, keyID string, f Filter) *Page {
 	p := &Page{}
 	if j == nil {
 		return p
@@ -81,7 +81,7 @@ type Count struct{ Kept, Failed int }
 
 // Counts returns the counts of all keys of an account that have any, by the key's id:
 // where a failed request can be found.
-func (j *Journal) Counts(accountID string) map[string]Count {
+func (j *Log) Counts(accountID string) map[string]Count {
 	counts := map[string]Count{}
 	if j == nil {
 		return counts

@@ -26,7 +26,7 @@ const (
 	maxName   = 96   // bytes of a method's or a node's name
 )
 
-// Config bounds a Journal.
+// Config bounds a Log.
 type Config struct {
 	Entries int   // of one key, half of them failed ones; 0 is 500
 	Bytes   int64 // of all keys together; 0 is 32 MiB
@@ -65,9 +65,9 @@ func Told(err error) string {
 	return e.Msg
 }
 
-// Journal holds the latest requests of keys. A nil Journal records nothing and has
+// Log holds the latest requests of keys. A nil Log records nothing and has
 // nothing.
-type Journal struct {
+type Log struct {
 	seed   maphash.Seed
 	shards [shards]shard
 	stop   context.CancelFunc
@@ -75,7 +75,7 @@ type Journal struct {
 }
 
 // New starts a journal. Close ends it.
-func New(c Config) *Journal {
+func New(c Config) *Log {
 	if c.Entries <= 0 {
 		c.Entries = defaultEntries
 	}
@@ -83,7 +83,7 @@ func New(c Config) *Journal {
 		c.Bytes = defaultBytes
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	j := &Journal{seed: maphash.MakeSeed(), stop: stop}
+	j := &Log{seed: maphash.MakeSeed(), stop: stop}
 	for i := range j.shards {
 		j.shards[i].keys = map[string]*keyLog{}
 		j.shards[i].limit = max(c.Entries/2, 1)
@@ -94,20 +94,20 @@ func New(c Config) *Journal {
 }
 
 // Close ends the background work.
-func (j *Journal) Close() {
+func (j *Log) Close() {
 	if j != nil {
 		j.stop()
 		j.ended.Wait()
 	}
 }
 
-func (j *Journal) shardOf(keyID string) *shard {
+func (j *Log) shardOf(keyID string) *shard {
 	return &j.shards[maphash.String(j.seed, keyID)%shards]
 }
 
 // Record keeps a request of a grant. Params are kept only when the settings of the
 // key say so at this moment.
-func (j *Journal) Record(g *nodegate.Grant, e *Entry) {
+func (j *Log) Record(g *nodegate.Grant, e *Entry) {
 	if j == nil {
 		return
 	}
@@ -127,7 +127,7 @@ func keepsParams(g *nodegate.Grant) bool {
 	return p != nil && p.Settings.KeepParams
 }
 
-func (j *Journal) sweepEvery(ctx context.Context) {
+func (j *Log) sweepEvery(ctx context.Context) {
 	tick := time.NewTicker(sweepEvery)
 	defer tick.Stop()
 	for {
@@ -141,7 +141,7 @@ func (j *Journal) sweepEvery(ctx context.Context) {
 }
 
 // sweep clears away what is too old, and parameters that are wanted no longer.
-func (j *Journal) sweep(now time.Time) {
+func (j *Log) sweep(now time.Time) {
 	for i := range j.shards {
 		j.shards[i].sweep(now.Add(-Kept).UnixNano())
 	}

@@ -272,7 +272,7 @@ func TestBounds(t *testing.T) {
 	})
 }
 
-func checkBounds(rt *rapid.T, j *Journal, keys []key, limit int) {
+func checkBounds(rt *rapid.T, j *Log, keys []key, limit int) {
 	for i := range j.shards {
 		s := &j.shards[i]
 		if got := bytesOf(s); got != s.bytes || got > s.room {
@@ -323,7 +323,7 @@ func TestManyWriters(t *testing.T) {
 	checkShards(t, j)
 }
 
-func checkShards(t *testing.T, j *Journal) {
+func checkShards(t *testing.T, j *Log) {
 	t.Helper()
 	for i := range j.shards {
 		if s := &j.shards[i]; bytesOf(s) != s.bytes || s.bytes > s.room {
@@ -334,7 +334,7 @@ func checkShards(t *testing.T, j *Journal) {
 
 // TestNil: without a journal nothing is recorded.
 func TestNil(t *testing.T) {
-	var j *Journal
+	var j *Log
 	j.Record(newKey("a", "k").Grant, answered("eth_call"))
 	if p := j.Latest("a", "k", Filter{}); p.Kept != 0 || len(j.Counts("a")) != 0 {
 		t.Errorf("got %+v", p)

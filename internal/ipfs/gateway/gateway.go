@@ -27,7 +27,7 @@ import (
 type Config struct {
 	Auth           nodegate.Authenticator
 	Usage          *usage.Recorder
-	Journal        *requestlog.Journal // nil keeps no requests
+	Journal        *requestlog.Log // nil keeps no requests
 	Engine         unixfs.Engine
 	Memory         *budget.Budget                                         // of uploads and downloads; nil is no bound
 	Limits         unixfs.Limits                                          // of uploads and walks

@@ -84,7 +84,7 @@ type house struct {
 	logs  *lockedBuffer
 	sink  *edge.Sink
 	usage *usage.Recorder
-	kept  *requestlog.Journal
+	kept  *requestlog.Log
 	edge  *edge.Edge
 }
 

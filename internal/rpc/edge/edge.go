@@ -25,10 +25,10 @@ type Config struct {
 	Networks       []nodegate.Network
 	DefaultNetwork string // reached by /v3 without a network; "" is none
 	Auth           nodegate.Authenticator
-	Meter          *ratelimit.Meter
+	Meter          *ratelimit.Limiter
 	Usage          *usage.Recorder
-	Journal        *requestlog.Journal // nil keeps no requests
-	Memory         *budget.Budget      // of bodies and answers; nil is no bound
+	Journal        *requestlog.Log // nil keeps no requests
+	Memory         *budget.Budget  // of bodies and answers; nil is no bound
 	Costs          nodegate.Costs
 	Methods        []string       // counted one by one in metrics and usage
 	TrustedProxies []netip.Prefix // whose X-Forwarded-For is believed

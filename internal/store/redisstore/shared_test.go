@@ -17,7 +17,7 @@ import (
 // meters are servers with one shared limiter.
 type meters struct {
 	t     *testing.T
-	list  []*ratelimit.Meter
+	list  []*ratelimit.Limiter
 	grant *nodegate.Grant
 	lost  atomic.Bool // a server had to go on alone
 }

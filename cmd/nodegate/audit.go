@@ -10,8 +10,8 @@ import (
 
 // auditCmd are the commands about the audit log.
 type auditCmd struct {
-	List   auditList   `cmd:"" help:"List who changed what."`
-	Verify auditVerify `cmd:"" help:"Check that no entry was changed or taken out."`
+	List   auditList   `cmd:"" help:"List the entries: who changed what."`
+	Verify auditVerify `cmd:"" help:"Check that no entry was changed or removed."`
 }
 
 type auditList struct {
@@ -72,12 +72,12 @@ func (cmd *auditVerify) Run(a *app) error {
 			}{r.Broken == 0, r.Entries, head, r.Broken, r.Why})
 		} else {
 			t := newTable(a.stdout)
-			t.row("whole entries", strconv.FormatInt(r.Entries, 10))
+			t.row("entries verified", strconv.FormatInt(r.Entries, 10))
 			t.row("head", head)
 			err = t.flush()
 		}
 		if err == nil && r.Broken != 0 {
-			err = fmt.Errorf("the audit log is not as it was written: %s; compare with a backup", r.Why)
+			err = fmt.Errorf("the audit log was modified: %s; compare it with a backup", r.Why)
 		}
 		return err
 	})

@@ -13,7 +13,7 @@ import (
 
 // settingsFlags are a key's settings. One that was not given changes nothing.
 type settingsFlags struct {
-	SecretRequired   *bool     `placeholder:"true|false" help:"Let requests in with the key's secret only."`
+	SecretRequired   *bool     `placeholder:"true|false" help:"Require the key's secret in every request."`
 	Methods          entryList `placeholder:"METHOD,..." help:"The methods that may be called. An empty list allows all; so it is with the lists below."`
 	Addresses        entryList `placeholder:"ADDRESS,..." help:"The contracts that may be read and called."`
 	Origins          entryList `placeholder:"ORIGIN,..." help:"The web pages that may use the key, like https://app.example.com or https://*.example.com."`

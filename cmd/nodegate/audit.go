@@ -71,10 +71,11 @@ func (cmd *auditVerify) Run(a *app) error {
 				Why     string `json:"why,omitempty"`
 			}{r.Broken == 0, r.Entries, head, r.Broken, r.Why})
 		} else {
-			t := newTable(a.stdout)
-			t.row("entries verified", strconv.FormatInt(r.Entries, 10))
-			t.row("head", head)
-			err = t.flush()
+			verdict := "OK"
+			if r.Broken != 0 {
+				verdict = "MODIFIED"
+			}
+			_, err = fmt.Fprintf(a.stdout, "%s: %d entries verified\nlast digest: %s\n", verdict, r.Entries, head)
 		}
 		if err == nil && r.Broken != 0 {
 			err = fmt.Errorf("the audit log was modified: %s; compare it with a backup", r.Why)

@@ -12,12 +12,12 @@ import (
 
 // accountCmd are the commands about accounts.
 type accountCmd struct {
-	Create   accountCreate   `cmd:"" help:"Make an account. The password is asked for, or read from a line of input."`
+	Create   accountCreate   `cmd:"" help:"Create an account. The command prompts for the password, or reads it from a line of input."`
 	List     accountList     `cmd:"" help:"List the accounts."`
 	Show     accountShow     `cmd:"" help:"Show an account: its plan, card, keys and the credits used today."`
 	Plan     accountPlan     `cmd:"" help:"Move an account to another plan."`
-	Password accountPassword `cmd:"" help:"Set an account's password and end its sessions. It is asked for, or read from a line of input."`
-	Card     accountCard     `cmd:"" help:"Put a billing card on an account. It is asked for, or read from three lines of input: number, expiry (MM/YY), security code."`
+	Password accountPassword `cmd:"" help:"Set an account's password and end its sessions. The command prompts for it, or reads it from a line of input."`
+	Card     accountCard     `cmd:"" help:"Add a billing card to an account. The command prompts for it, or reads three lines of input: number, expiry (MM/YY), security code."`
 }
 
 // page is how many accounts or audit entries are read at once.
@@ -27,7 +27,7 @@ type accountCreate struct {
 	Email         string `arg:"" help:"The e-mail address."`
 	Plan          string `placeholder:"PLAN" help:"The plan; without it the configured default_plan."`
 	PasswordStdin bool   `xor:"password" help:"Read the password from the first line of input."`
-	NoPassword    bool   `xor:"password" help:"Make an account that can't sign in."`
+	NoPassword    bool   `xor:"password" help:"Create an account that can't sign in."`
 	Operator      bool   `help:"Let the account see the whole service."`
 	JSON          bool   `name:"json" help:"Print JSON."`
 }
@@ -188,11 +188,11 @@ func (cmd *accountPlan) Run(a *app) error {
 
 type accountCard struct {
 	Account string `arg:"" help:"The account: its id or e-mail address."`
-	Remove  bool   `help:"Take the card off."`
+	Remove  bool   `help:"Remove the card."`
 	JSON    bool   `name:"json" help:"Print JSON."`
 }
 
-// Run puts a card on, or takes it off.
+// Run adds a card, or removes it.
 func (cmd *accountCard) Run(a *app) error {
 	return a.withControl(false, func(c *control) error {
 		account, err := c.find(cmd.Account)

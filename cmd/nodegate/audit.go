@@ -10,8 +10,8 @@ import (
 
 // auditCmd are the commands about the audit log.
 type auditCmd struct {
-	List   auditList   `cmd:"" help:"List who changed what."`
-	Verify auditVerify `cmd:"" help:"Check that no entry was changed or taken out."`
+	List   auditList   `cmd:"" help:"List the entries: who changed what."`
+	Verify auditVerify `cmd:"" help:"Check that no entry was changed or removed."`
 }
 
 type auditList struct {
@@ -71,13 +71,14 @@ func (cmd *auditVerify) Run(a *app) error {
 				Why     string `json:"why,omitempty"`
 			}{r.Broken == 0, r.Entries, head, r.Broken, r.Why})
 		} else {
-			t := newTable(a.stdout)
-			t.row("whole entries", strconv.FormatInt(r.Entries, 10))
-			t.row("head", head)
-			err = t.flush()
+			verdict := "OK"
+			if r.Broken != 0 {
+				verdict = "MODIFIED"
+			}
+			_, err = fmt.Fprintf(a.stdout, "%s: %d entries verified\nlast digest: %s\n", verdict, r.Entries, head)
 		}
 		if err == nil && r.Broken != 0 {
-			err = fmt.Errorf("the audit log is not as it was written: %s; compare with a backup", r.Why)
+			err = fmt.Errorf("the audit log was modified: %s; compare it with a backup", r.Why)
 		}
 		return err
 	})

@@ -25,14 +25,14 @@ type cli struct {
 	ShowHelp      bool    `name:"help" short:"h" help:"Show what the help command shows."`
 
 	Serve   serveCmd   `cmd:"" default:"1" help:"Run the service. This is what nodegate alone does."`
-	Account accountCmd `cmd:"" help:"Make, show and change accounts."`
-	Key     keyCmd     `cmd:"" help:"Make, show, change and revoke API keys."`
-	Usage   usageCmd   `cmd:"" help:"Show what an account used: requests, credits, errors and times."`
-	Audit   auditCmd   `cmd:"" help:"Show and check who changed what."`
-	GC      gcCmd      `cmd:"" name:"gc" help:"Remove stored content that nobody needs any more."`
-	Adopt   adoptCmd   `cmd:"" help:"Make this data folder's stored content the one of its Postgres, when the server that had it is gone."`
+	Account accountCmd `cmd:"" help:"Create, show and change accounts."`
+	Key     keyCmd     `cmd:"" help:"Create, show, change and revoke API keys."`
+	Usage   usageCmd   `cmd:"" help:"Show the usage of an account: requests, credits, errors and latency."`
+	Audit   auditCmd   `cmd:"" help:"Show and verify the audit log."`
+	GC      gcCmd      `cmd:"" name:"gc" help:"Remove stored content that no account needs any more."`
+	Adopt   adoptCmd   `cmd:"" help:"Make this data folder the block store of its Postgres, when the server that had it is gone for good."`
 	CA      caCmd      `cmd:"" name:"ca" help:"Print the certificate of the local authority, for clients of the storage gateway to trust."`
-	Doctor  doctorCmd  `cmd:"" help:"Ask the remote nodes what they are and what they can do, and say what is wrong."`
+	Doctor  doctorCmd  `cmd:"" help:"Check the remote nodes and report problems."`
 	Config  configCmd  `cmd:"" help:"Print the effective configuration, without secrets."`
 	Version versionCmd `cmd:"" help:"Print the versions of nodegate and of what it is built on."`
 	Help    helpCmd    `cmd:"" help:"Print commands, flags and all settings."`

@@ -180,12 +180,12 @@ func TestAuditVerify(t *testing.T) {
 			}
 			code, stdout, stderr := runHere(t.Context(), t, "audit", "verify", "--data", data)
 			if c.broken == 0 {
-				if code != 0 || !strings.HasPrefix(stdout, "whole entries  5\nhead           ") || stderr != "" {
+				if code != 0 || !strings.HasPrefix(stdout, "OK: 5 entries verified\nlast digest: ") || stderr != "" {
 					t.Errorf("%d %s%s", code, stdout, stderr)
 				}
 				return
 			}
-			if code != exitFailure || !strings.Contains(stderr, fmt.Sprintf("entry %d", c.broken)) || !strings.Contains(stdout, fmt.Sprintf("whole entries  %d\n", c.broken-1)) {
+			if code != exitFailure || !strings.Contains(stderr, fmt.Sprintf("entry %d", c.broken)) || !strings.Contains(stdout, fmt.Sprintf("MODIFIED: %d entries verified\n", c.broken-1)) {
 				t.Errorf("exit code %d, %s%s", code, stdout, stderr)
 			}
 			code, stdout, _ = runHere(t.Context(), t, "audit", "verify", "--json", "--data", data)

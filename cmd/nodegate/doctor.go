@@ -13,11 +13,11 @@ import (
 
 // doctorCmd asks the remote nodes what they can do.
 type doctorCmd struct {
-	Network string `placeholder:"NAME" help:"Ask the nodes of this network only."`
+	Network string `placeholder:"NAME" help:"Check the nodes of this network only."`
 }
 
 // errUnwell is the end of a doctor that found something to mend: all is said already.
-var errUnwell = errors.New("there is something to mend")
+var errUnwell = errors.New("some nodes have problems")
 
 // Run prints a table of all nodes, and below it what is wrong.
 func (cmd doctorCmd) Run(a *app) error {
@@ -30,7 +30,7 @@ func (cmd doctorCmd) Run(a *app) error {
 		return err
 	}
 	if len(networks) == 0 {
-		_, err := fmt.Fprintln(a.stdout, "no network has remote nodes: there is nobody to ask")
+		_, err := fmt.Fprintln(a.stdout, "No remote nodes configured: every network has an embedded node.")
 		return err
 	}
 	lines := newTable(a.stdout)

@@ -21,7 +21,7 @@ import (
 
 // gcCmd removes content that nobody needs any more.
 type gcCmd struct {
-	DryRun bool `help:"Say what would go, and leave it."`
+	DryRun bool `help:"Print what would be removed, without removing it."`
 	JSON   bool `name:"json" help:"Print JSON."`
 }
 

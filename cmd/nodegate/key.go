@@ -12,11 +12,11 @@ import (
 
 // keyCmd are the commands about API keys.
 type keyCmd struct {
-	Create keyCreate `cmd:"" help:"Make a key with its secret, and print both. The secret is shown this once."`
-	List   keyList   `cmd:"" help:"List the keys of an account, without their texts."`
-	Revoke keyRevoke `cmd:"" help:"End a key for ever."`
-	Rotate keyRotate `cmd:"" help:"Give a key a new text and a new secret, and print them. The old ones work until the overlap ends."`
-	Set    keySet    `cmd:"" help:"Change a key's name and settings. What is not named stays."`
+	Create keyCreate `cmd:"" help:"Create a key and its secret, and print both. The secret is shown only once."`
+	List   keyList   `cmd:"" help:"List the keys of an account by their first four digits."`
+	Revoke keyRevoke `cmd:"" help:"Revoke a key permanently."`
+	Rotate keyRotate `cmd:"" help:"Replace a key and its secret, and print the new values. The old values work until the overlap ends."`
+	Set    keySet    `cmd:"" help:"Change a key's name and settings. Settings that you don't name stay as they are."`
 }
 
 // ofAccount is the flag that every command about keys has.
@@ -26,7 +26,7 @@ type ofAccount struct {
 
 type keyCreate struct {
 	ofAccount
-	Name string `placeholder:"NAME" help:"A name for people."`
+	Name string `placeholder:"NAME" help:"A name to recognize the key by."`
 	settingsFlags
 	JSON bool `name:"json" help:"Print JSON."`
 }
@@ -91,9 +91,9 @@ func (cmd *keyRevoke) Run(a *app) error {
 type keyRotate struct {
 	ofAccount
 	ID         string        `arg:"" help:"The key's id."`
-	Overlap    time.Duration `default:"24h" placeholder:"TIME" help:"How long the old ones still work: 24h unless told, 0 ends them at once."`
-	KeyOnly    bool          `xor:"only" help:"Leave the secret as it is."`
-	SecretOnly bool          `xor:"only" help:"Leave the key's text as it is."`
+	Overlap    time.Duration `default:"24h" placeholder:"TIME" help:"How long the old values still work. The default is 24h; 0 ends them at once."`
+	KeyOnly    bool          `xor:"only" help:"Rotate only the key."`
+	SecretOnly bool          `xor:"only" help:"Rotate only the secret."`
 	JSON       bool          `name:"json" help:"Print JSON."`
 }
 
@@ -116,7 +116,7 @@ func (cmd *keyRotate) Run(a *app) error {
 type keySet struct {
 	ofAccount
 	ID   string  `arg:"" help:"The key's id."`
-	Name *string `placeholder:"NAME" help:"A name for people."`
+	Name *string `placeholder:"NAME" help:"A name to recognize the key by."`
 	settingsFlags
 	JSON bool `name:"json" help:"Print JSON."`
 }
@@ -124,7 +124,7 @@ type keySet struct {
 // Run changes what was named.
 func (cmd *keySet) Run(a *app) error {
 	if cmd.Name == nil && !cmd.given() {
-		return invalid("say what to change: nodegate help key set shows the settings")
+		return invalid("nothing to change: name at least one setting (nodegate help key set lists them)")
 	}
 	return a.withControl(false, func(c *control) error {
 		account, err := c.find(cmd.Account)
@@ -187,7 +187,7 @@ func (a *app) printIssued(issued *server.IssuedKey, asJSON bool) error {
 	t.row("state", v.state())
 	t.row("settings", describeSettings(issued.Key.Settings))
 	if issued.Secret != "" {
-		fmt.Fprintln(a.stderr, "Keep the secret now: it can't be shown again.")
+		fmt.Fprintln(a.stderr, "Copy the secret now. It can't be shown again.")
 	}
 	return t.flush()
 }
@@ -197,7 +197,7 @@ type keyView struct {
 	ID             string               `json:"id"`
 	Account        string               `json:"account"`
 	Name           string               `json:"name"`
-	Prefix         string               `json:"prefix"` // of the key's text, four digits
+	Prefix         string               `json:"prefix"` // the first four digits
 	State          string               `json:"state"`  // live or revoked
 	Created        time.Time            `json:"created"`
 	Revoked        time.Time            `json:"revoked,omitzero"`

@@ -13,7 +13,7 @@ import (
 
 // settingsFlags are a key's settings. One that was not given changes nothing.
 type settingsFlags struct {
-	SecretRequired   *bool     `placeholder:"true|false" help:"Let requests in with the key's secret only."`
+	SecretRequired   *bool     `placeholder:"true|false" help:"Require the key's secret in every request."`
 	Services         entryList `placeholder:"SERVICE,..." help:"The services that the key works for: json-rpc, storage, development. An empty list allows all, here and below."`
 	Networks         entryList `placeholder:"NETWORK,..." help:"The networks that the key works on."`
 	Methods          entryList `placeholder:"METHOD,..." help:"The methods that may be called."`

@@ -113,7 +113,7 @@ func (in *input) password(prompts io.Writer) (string, error) {
 		return "", err
 	}
 	if first == "" {
-		return "", invalid("the password is empty; an account that can't sign in is made with --no-password")
+		return "", invalid("the password is empty; use --no-password to create an account that can't sign in")
 	}
 	if in.terminal() == nil {
 		return first, nil

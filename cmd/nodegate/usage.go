@@ -15,8 +15,8 @@ import (
 type usageCmd struct {
 	ofAccount
 	Key  string `placeholder:"ID" help:"One key only, by its id."`
-	From string `default:"24h" placeholder:"TIME" help:"The begin: a time ago like 24h, or one like 2030-01-31T08:00:00Z. It is 24h unless told."`
-	To   string `default:"0s" placeholder:"TIME" help:"The end, in the same forms; now unless told."`
+	From string `default:"24h" placeholder:"TIME" help:"Start of the period: a duration before now like 24h, or a time like 2030-01-31T08:00:00Z. The default is 24h."`
+	To   string `default:"0s" placeholder:"TIME" help:"End of the period, in the same forms. The default is now."`
 	By   string `enum:",minute,hour,day" default:"" placeholder:"minute|hour|day" help:"Print a line for each minute, hour or day; otherwise one for the whole time."`
 	JSON bool   `name:"json" help:"Print JSON."`
 }

@@ -163,8 +163,8 @@ const docsHead = `<!-- Generated from the table in internal/config: run ` + "`go
 
 nodegate needs no configuration. What you change goes into one YAML file (` + "`--config FILE`, or `NODEGATE_CONFIG`" + `), into
 environment variables, or into flags. A flag goes over a variable, a variable over the file, the file over the default.
-` + "`nodegate config`" + ` prints what is in effect and where each value came from, without secrets; the file it prints can be used as
-a configuration file.
+` + "`nodegate config`" + ` prints what is in effect and where each value came from. The output is a configuration file without its secrets: they are
+comments, and so is the ` + "`url`" + ` of a node that has a path, a query or a password in it. Fill those in before you use the file.
 
 The file is strict: an unknown key, a key that stands twice or a value of the wrong type is an error with its line and column,
 all problems are reported at once, nothing is started, and the exit code is 2. Anchors, aliases, tags and

@@ -26,7 +26,7 @@ var nodeSettings = schema[Node]{
 	fields: []field[Node]{
 		{
 			name: "name",
-			help: "how logs, metrics and headers call the node; node-1, node-2 and so on when left out",
+			help: "node name in logs, metrics and headers; default: node-1, node-2 and so on",
 			at:   func(n *Node) value { return text(&n.Name, nodeName) },
 		}, {
 			name: "url", secret: true,
@@ -46,7 +46,7 @@ var nodeSettings = schema[Node]{
 			at:   func(n *Node) value { return text(&n.WSFile, anyText) },
 		}, {
 			name: "role", def: "primary",
-			help: "a backup is asked only while no primary can answer",
+			help: "a backup is used only while no primary is available",
 			at:   func(n *Node) value { return text(&n.Role, oneOf("primary", "backup")) },
 		}, {
 			name: "credits_per_second", def: "0",

@@ -65,7 +65,7 @@ var planSettings = schema[Plan]{
 			at:   func(p *Plan) value { return whole(&p.Burst, 0, maxCredits) },
 		}, {
 			name: "credits_per_day", def: "0",
-			help: "credits of one day; it begins at 00:00 UTC",
+			help: "daily credits; they reset at 00:00 UTC",
 			at:   func(p *Plan) value { return whole(&p.CreditsPerDay, 0, maxCredits) },
 		}, {
 			name: "stored_bytes", def: "0",

@@ -89,7 +89,7 @@ func checkNetworkName(s string) error {
 		return fmt.Errorf("%q is not a network name; use 1 to 32 of a-z, 0-9 and -", s)
 	}
 	if slices.Contains(reservedNames, s) {
-		return fmt.Errorf("%q is a path of the service itself; choose another name", s)
+		return fmt.Errorf("%q is a reserved path; choose another name", s)
 	}
 	return nil
 }

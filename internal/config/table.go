@@ -24,7 +24,7 @@ var settings = schema[Config]{
 			at:   func(c *Config) value { return text(&c.AdminListen, address) },
 		}, {
 			name: "default_network",
-			help: "network that /v3/KEY without a name reaches; the only one by default, devnet with the built-in networks",
+			help: "network that /v3/KEY reaches without a name; by default the only one, or devnet with the built-in networks",
 			at:   func(c *Config) value { return text(&c.DefaultNetwork, anyText) },
 		}, {
 			name: "default_plan", def: "free",
@@ -32,7 +32,7 @@ var settings = schema[Config]{
 			at:   func(c *Config) value { return text(&c.DefaultPlan, notEmpty) },
 		}, {
 			name: "pepper", secret: true, noFile: true,
-			help: "what the digests of keys depend on, the same on all servers; only in the environment; the file pepper in the data folder when left out",
+			help: "secret that key digests depend on, the same on all servers; environment only; default: the file pepper in the data folder",
 			at:   func(c *Config) value { return secret(&c.Pepper, pepper) },
 		}, {
 			name: "tls.cert",
@@ -52,11 +52,11 @@ var settings = schema[Config]{
 			at:   func(c *Config) value { return text(&c.Admin.TokenFile, anyText) },
 		}, {
 			name: "log.level", def: "info", flag: true,
-			help: "least severe messages that are logged",
+			help: "minimum log level",
 			at:   func(c *Config) value { return text(&c.Log.Level, oneOf("debug", "info", "warn", "error")) },
 		}, {
 			name: "log.format", def: "text",
-			help: "form of a log line",
+			help: "log format",
 			at:   func(c *Config) value { return text(&c.Log.Format, oneOf("text", "json")) },
 		}, {
 			name: "log.requests", def: "false",
@@ -72,17 +72,17 @@ var settings = schema[Config]{
 			at:   func(c *Config) value { return whole(&c.Limits.BatchItems, 1, 100_000) },
 		}, {
 			name: "limits.response_bytes", def: "25MiB",
-			help: "largest answer, batches included",
+			help: "largest response, batches included",
 			at:   func(c *Config) value { return size(&c.Limits.ResponseBytes, 1<<10, 1<<30) },
 		}, {
 			name: "limits.call_timeout", def: "5s",
-			help: "longest time of one simulated call (eth_call, eth_estimateGas, eth_simulateV1, eth_createAccessList, debug_trace...), waiting included",
+			help: "time limit of one simulated call (eth_call, eth_estimateGas, eth_simulateV1, eth_createAccessList, debug_trace...), waiting included",
 			at: func(c *Config) value {
 				return span(&c.Limits.CallTimeout, 10*time.Millisecond, 10*time.Minute)
 			},
 		}, {
 			name: "limits.node_timeout", def: "10s",
-			help: "longest time that remote nodes get for one call, with everything that is tried again",
+			help: "time limit of one call to remote nodes, retries included",
 			at: func(c *Config) value {
 				return span(&c.Limits.NodeTimeout, 100*time.Millisecond, 10*time.Minute)
 			},
@@ -128,11 +128,11 @@ var settings = schema[Config]{
 			at:   func(c *Config) value { return whole(&c.Limits.LogResults, 1, 10_000_000) },
 		}, {
 			name: "limits.failed_keys_per_ip", def: "100",
-			help: "unknown keys that one client address may offer a second before it is answered without a look at the store",
+			help: "unknown keys per second that one client address may send before they are refused without a lookup in the store",
 			at:   func(c *Config) value { return whole(&c.Limits.FailedKeysPerIP, 1, 1_000_000) },
 		}, {
 			name: "memory.answers", def: "128MiB",
-			help: "memory for pre-encoded answers and repeated calls, for each network",
+			help: "memory for pre-encoded responses and repeated calls, for each network",
 			at:   func(c *Config) value { return size(&c.Memory.Answers, 1<<20, 1<<40) },
 		}, {
 			name: "memory.state", def: "64MiB",
@@ -140,15 +140,15 @@ var settings = schema[Config]{
 			at:   func(c *Config) value { return size(&c.Memory.State, 1<<20, 1<<40) },
 		}, {
 			name: "memory.journal", def: "32MiB",
-			help: "memory for the latest requests of all keys, which their owners see for an hour",
+			help: "memory for the request log: the latest requests of all keys, kept for an hour",
 			at:   func(c *Config) value { return size(&c.Memory.Journal, 1<<20, 1<<40) },
 		}, {
 			name: "memory.requests", def: "256MiB",
-			help: "memory that bodies, results, unread answers and uploads of all accounts may hold together; less under a small memory limit",
+			help: "memory that bodies, results, unread responses and uploads of all accounts may hold together; less under a small memory limit",
 			at:   func(c *Config) value { return size(&c.Memory.Requests, 1<<20, 1<<40) },
 		}, {
 			name: "memory.requests_per_account", def: "64MiB",
-			help: "memory that they may hold for one account; at least what the largest request and its answer take",
+			help: "memory that they may hold for one account; at least what the largest request and its response take",
 			at:   func(c *Config) value { return size(&c.Memory.PerAccount, 1<<20, 1<<40) },
 		}, {
 			name: "store.postgres", secret: true,
@@ -168,7 +168,7 @@ var settings = schema[Config]{
 			at:   func(c *Config) value { return text(&c.Redis.URLFile, anyText) },
 		}, {
 			name: "payment.processor", def: "test",
-			help: "who verifies billing cards; test takes the public test cards only",
+			help: "who verifies billing cards; test accepts only the public test cards",
 			at:   func(c *Config) value { return text(&c.Payment.Processor, oneOf("test", "stripe")) },
 		}, {
 			name: "payment.stripe_key", secret: true,
@@ -184,7 +184,7 @@ var settings = schema[Config]{
 			at:   func(c *Config) value { return text(&c.Payment.StripePublicKey, stripePublicKey) },
 		}, {
 			name: "payment.stripe_url",
-			help: "another address of Stripe's API, for tests",
+			help: "other URL of Stripe's API, for tests",
 			at:   func(c *Config) value { return text(&c.Payment.StripeURL, webURL) },
 		}, {
 			name: "mail.smtp", secret: true,
@@ -200,7 +200,7 @@ var settings = schema[Config]{
 			at:   func(c *Config) value { return text(&c.Mail.From, mailAddress) },
 		}, {
 			name: "mail.check", def: "1m",
-			help: "how often what accounts have used is compared with their plans",
+			help: "how often usage is compared with the plans",
 			at:   func(c *Config) value { return span(&c.Mail.Check, time.Second, time.Hour) },
 		}, {
 			name: "storage.engine", def: "embedded",
@@ -216,11 +216,11 @@ var settings = schema[Config]{
 			at:   func(c *Config) value { return text(&c.Storage.TLS.Key, anyText) },
 		}, {
 			name: "storage.undo", def: "24h",
-			help: "how long unpinned content can be pinned again before it is collected",
+			help: "how long unpinned content stays before garbage collection may remove it",
 			at:   func(c *Config) value { return span(&c.Storage.Undo, 0, 365*24*time.Hour) },
 		}, {
 			name: "storage.collect", def: "1h",
-			help: "how often content that nobody needs is collected",
+			help: "how often garbage collection runs",
 			at:   func(c *Config) value { return span(&c.Storage.Collect, time.Minute, 30*24*time.Hour) },
 		}, {
 			name: "storage.reserve", def: "1GiB",
@@ -256,7 +256,7 @@ var settings = schema[Config]{
 			at:   func(c *Config) value { return whole(&c.Storage.MaxHeavy, 1, 10_000) },
 		}, {
 			name: "storage.timeout", def: "30s",
-			help: "longest time of a command other than add, cat and the like, when the request names none",
+			help: "time limit of a command that doesn't stream, when the request sets no timeout",
 			at:   func(c *Config) value { return span(&c.Storage.Timeout, time.Second, time.Hour) },
 		}, {
 			name: "storage.gateway", def: "off",
@@ -288,15 +288,15 @@ var settings = schema[Config]{
 			at:   func(c *Config) value { return toggle(&c.Dashboard.On) },
 		}, {
 			name: "dashboard.signup", def: "true",
-			help: "let everybody who reaches the dashboard make an account",
+			help: "let anyone who reaches the dashboard create an account",
 			at:   func(c *Config) value { return toggle(&c.Dashboard.SignUp) },
 		}, {
 			name: "dashboard.url",
-			help: "address of JSON-RPC that the dashboard shows; the one in the browser when left out",
+			help: "JSON-RPC URL that the dashboard shows; default: the one in the browser",
 			at:   func(c *Config) value { return text(&c.Dashboard.URL, webURL) },
 		}, {
 			name: "dashboard.storage_url",
-			help: "address of the storage gateway that the dashboard shows; the browser's host with the listener's port when left out",
+			help: "storage gateway URL that the dashboard shows; default: the browser's host with the listener's port",
 			at:   func(c *Config) value { return text(&c.Dashboard.StorageURL, webURL) },
 		},
 	},
@@ -350,7 +350,7 @@ var networkSettings = schema[Network]{
 			at:   func(n *Network) value { return whole(&n.ChainID, 0, maxChainID) },
 		}, {
 			name: "max_lag", def: "5",
-			help: "blocks that a node may be behind the others before it is not asked",
+			help: "blocks that a node may be behind the others before nodegate stops using it",
 			at:   func(n *Network) value { return whole(&n.MaxLag, 1, 100_000) },
 		}, {
 			name: "cache", varies: true,

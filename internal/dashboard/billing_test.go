@@ -82,7 +82,7 @@ func TestOnlyStripesPage(t *testing.T) {
 	if got.Code != http.StatusOK || !strings.Contains(policy, "script-src 'self' https://js.stripe.com") || !strings.Contains(policy, "default-src 'none'") || strings.Contains(policy, "unsafe") {
 		t.Errorf("%d with the policy %q", got.Code, policy)
 	}
-	if body := got.Body.String(); !strings.Contains(body, "needs JavaScript") || !strings.Contains(body, "/stripe.js") {
+	if body := got.Body.String(); !strings.Contains(body, "requires JavaScript") || !strings.Contains(body, "/stripe.js") {
 		t.Errorf("the page is %s", body)
 	}
 	d = newBooth(t, nil)

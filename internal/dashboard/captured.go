@@ -84,4 +84,4 @@ func (v *visit) chooseKey(id string) (choices []keyChoice, grant *nodegate.Grant
 	return choices, grant, err
 }
 
-var errNoKey = &nodegate.Error{Op: "dashboard.key", Code: nodegate.InvalidInput, Msg: "make a key first: what you do here is counted for one"}
+var errNoKey = &nodegate.Error{Op: "dashboard.key", Code: nodegate.InvalidInput, Msg: "create an API key first: requests sent here count toward it"}

@@ -16,7 +16,7 @@ func (v *visit) fail(err error) {
 	if e.Code == nodegate.Internal || message == "" {
 		id := v.ids.New()
 		v.cfg.Log.Error("dashboard", "id", id, "page", v.route.pattern, "err", err)
-		message = "something went wrong here; the server's log has it under " + id
+		message = "something went wrong; the server's log has the cause under id " + id
 	}
 	if e.RetryAfter > 0 {
 		v.w.Header().Set("Retry-After", retrySeconds(e.RetryAfter))

@@ -87,7 +87,7 @@ func (v *visit) createKey() error {
 		}
 		return v.showKeys(http.StatusUnprocessableEntity, keysData{Name: name, Problem: problem})
 	}
-	return v.showIssued(issued, "The key is made")
+	return v.showIssued(issued, "Key created")
 }
 
 // mendable is what is wrong with what the user typed, or what the user can do something

@@ -177,7 +177,7 @@ type rotateData struct {
 // overlap is a choice of how long the old ones still work.
 type overlap struct{ Value, Name string }
 
-var overlaps = []overlap{{"0s", "not at all: they end now"}, {"1h", "for an hour"}, {"24h", "for 24 hours"}, {"168h", "for 7 days"}}
+var overlaps = []overlap{{"0s", "no longer: end them now"}, {"1h", "for an hour"}, {"24h", "for 24 hours"}, {"168h", "for 7 days"}}
 
 func (v *visit) rotatePage() error {
 	k, err := v.key()
@@ -203,7 +203,7 @@ func (v *visit) rotateKey() error {
 	d := rotateData{Key: k, Value: v.req.PostFormValue("value") != "", Secret: v.req.PostFormValue("secret") != "", Overlap: v.req.PostFormValue("overlap")}
 	issued, err := v.rotation(d)
 	if err == nil {
-		return v.showIssued(issued, "The key is rotated")
+		return v.showIssued(issued, "Key rotated")
 	}
 	if d.Problem, err = mendable(err); err != nil {
 		return err
@@ -214,7 +214,7 @@ func (v *visit) rotateKey() error {
 func (v *visit) rotation(d rotateData) (*account.IssuedKey, error) {
 	length, err := time.ParseDuration(d.Overlap)
 	if err != nil {
-		return nil, &nodegate.Error{Op: "dashboard.rotate", Code: nodegate.InvalidInput, Msg: "choose for how long the old ones still work"}
+		return nil, &nodegate.Error{Op: "dashboard.rotate", Code: nodegate.InvalidInput, Msg: "choose how long the old values still work"}
 	}
 	return v.cfg.Accounts.RotateKey(v.req.Context(), v.actor(), v.account.ID, d.Key.ID, account.Rotation{Value: d.Value, Secret: d.Secret, Overlap: length})
 }
@@ -225,7 +225,7 @@ func (v *visit) revokeKey() error {
 		return err
 	}
 	if v.req.PostFormValue("sure") == "" && k.Live() {
-		return v.showRotation(http.StatusUnprocessableEntity, rotateData{Key: k, Value: true, Secret: true, Overlap: "24h", RevokeProblem: "Tick the box to say that you are sure."})
+		return v.showRotation(http.StatusUnprocessableEntity, rotateData{Key: k, Value: true, Secret: true, Overlap: "24h", RevokeProblem: "Check the box to confirm."})
 	}
 	if err := v.cfg.Accounts.RevokeKey(v.req.Context(), v.actor(), v.account.ID, k.ID); err != nil {
 		return err

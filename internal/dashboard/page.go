@@ -113,17 +113,17 @@ func (v *visit) failJSON(status int, message string) {
 // notices are the sentences after a change. An address carries only their names: what
 // stands in a link can't put words on a page.
 var notices = map[string]string{
-	"signed-out": "You are signed out.",
-	"password":   "The password is changed. All other sessions have ended.",
-	"unpinned":   "The file is unpinned. Below you can take that back for a while.",
-	"undone":     "The file is pinned again.",
+	"signed-out": "Signed out.",
+	"password":   "Password changed. All other sessions have ended.",
+	"unpinned":   "File unpinned. You can undo this below for a while.",
+	"undone":     "File pinned again.",
 
-	"card":         "The card is on.",
-	"card-removed": "The card is removed.",
-	"plan":         "The account has its new plan.",
-	"password-set": "The password is set. All sessions of the account have ended.",
-	"key-settings": "The key's settings are saved.",
-	"revoked":      "The key is revoked. It works nowhere any more.",
+	"card":         "Card added.",
+	"card-removed": "Card removed.",
+	"plan":         "Plan changed.",
+	"password-set": "Password set. All sessions of the account have ended.",
+	"key-settings": "Key settings saved.",
+	"revoked":      "Key revoked.",
 }
 
 func retrySeconds(d time.Duration) string {

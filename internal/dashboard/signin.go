@@ -112,7 +112,7 @@ func (v *visit) signUpOpen() error {
 	if v.cfg.SignUp {
 		return nil
 	}
-	return &nodegate.Error{Op: "dashboard.signup", Code: nodegate.Forbidden, Msg: "sign-up is closed here: ask the operator of this service for an account"}
+	return &nodegate.Error{Op: "dashboard.signup", Code: nodegate.Forbidden, Msg: "sign-up is closed: ask the operator of this service for an account"}
 }
 
 func (v *visit) signOut() error {
@@ -142,7 +142,7 @@ func (v *visit) changePassword() error {
 		}
 		return v.seeOther("/account?done=password")
 	case e.Code == nodegate.SignInFailed:
-		return v.showStatus(http.StatusUnprocessableEntity, "account", accountData{Problem: "The old password is another one."})
+		return v.showStatus(http.StatusUnprocessableEntity, "account", accountData{Problem: "Current password is incorrect."})
 	case e.Code == nodegate.InvalidInput || e.Code == nodegate.RateLimited:
 		return v.showStatus(statusOf(e.Code), "account", accountData{Problem: sentence(e.Msg)})
 	}
@@ -186,7 +186,7 @@ func (v *visit) safeConnection() error {
 		return nil
 	}
 	return &nodegate.Error{Op: "dashboard.signin", Code: nodegate.Forbidden,
-		Msg: "signing in needs HTTPS: set tls.cert and tls.key, put a proxy with TLS before the service and name it in trusted_proxies, or open the dashboard on the machine itself"}
+		Msg: "sign-in requires HTTPS: set tls.cert and tls.key, put a TLS proxy in front of the service and list it in trusted_proxies, or open the dashboard on the same machine"}
 }
 
 // throughProxy tells whether somebody else's connection ends at the peer.

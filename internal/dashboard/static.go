@@ -17,7 +17,7 @@ import (
 var staticFiles embed.FS
 
 // static are the styles, scripts and pictures. Each is served under a name with a digest
-// of its content, so that browsers keep it for ever and never see an old one.
+// of its content, so that browsers keep it permanently and never see an old one.
 type static struct {
 	byAddress map[string]*file
 	addresses map[string]string // by plain name

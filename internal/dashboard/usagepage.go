@@ -197,7 +197,7 @@ func usagePlots(r *report.Result) []plot {
 		drawn(r, chart.Plot{ID: "credits", Title: "Credits", Kind: chart.Bars, Unit: chart.Count, Series: []chart.Series{
 			{Name: "credits", Values: values(func(s *report.Sums) float64 { return float64(s.Credits) })},
 		}}),
-		drawn(r, chart.Plot{ID: "latency", Title: "Time of a request", Kind: chart.Lines, Unit: chart.Milliseconds, Series: []chart.Series{
+		drawn(r, chart.Plot{ID: "latency", Title: "Latency", Kind: chart.Lines, Unit: chart.Milliseconds, Series: []chart.Series{
 			{Name: "p50", Values: times(func(s *report.Sums) time.Duration { return s.P50 })},
 			{Name: "p95", Values: times(func(s *report.Sums) time.Duration { return s.P95 })},
 			{Name: "p99", Values: times(func(s *report.Sums) time.Duration { return s.P99 })},

@@ -73,7 +73,7 @@ func (v *visit) run() error {
 // readForm reads what a form sends: nothing but a form is one.
 func (v *visit) readForm() error {
 	if kind, _, _ := mime.ParseMediaType(v.req.Header.Get("Content-Type")); v.route.changes() && v.req.ContentLength != 0 && kind != "application/x-www-form-urlencoded" {
-		return &nodegate.Error{Op: "dashboard.form", Code: nodegate.MediaType, Msg: "this takes a form: application/x-www-form-urlencoded"}
+		return &nodegate.Error{Op: "dashboard.form", Code: nodegate.MediaType, Msg: "send a form: application/x-www-form-urlencoded"}
 	}
 	err := v.req.ParseForm()
 	var large *http.MaxBytesError
@@ -93,7 +93,7 @@ func (v *visit) sameOrigin() error {
 	check := http.NewCrossOriginProtection()
 	from := v.req.Header.Get("Sec-Fetch-Site")
 	if err := check.Check(v.req); err != nil || from != "" && from != "same-origin" {
-		return &nodegate.Error{Op: "dashboard.origin", Code: nodegate.Forbidden, Msg: "this request comes from another site: open the dashboard itself and try again"}
+		return &nodegate.Error{Op: "dashboard.origin", Code: nodegate.Forbidden, Msg: "this request comes from another site: open the dashboard and try again"}
 	}
 	return nil
 }

@@ -27,12 +27,12 @@ func (m *Metrics) Storage(commands []string) *Storage {
 			Name: "nodegate_storage_requests_total", Help: "Requests to the storage gateway by command and outcome.",
 		}, []string{"command", "outcome"}),
 		latency: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "nodegate_storage_duration_seconds", Help: "Time of a request from its head to the end of its answer, by command.",
+			Name: "nodegate_storage_duration_seconds", Help: "Latency of a request from its head to the end of its response, by command.",
 			Buckets: []float64{.5e-3, 2e-3, 8e-3, 32e-3, .125, .5, 2, 8, 32, 128, 512},
 		}, []string{"command"}),
 		in: bytes.WithLabelValues("in"), out: bytes.WithLabelValues("out"),
 		uploads: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "nodegate_storage_uploads", Help: "Uploads that are under way.",
+			Name: "nodegate_storage_uploads", Help: "Uploads in progress.",
 		}),
 	}
 	for _, name := range append(commands, Other) {

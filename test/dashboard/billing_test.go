@@ -59,12 +59,12 @@ func TestCard(t *testing.T) {
 	look("a real card", v.Post("/billing/card", cardForm("4012888888881881")), 422, "public test cards only", "No card yet")
 	look("declined", v.Post("/billing/card", cardForm("4000000000000002")), 422, "declined")
 	look("a card", v.Post("/billing/card", cardForm("4242424242424242")), 303)
-	look("with it", v.Get("/billing?done=card"), 200, "The card is on.", "<strong>visa</strong> ending in 4242, expires 12/"+nextYear(), ">valid<")
+	look("with it", v.Get("/billing?done=card"), 200, "Card added.", "<strong>visa</strong> ending in 4242, expires 12/"+nextYear(), ">valid<")
 	look("a bad replacement", v.Post("/billing/card", cardForm("4012888888881881")), 422, "ending in 4242")
 	look("another card", v.Post("/billing/card", cardForm("5555-5555-5555-4444")), 303)
 	look("with that", v.Get("/billing"), 200, "<strong>mastercard</strong> ending in 4444")
 	look("removing", v.Post("/billing/card/remove", nil), 303)
-	look("without", v.Get("/billing?done=card-removed"), 200, "The card is removed.", "No card yet")
+	look("without", v.Get("/billing?done=card-removed"), 200, "Card removed.", "No card yet")
 	look("removing none", v.Post("/billing/card/remove", nil), 303)
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
@@ -124,7 +124,7 @@ func TestMonth(t *testing.T) {
 	}
 	p := v.Get("/billing")
 	wants(t, "the month", p, 200, "expires 01/2020", ">expired<", "Plan: free", "3,000,000", "up to 10,000 at once", "50 % of 3,000,000", "10 % of 50.0 GiB",
-		"0 % of 5.0 GiB", "1,500,000 credits in 7 requests", now.Format("<td>2006-01-02</td>"), "ask them for another one")
+		"0 % of 5.0 GiB", "1,500,000 credits in 7 requests", now.Format("<td>2006-01-02</td>"), "contact the operator")
 	if strings.Contains(p.Body, "987,654") {
 		t.Error("the page has somebody else's usage")
 	}

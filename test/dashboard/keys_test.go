@@ -68,7 +68,7 @@ func call(t *testing.T, s *harness.Service, key, secret string) int {
 func TestKeyStory(t *testing.T) {
 	s := harness.Start(t, nil)
 	v := Member(t, s, "kim@example.com")
-	v.Get("/keys").Is(t, http.StatusOK).Has(t, "No key yet", `action="/keys"`, `<a href="/keys" aria-current="page">Keys</a>`)
+	v.Get("/keys").Is(t, http.StatusOK).Has(t, "No keys yet", `action="/keys"`, `<a href="/keys" aria-current="page">Keys</a>`)
 
 	k := v.makeKey(t, "for the app")
 	if k.path == "" || k.text == "" || k.secret == "" {
@@ -116,7 +116,7 @@ func TestKeyStory(t *testing.T) {
 
 func revoke(t *testing.T, s *harness.Service, v *Visitor, old, k issued) {
 	t.Helper()
-	v.Post(k.path+"/revoke", nil).Is(t, http.StatusUnprocessableEntity).Has(t, "Tick the box")
+	v.Post(k.path+"/revoke", nil).Is(t, http.StatusUnprocessableEntity).Has(t, "Check the box")
 	if got := call(t, s, k.text, k.secret); got != http.StatusOK {
 		t.Errorf("nobody was sure, and the key is answered with %d", got)
 	}
@@ -128,8 +128,8 @@ func revoke(t *testing.T, s *harness.Service, v *Visitor, old, k issued) {
 			t.Errorf("a revoked key is answered with %d", got)
 		}
 	}
-	v.Get("/keys?done=revoked").Has(t, "The key is revoked", "1 revoked")
-	v.Get(k.path).Is(t, http.StatusOK).Has(t, "works nowhere any more").Lacks(t, k.text, "/rotate")
+	v.Get("/keys?done=revoked").Has(t, "Key revoked", "1 revoked")
+	v.Get(k.path).Is(t, http.StatusOK).Has(t, "no longer works").Lacks(t, k.text, "/rotate")
 	for _, page := range []string{"/settings", "/rotate"} {
 		if to := v.Get(k.path+page).Is(t, http.StatusSeeOther).Header.Get("Location"); to != k.path {
 			t.Errorf("%s of a revoked key goes to %s", page, to)
@@ -194,7 +194,7 @@ func TestWrongForms(t *testing.T) {
 		"a negative limit":  {k.path + "/settings", url.Values{"credits_per_day": {"-1"}}, []string{"be negative", `value="-1"`}},
 		"above the plan":    {k.path + "/settings", url.Values{"credits_per_second": {"501"}}, []string{"pass the plan", `value="501"`}},
 		"nothing to rotate": {k.path + "/rotate", url.Values{"overlap": {"1h"}}, []string{"Say what is to be rotated"}},
-		"no overlap":        {k.path + "/rotate", url.Values{"value": {"on"}}, []string{"hoose for how long"}},
+		"no overlap":        {k.path + "/rotate", url.Values{"value": {"on"}}, []string{"hoose how long"}},
 		"a long overlap":    {k.path + "/rotate", url.Values{"value": {"on"}, "overlap": {"9000h"}}, []string{"between 0 and"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -223,10 +223,10 @@ func TestSettingsKept(t *testing.T) {
 		"name": {"all"}, "methods": {" eth_call \r\n\r\neth_chainId\r\n"}, "addresses": {"0x" + strings.Repeat("AB", 20)},
 		"origins": {"https://App.example.com/"}, "user_agents": {"my app"}, "credits_per_second": {"100"}, "credits_per_day": {" 2000 "}, "keep_params": {"on"},
 	}).Is(t, http.StatusSeeOther)
-	v.Get(k.path+"/settings?done=key-settings").Has(t, "are saved", `value="all"`, ">eth_call\neth_chainId</textarea>", ">0x"+strings.Repeat("ab", 20)+"</textarea>",
+	v.Get(k.path+"/settings?done=key-settings").Has(t, "settings saved", `value="all"`, ">eth_call\neth_chainId</textarea>", ">0x"+strings.Repeat("ab", 20)+"</textarea>",
 		">https://app.example.com</textarea>", ">my app</textarea>", `name="keep_params" value="on" checked`, `value="100"`, `value="2000"`)
-	v.Get(k.path).Has(t, "they may refuse these lines")
-	v.Get("/keys").Has(t, ">methods<", ">contracts<", ">origins<", ">clients<", ">own limits<").Lacks(t, ">secret required<")
+	v.Get(k.path).Has(t, "may refuse these examples")
+	v.Get("/keys").Has(t, ">methods<", ">contracts<", ">origins<", ">clients<", ">key limits<").Lacks(t, ">secret required<")
 	keys, err := s.Server.Control().Accounts.Keys(context.Background(), accountOf(t, s, "kim@example.com"))
 	if err != nil || len(keys) != 1 || keys[0].Settings.CreditsPerDay != 2000 || !keys[0].Settings.KeepParams || len(keys[0].Settings.Methods) != 2 {
 		t.Errorf("stored are %+v (%v)", keys, err)

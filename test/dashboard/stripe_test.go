@@ -78,14 +78,14 @@ func TestStripe(t *testing.T) {
 		t.Error("the page of the card is Stripe's already, or has a form of its own")
 	}
 	p = v.Post("/billing/card/begin", nil)
-	wants(t, "Stripe's form", p, 200, `data-key="pk_test_shown"`, `data-secret="seti_1_secret_x"`, `name="setup" value="seti_1"`, `src="https://js.stripe.com/v3/"`, "needs JavaScript")
+	wants(t, "Stripe's form", p, 200, `data-key="pk_test_shown"`, `data-secret="seti_1_secret_x"`, `name="setup" value="seti_1"`, `src="https://js.stripe.com/v3/"`, "requires JavaScript")
 	if !strings.Contains(p.Header.Get("Content-Security-Policy"), "https://js.stripe.com") || strings.Contains(p.Body, "sk_test") {
 		t.Errorf("policy %q, or the secret key on the page", p.Header.Get("Content-Security-Policy"))
 	}
 	wants(t, "somebody else's set-up", v.Post("/billing/card", url.Values{"setup": {"seti_2"}}), 422, "not known")
 	wants(t, "a number", v.Post("/billing/card", cardForm("4242424242424242")), 422, "not known")
 	wants(t, "its own", v.Post("/billing/card", url.Values{"setup": {"seti_1"}}), 303)
-	wants(t, "with it", v.Get("/billing"), 200, "<strong>amex</strong> ending in 0005", "Replace the card")
+	wants(t, "with it", v.Get("/billing"), 200, "<strong>amex</strong> ending in 0005", "Replace card")
 	wants(t, "removing", v.Post("/billing/card/remove", nil), 303)
 	api.mu.Lock()
 	defer api.mu.Unlock()
@@ -132,7 +132,7 @@ func TestStripeInABrowser(t *testing.T) {
 	defer cancel()
 	out, err := exec.CommandContext(ctx, chromium, "--headless", "--no-sandbox", "--disable-gpu", "--ignore-certificate-errors", "--user-data-dir="+t.TempDir(),
 		"--host-resolver-rules=MAP js.stripe.com "+strings.TrimPrefix(script.URL, "https://"), "--virtual-time-budget=10000", "--dump-dom", front.URL+"/begin").Output()
-	if err != nil || !strings.Contains(string(out), "The card is on.") || !strings.Contains(string(out), "<strong>amex</strong> ending in 0005") {
+	if err != nil || !strings.Contains(string(out), "Card added.") || !strings.Contains(string(out), "<strong>amex</strong> ending in 0005") {
 		t.Errorf("the browser ends at %s, %v", out, err)
 	}
 }

@@ -78,7 +78,7 @@ func TestTryRefuses(t *testing.T) {
 func TestTryWithoutKey(t *testing.T) {
 	s, _ := Start(t, nil)
 	v := Member(t, s, "new@example.com")
-	if p := v.Get("/try"); p.Status != http.StatusOK || !strings.Contains(p.Body, "no key yet") {
+	if p := v.Get("/try"); p.Status != http.StatusOK || !strings.Contains(p.Body, "no API key yet") {
 		t.Errorf("%d %s", p.Status, p.Body)
 	}
 	if p := v.Post("/try", url.Values{"network": {"devnet"}, "method": {"eth_chainId"}}); p.Status != http.StatusUnprocessableEntity {

@@ -54,9 +54,9 @@ func (w *Watch) letter(a *nodegate.Account, alert nodegate.Alert, f figures) mai
 	} else {
 		b.WriteString("Requests are refused with the status 402 until the next day begins.\n")
 	}
-	b.WriteString("The credits begin anew at 00:00 UTC. The operator of the service can move you to another plan.\n")
+	b.WriteString("Daily credits reset at 00:00 UTC. To move to a larger plan, contact the operator of the service.\n")
 	if w.cfg.URL != "" {
-		b.WriteString("\nWhat used them: " + strings.TrimSuffix(w.cfg.URL, "/") + "/usage\n")
+		b.WriteString("\nSee your usage: " + strings.TrimSuffix(w.cfg.URL, "/") + "/usage\n")
 	}
 	subject := fmt.Sprintf("%d %% of today's credits are used", alert.Percent)
 	if alert.Percent == 100 {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Method is what is told about one method.
+// Method documents one method.
 type Method struct {
 	Name    string
 	Group   string
@@ -45,7 +45,7 @@ type Example struct {
 	Network string
 	Params  string // a JSON array
 	After   string // the method whose answer is the first parameter, or ""
-	Varies  bool   // the answer is another one each time
+	Varies  bool   // the answer differs each time
 }
 
 // Difference is one line of the table of dialects.

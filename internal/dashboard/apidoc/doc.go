@@ -1,4 +1,4 @@
-// Package apidoc is what is told about JSON-RPC methods: parameters, results, errors,
+// Package apidoc documents JSON-RPC methods: parameters, results, errors,
 // dialects and an example of each. The dashboard's pages under /docs and openrpc.json
 // are made from these tables and from nothing else.
 //

@@ -2,7 +2,7 @@ package apidoc
 
 // CommonFault is an error that any call can end with.
 type CommonFault struct {
-	HTTP          int // 200 is what got past the door
+	HTTP          int // 200 once a request was let in
 	Code          int
 	Message, When string
 }

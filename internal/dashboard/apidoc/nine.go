@@ -107,9 +107,9 @@ var theNine = []Method{
 	{
 		Name: "layer2_estimateGas", Group: groupCalls,
 		Summary: "What to put into a transaction on a rollup: gas and fees, with the cost of publishing it to the base layer.",
-		About: "It is there on layer-2 networks only, also under the network's own prefix where it has one, such as linea_estimateGas. The base fee is that of the block " +
-			"after the given one. When from is given, its balance must cover the cost. The second parameter may be state overrides too.",
-		Params: []Param{{"call", "Call", true, "the transaction; every field is optional, {} works; no blobs"}, estimate, states},
+		About: "Only layer-2 networks have it. A network with an alias also serves it under that prefix: linea_estimateGas on the built-in rollup. The base fee is that of the block " +
+			"after the given one. When from is given, its balance must cover the cost. An object as the second parameter is state overrides, never a block.",
+		Params: []Param{{"call", "Call", true, "the transaction; every field is optional, {} works; no blobs"}, {"block", "BlockOrOverrides", false, "as of which block, but not safe: use finalized; latest when left out; an object is state overrides"}, states},
 		Result: Result{"GasEstimate", "gas limit and fees"},
 		Errors: []Fault{reverted, {-32000, "the sender can't pay for it"}, {-32602, "the tag safe, a blob transaction, two kinds of fees, more than 256 KiB"}},
 		Example: Example{Network: "rollup",

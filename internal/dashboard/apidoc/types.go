@@ -18,6 +18,7 @@ var types = []Type{
 	{Name: "BlockNumber", What: "A block by number or tag.", AnyOf: []string{"Quantity", "Tag"}},
 	{Name: "Block", What: "A block: by number, by tag, by hash, or an object of EIP-1898.", AnyOf: []string{"Quantity", "Tag", "Hash", "BlockReference"}},
 	{Name: "BlockNotSafe", What: "A Block, but not the tag safe (except in the dialect standard).", AnyOf: []string{"Quantity", "Hash", "BlockReference", "TagNotSafe"}},
+	{Name: "BlockOrOverrides", What: "A block by number, hash or tag (not safe, except in the dialect standard); an object is state overrides for latest, not a BlockReference.", AnyOf: []string{"Quantity", "Hash", "TagNotSafe", "StateOverrides"}},
 	{Name: "TagNotSafe", What: "A Tag other than safe.", Base: "string", Enum: []string{"latest", "earliest", "pending", "finalized"}},
 	{Name: "BlockOrDecimal", What: "A Block, or its number in decimal: as a text or as JSON has it.", AnyOf: []string{"Block", "Decimal", "Number"}},
 	{Name: "Decimal", What: "A number in decimal digits.", Base: "string", Pattern: "^[0-9]+$"},

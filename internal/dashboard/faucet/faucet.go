@@ -54,7 +54,7 @@ func (f *Faucet) Ask(ctx context.Context, accountID, network, address string) (h
 		return "", err
 	}
 	if !f.allow(accountID, time.Now()) {
-		return "", &nodegate.Error{Op: "faucet", Code: nodegate.RateLimited, Msg: "the faucet was asked a moment ago: wait a few seconds", RetryAfter: pause}
+		return "", &nodegate.Error{Op: "faucet", Code: nodegate.RateLimited, Msg: "the faucet was used a moment ago: wait a few seconds", RetryAfter: pause}
 	}
 	return give(ctx, to)
 }

@@ -63,7 +63,7 @@
         bar.hidden = true;
         var answer;
         try { answer = JSON.parse(request.responseText); } catch (e) { answer = {error: "The answer can't be read."}; }
-        if (request.status !== 200) return say(answer.error || "That didn't work.", "bad");
+        if (request.status !== 200) return say(answer.error || "Something went wrong.", "bad");
         say("Stored: " + answer.map(function (f) { return (f.Name && f.Name !== f.Hash ? f.Name + " " : "") + f.Hash; }).join(", "), "good");
         form.reset();
         fetch(location.href).then(function (page) { return page.text(); }).then(refresh);

@@ -68,7 +68,7 @@ func (g *given) begin(key givenKey, request givenRequest) (*givenAnswer, error) 
 	case a != nil && a.request != request, runs && running != request:
 		return nil, &nodegate.Error{Op: "storage", Code: nodegate.Conflict, Msg: "this Idempotency-Key was used with another command or other options: use a new key for each request"}
 	case runs:
-		return nil, &nodegate.Error{Op: "storage", Code: nodegate.Conflict, RetryAfter: time.Second, Msg: "a request with this Idempotency-Key is under way: ask again later"}
+		return nil, &nodegate.Error{Op: "storage", Code: nodegate.Conflict, RetryAfter: time.Second, Msg: "a request with this Idempotency-Key is in progress: try again later"}
 	case a != nil:
 		g.order.MoveToFront(a.all)
 		g.accounts[key.account].MoveToFront(a.mine)

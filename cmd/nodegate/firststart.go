@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -9,6 +8,7 @@ import (
 	"path/filepath"
 
 	"github.com/nodegate/nodegate/internal/config"
+	"github.com/nodegate/nodegate/internal/disk"
 	"github.com/nodegate/nodegate/internal/server"
 )
 
@@ -21,7 +21,7 @@ func (a *app) welcome(cfg *config.Config, srv *server.Server, log *slog.Logger) 
 	hidden := ""
 	if srv.First() != nil && !onTerminal(a.stdout) {
 		hidden = filepath.Join(cfg.Data, credentialsFile)
-		if err := writePrivate(hidden, credentials(cfg, srv)+"\n  Delete this file when you have stored them.\n"); err != nil {
+		if err := disk.WriteFile(hidden, []byte(credentials(cfg, srv)+"\n  Delete this file when you have stored them.\n")); err != nil {
 			email := srv.First().Email
 			log.Error("can't write the credentials of the first account: set a password with nodegate account password "+email+
 				" and create a key with nodegate key create --account "+email, "file", hidden, "err", err)
@@ -33,18 +33,4 @@ func (a *app) welcome(cfg *config.Config, srv *server.Server, log *slog.Logger) 
 func onTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
 	return ok && f != nil && isTerminal(f)
-}
-
-// writePrivate puts a file in place whole, readable by its owner only.
-func writePrivate(path, text string) error {
-	temp, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+"-*") // mode 0600
-	if err != nil {
-		return err
-	}
-	defer os.Remove(temp.Name())
-	_, err = temp.WriteString(text)
-	if err = errors.Join(err, temp.Sync(), temp.Close()); err != nil {
-		return err
-	}
-	return os.Rename(temp.Name(), path)
 }

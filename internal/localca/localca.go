@@ -27,6 +27,7 @@ import (
 	"time"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/disk"
 )
 
 const (
@@ -128,16 +129,7 @@ func create(dir, certPath, keyPath string, hosts []string) error {
 
 // write puts a file in place whole, or not at all.
 func write(path, kind string, der []byte) error {
-	temp, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+"-*") // mode 0600
-	if err != nil {
-		return err
-	}
-	defer os.Remove(temp.Name())
-	err = pem.Encode(temp, &pem.Block{Type: kind, Bytes: der})
-	if err = errors.Join(err, temp.Sync(), temp.Close()); err != nil {
-		return err
-	}
-	return os.Rename(temp.Name(), path)
+	return disk.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}))
 }
 
 // sign makes a certificate for the listener.

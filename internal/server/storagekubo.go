@@ -11,6 +11,7 @@ import (
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/config"
+	"github.com/nodegate/nodegate/internal/disk"
 	"github.com/nodegate/nodegate/internal/ipfs/blockstore"
 	"github.com/nodegate/nodegate/internal/ipfs/kubo"
 	"github.com/nodegate/nodegate/internal/ipfs/unixfs"
@@ -164,7 +165,7 @@ func blocksID(data string) (string, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return "", badID(path, err)
 	}
-	if err := writeSynced(path, id+"\n"); err != nil {
+	if err := disk.WriteFile(path, []byte(id+"\n")); err != nil {
 		return "", badID(path, err)
 	}
 	return id, nil
@@ -172,17 +173,4 @@ func blocksID(data string) (string, error) {
 
 func badID(path string, err error) error {
 	return &nodegate.Error{Op: "server.storage", Code: nodegate.BadConfig, Msg: "can't read or write " + path, Err: err}
-}
-
-// writeSynced writes a small file that is whole or not there.
-func writeSynced(path, text string) error {
-	f, err := os.OpenFile(path+".new", os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
-	if err != nil {
-		return err
-	}
-	_, err = f.WriteString(text)
-	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(path+".new", path)
 }

@@ -84,7 +84,7 @@ func TestForbiddenPhrases(t *testing.T) {
 		}
 	}
 	for _, s := range sources(t) {
-		spoken := slices.ContainsFunc(spokenRooms, func(room string) bool { return s.room == room || strings.HasPrefix(s.room, room+"/") })
+		spoken := slices.ContainsFunc(spokenRooms, func(room string) bool { return s.pkg == room || strings.HasPrefix(s.pkg, room+"/") })
 		if !spoken {
 			continue
 		}

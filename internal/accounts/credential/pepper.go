@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/disk"
 )
 
 const (
@@ -70,18 +71,10 @@ func makePepper(dir, path string) ([]byte, error) {
 	if err := os.Link(temp.Name(), path); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, bad("can't write the pepper to "+dir, err)
 	}
-	if err := syncDir(dir); err != nil {
+	if err := disk.SyncDir(dir); err != nil {
 		return nil, bad("can't write the pepper to "+dir, err)
 	}
 	return Pepper(dir, "")
-}
-
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }
 
 func bad(msg string, err error) error {

@@ -7,7 +7,9 @@ import (
 	"sync/atomic"
 
 	"github.com/ipfs/go-cid"
+
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/ipfs/identity"
 )
 
 // Batch is one upload: blocks and pins that come into being together, in Commit.
@@ -75,7 +77,7 @@ func (b *Batch) Put(ctx context.Context, c cid.Cid, data []byte) error {
 	if len(data) > MaxBlock {
 		return invalidBlock("the block is larger than 2 MiB")
 	}
-	if _, ok := inline(c); ok {
+	if _, ok := identity.Data(c); ok {
 		return nil
 	}
 	if err := b.s.enter(ctx); err != nil {
@@ -212,7 +214,7 @@ func eachHash(list []byte, do func(hash []byte) error) error {
 //
 // Returns NotFound or Damaged, as the store's Get.
 func (b *Batch) Get(ctx context.Context, c cid.Cid) ([]byte, error) {
-	if data, ok := inline(c); ok {
+	if data, ok := identity.Data(c); ok {
 		return bytes.Clone(data), nil
 	}
 	hash, err := hashOf(c)

@@ -10,7 +10,9 @@ import (
 
 	"github.com/cockroachdb/pebble"
 	"github.com/ipfs/go-cid"
+
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/ipfs/identity"
 )
 
 // CollectReport says what a collection did, or would do.
@@ -246,7 +248,7 @@ func (c *collector) markPin(ctx context.Context, p *nodegate.Pin) error {
 
 // visit marks a block and returns what it refers to, the first time.
 func (c *collector) visit(ctx context.Context, at cid.Cid, deep bool) ([]cid.Cid, error) {
-	if data, ok := inline(at); ok {
+	if data, ok := identity.Data(at); ok {
 		return c.links(at, data, deep)
 	}
 	hash, err := hashOf(at)

@@ -83,15 +83,3 @@ func matches(hash multihash.Multihash, data []byte) bool {
 	sum, err := multihash.Sum(data, d.Code, d.Length)
 	return err == nil && bytes.Equal(sum, hash)
 }
-
-// inline returns the bytes that an identity CID carries itself.
-func inline(c cid.Cid) ([]byte, bool) {
-	if !c.Defined() || c.Prefix().MhType != multihash.IDENTITY {
-		return nil, false
-	}
-	d, err := multihash.Decode(c.Hash())
-	if err != nil {
-		return nil, false
-	}
-	return d.Digest, true
-}

@@ -12,8 +12,10 @@ import (
 	"github.com/cockroachdb/pebble"
 	"github.com/ipfs/go-cid"
 	"github.com/multiformats/go-multihash"
+
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/fairshare"
+	"github.com/nodegate/nodegate/internal/ipfs/identity"
 )
 
 // Get reads a block and verifies it against its CID. Returns NotFound, or Damaged
@@ -24,7 +26,7 @@ func (s *Store) Get(ctx context.Context, c cid.Cid) ([]byte, error) {
 
 // GetTo is Get into buf, when the block fits its capacity.
 func (s *Store) GetTo(ctx context.Context, c cid.Cid, buf []byte) ([]byte, error) {
-	if data, ok := inline(c); ok {
+	if data, ok := identity.Data(c); ok {
 		return append(buf[:0], data...), nil
 	}
 	hash, err := hashOf(c)
@@ -40,7 +42,7 @@ func (s *Store) GetTo(ctx context.Context, c cid.Cid, buf []byte) ([]byte, error
 
 // Size is the length of a block. It reads the index only. Errors are Get's.
 func (s *Store) Size(ctx context.Context, c cid.Cid) (int, error) {
-	if data, ok := inline(c); ok {
+	if data, ok := identity.Data(c); ok {
 		return len(data), nil
 	}
 	hash, err := hashOf(c)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/ipfs/blockstore"
+	"github.com/nodegate/nodegate/internal/ipfs/identity"
 )
 
 // Batch is one upload: blocks and pins. Its methods may be called by several
@@ -64,7 +65,7 @@ func (b *Batch) Put(ctx context.Context, c cid.Cid, data []byte) error {
 	if len(data) > blockstore.MaxBlock {
 		return errBlock("the block is larger than 2 MiB")
 	}
-	if _, ok := inline(c); ok {
+	if _, ok := identity.Data(c); ok {
 		return nil
 	}
 	b.mu.Lock()

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/ipfs/go-cid"
-	"github.com/multiformats/go-multihash"
 
 	"github.com/nodegate/nodegate"
 )
@@ -174,16 +173,4 @@ func (e *Engine) Stats() []Stat {
 		list[i] = Stat{Up: n.health.usable(e.cfg.now()), Requests: n.requests.Load(), Failures: n.failures.Load(), Wrong: n.wrong.Load()}
 	}
 	return list
-}
-
-// inline returns the bytes that an identity CID carries itself.
-func inline(c cid.Cid) ([]byte, bool) {
-	if !c.Defined() || c.Prefix().MhType != multihash.IDENTITY {
-		return nil, false
-	}
-	d, err := multihash.Decode(c.Hash())
-	if err != nil {
-		return nil, false
-	}
-	return d.Digest, true
 }

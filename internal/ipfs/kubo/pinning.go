@@ -12,6 +12,8 @@ import (
 	"sync"
 
 	"github.com/ipfs/go-cid"
+
+	"github.com/nodegate/nodegate/internal/ipfs/identity"
 )
 
 const (
@@ -70,7 +72,7 @@ func (e *Engine) pinPart(ctx context.Context, n *node, contents []string, home b
 		if err != nil {
 			return err
 		}
-		if _, inlined := inline(c); !inlined {
+		if _, inlined := identity.Data(c); !inlined {
 			if _, err = n.block(ctx, c, false); err != nil && kindOf(err) != faultMissing {
 				return err
 			}
@@ -195,7 +197,7 @@ func (e *Engine) carryBlock(ctx context.Context, u *upload, c cid.Cid) ([]cid.Ci
 	if err != nil {
 		return nil, err
 	}
-	if _, inlined := inline(c); !inlined {
+	if _, inlined := identity.Data(c); !inlined {
 		whole, _ := frame(c, data)
 		if err := u.send(ctx, whole); err != nil {
 			return nil, err

@@ -11,6 +11,7 @@ import (
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/ipfs/blockstore"
+	"github.com/nodegate/nodegate/internal/ipfs/identity"
 )
 
 // block asks a node for a block, for what it has itself or from the network too.
@@ -56,7 +57,7 @@ func (e *Engine) Has(ctx context.Context, c cid.Cid) (bool, error) {
 
 // find looks for a block on some nodes first, then on all. It also returns who had it.
 func (e *Engine) find(ctx context.Context, c cid.Cid, first []*node, fetch bool) ([]byte, *node, error) {
-	if data, ok := inline(c); ok {
+	if data, ok := identity.Data(c); ok {
 		return bytes.Clone(data), nil, nil
 	}
 	if err := blockstore.Allowed(c); err != nil { // it could not be checked

@@ -11,6 +11,7 @@ import (
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/budget"
+	"github.com/nodegate/nodegate/internal/ipfs/identity"
 )
 
 // Put is a block that was put.
@@ -126,7 +127,7 @@ func (o *Objects) putBlock(ctx context.Context, batch Batch, data []byte, opts *
 		return Put{}, err
 	}
 	p := Put{CID: c, Size: len(data)}
-	if _, ok := inlined(c); !ok {
+	if _, ok := identity.Data(c); !ok {
 		if err := batch.Put(ctx, c, data); err != nil {
 			return p, err
 		}

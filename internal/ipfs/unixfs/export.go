@@ -10,6 +10,8 @@ import (
 	"slices"
 
 	"github.com/ipfs/go-cid"
+
+	"github.com/nodegate/nodegate/internal/ipfs/identity"
 )
 
 // Scope is how much of a DAG a CAR has.
@@ -157,7 +159,7 @@ func (c *carWriter) following(get getter) getter {
 }
 
 func (c *carWriter) put(id cid.Cid, data []byte) error {
-	if _, ok := inlined(id); ok {
+	if _, ok := identity.Data(id); ok {
 		return nil
 	}
 	if c.seen != nil {

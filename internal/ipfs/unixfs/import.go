@@ -9,6 +9,7 @@ import (
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/budget"
+	"github.com/nodegate/nodegate/internal/ipfs/identity"
 )
 
 // ImportOptions are what a client of dag/import can ask for.
@@ -126,7 +127,7 @@ func (in *importer) put(ctx context.Context, c cid.Cid, data []byte) error {
 	}
 	in.out.Blocks++
 	in.out.Bytes += int64(len(data))
-	if _, ok := inlined(c); ok {
+	if _, ok := identity.Data(c); ok {
 		return nil
 	}
 	return in.batch.Put(ctx, c, data)

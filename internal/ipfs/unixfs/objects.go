@@ -12,10 +12,10 @@ import (
 	"sync/atomic"
 
 	"github.com/ipfs/go-cid"
-	"github.com/multiformats/go-multihash"
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/fairshare"
+	"github.com/nodegate/nodegate/internal/ipfs/identity"
 )
 
 // Blocks is where content is.
@@ -170,7 +170,7 @@ func (r *recent) again(c cid.Cid) bool {
 // inlineOr answers CIDs that hold their content themselves, and asks get for others.
 func inlineOr(get getter) getter {
 	return func(ctx context.Context, c cid.Cid) ([]byte, error) {
-		if data, ok := inlined(c); ok {
+		if data, ok := identity.Data(c); ok {
 			return data, checkCID(c)
 		}
 		if err := ctx.Err(); err != nil {
@@ -182,18 +182,6 @@ func inlineOr(get getter) getter {
 		}
 		return data, err
 	}
-}
-
-// inlined is the content of an identity CID.
-func inlined(c cid.Cid) ([]byte, bool) {
-	if c.Prefix().MhType != multihash.IDENTITY {
-		return nil, false
-	}
-	d, err := multihash.Decode(c.Hash())
-	if err != nil {
-		return nil, false
-	}
-	return d.Digest, true
 }
 
 // failed is the error of a command that could not be done, in Kubo's words.

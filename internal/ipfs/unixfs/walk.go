@@ -9,6 +9,7 @@ import (
 
 	"github.com/nodegate/nodegate/internal/background"
 	"github.com/nodegate/nodegate/internal/fairshare"
+	"github.com/nodegate/nodegate/internal/ipfs/identity"
 )
 
 // Walked is how much there is below a root, each block once.
@@ -149,7 +150,7 @@ func (w *walk) finish(s step, size int, links []cid.Cid, err error) {
 	}
 	if err == nil {
 		w.done.Blocks++
-		if _, inline := inlined(s.cid); !inline {
+		if _, inline := identity.Data(s.cid); !inline {
 			w.done.Bytes += int64(size)
 		}
 		w.progress(w.done)

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/ethereum/go-ethereum/common"
+
+	"github.com/nodegate/nodegate/internal/disk"
 )
 
 // The files of a chain's folder beside go-ethereum's own.
@@ -45,7 +47,7 @@ func prepareDir(cfg Config) error {
 	if err := clearUnfinished(dir); err != nil {
 		return err
 	}
-	if err := writeDurably(dir, importingName, []byte("The first start of this network is not complete. The next one begins again.\n")); err != nil {
+	if err := disk.WriteFile(filepath.Join(dir, importingName), []byte("The first start of this network is not complete. The next one begins again.\n")); err != nil {
 		return badData("chain.open", "can't write to the data folder "+dir, err)
 	}
 	return nil
@@ -113,7 +115,7 @@ func markImported(dir string, m marker) error {
 	if m.journal {
 		text += journalLine
 	}
-	if err := writeDurably(dir, markerName, []byte(text)); err != nil {
+	if err := disk.WriteFile(filepath.Join(dir, markerName), []byte(text)); err != nil {
 		return badData("chain.import", "can't write to the data folder", err)
 	}
 	_ = os.Remove(filepath.Join(dir, importingName)) // of no meaning beside the marker

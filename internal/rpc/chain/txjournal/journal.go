@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+
+	"github.com/nodegate/nodegate/internal/disk"
 )
 
 // file is what a journal writes to.
@@ -216,7 +218,7 @@ func (j *Journal) replace(data []byte, kept []entry) error {
 	if err != nil {
 		return err
 	}
-	if err := syncFolder(filepath.Dir(j.path)); err != nil {
+	if err := disk.SyncDir(filepath.Dir(j.path)); err != nil {
 		// Nobody knows which of the two files a power cut would leave.
 		j.failed = fmt.Errorf("%w: %w", ErrFailed, err)
 		return errors.Join(j.failed, f.Close())

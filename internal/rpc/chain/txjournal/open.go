@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 )
 
 // State is what a journal held when it was opened.
@@ -123,12 +122,4 @@ func writeFile(path string, data []byte) (*os.File, error) {
 		return nil, errors.Join(err, f.Close(), os.Remove(path+".new"))
 	}
 	return f, nil
-}
-
-func syncFolder(dir string) error {
-	d, err := os.Open(filepath.Clean(dir))
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
 }

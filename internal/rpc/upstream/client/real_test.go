@@ -53,8 +53,8 @@ func TestNodegate(t *testing.T) {
 		cfg.Networks[0].Embedded.Period = 1
 		name = cfg.Networks[0].Name
 	})
-	client, socket := open(t, s.URL(name, harness.KeyA), s.WS(name, harness.KeyA))
-	for _, c := range []caller{client, socket} {
+	http, socket := open(t, s.URL(name, harness.KeyA), s.WS(name, harness.KeyA))
+	for _, c := range []caller{http, socket} {
 		checkNode(t, c)
 	}
 	checkHeads(t, socket)

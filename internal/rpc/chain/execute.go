@@ -27,7 +27,7 @@ func (n *Node) execute(ctx context.Context, m *apiMethod, params []byte) ([]byte
 	ctx, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
 	ended := closed
-	if m.stoppable {
+	if m.stoppable && len(params) < largeParams {
 		var result []byte
 		var err error
 		if result, ended, err = n.lightly(ctx, m, params); !errors.Is(err, lane.ErrAborted) {

@@ -226,3 +226,24 @@ func TestStraightCode(t *testing.T) {
 	_, err := n.Call(t.Context(), "eth_call", []byte(`[`+s.String()+`,"latest"]`))
 	wantCode(t, err, nodegate.Timeout)
 }
+
+// TestLargeParams: parameters that take long to decode wait for a seat in the heavy lane.
+func TestLargeParams(t *testing.T) {
+	n := openDevnet(t)
+	large := `["0x` + strings.Repeat("00", largeParams/2) + `"]`
+	if _, err := n.Call(t.Context(), "web3_sha3", []byte(large)); err != nil {
+		t.Fatal(err)
+	}
+	for range lane.Seats() {
+		leave, err := n.lanes.Enter(nodegate.WithGrant(t.Context(), &nodegate.Grant{AccountID: "another"}))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer leave()
+	}
+	call(t, n, "web3_sha3", `["0x00"]`)
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	_, err := n.Call(ctx, "web3_sha3", []byte(large))
+	wantCode(t, err, nodegate.Timeout)
+}

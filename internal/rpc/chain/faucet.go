@@ -65,12 +65,26 @@ func (n *Node) gift(to common.Address, wei *big.Int) (*types.Transaction, error)
 		if state.GetBalance(a.Address).ToBig().Cmp(needed) < 0 {
 			continue
 		}
+		nonce, price := n.giftNonce(a.Address, price)
 		return types.SignNewTx(a.PrivateKey, types.LatestSigner(bc.Config()), &types.LegacyTx{
-			Nonce: n.engine.eth.TxPool().PoolNonce(a.Address), To: &to, Value: wei, Gas: giftGas, GasPrice: price,
+			Nonce: nonce, To: &to, Value: wei, Gas: giftGas, GasPrice: price,
 		})
 	}
 	return nil, &nodegate.Error{Op: "chain.fund", Code: nodegate.ExecutionFailed,
 		Msg: "none of the well-known development accounts has enough ether on this network: send it from an account of your own genesis"}
+}
+
+// giftNonce is the next nonce of an account. The keys are well known, so anybody may leave
+// a transaction in the pool that is too cheap to be mined: it is replaced.
+func (n *Node) giftNonce(a common.Address, price *big.Int) (uint64, *big.Int) {
+	pool := n.engine.eth.TxPool()
+	pending, _ := pool.ContentFrom(a)
+	for _, tx := range pending {
+		if tx.GasFeeCapIntCmp(price) < 0 {
+			return tx.Nonce(), new(big.Int).Add(price, tx.GasFeeCap()) // a replacement has to pay a tenth more
+		}
+	}
+	return pool.PoolNonce(a), price
 }
 
 // giftGas pays for a contract that takes note of what it gets.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
+	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/params"
 
 	"github.com/nodegate/nodegate"
@@ -46,5 +47,29 @@ func TestFundRefuses(t *testing.T) {
 	_, err := n.Fund(context.Background(), common.Address{1}, new(big.Int).Mul(big.NewInt(params.Ether), big.NewInt(1_000_000_000)))
 	if !errors.Is(err, nodegate.ExecutionFailed) {
 		t.Errorf("more than there is: %v", err)
+	}
+}
+
+// TestFundBehindCheapTransaction: the keys are well known, and somebody leaves a
+// transaction that nobody mines.
+func TestFundBehindCheapTransaction(t *testing.T) {
+	n := openDevnet(t)
+	a := devchain.Deployer()
+	tx, err := types.SignNewTx(a.PrivateKey, types.LatestSigner(n.engine.eth.BlockChain().Config()), &types.DynamicFeeTx{
+		ChainID: n.engine.eth.BlockChain().Config().ChainID, Nonce: n.engine.eth.TxPool().PoolNonce(a.Address),
+		To: &common.Address{1}, Gas: 21_000, GasFeeCap: big.NewInt(1), GasTipCap: big.NewInt(1),
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := tx.MarshalBinary()
+	if err != nil {
+		t.Fatal(err)
+	}
+	call(t, n, "eth_sendRawTransaction", `["`+hexutil.Encode(raw)+`"]`)
+	for range 2 {
+		if _, err := n.Fund(t.Context(), common.Address{2}, big.NewInt(params.Ether)); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

@@ -23,6 +23,10 @@ const genericTime = 30 * time.Second
 // its own way: see execute.go.
 var longReads = []string{"eth_getLogs", "eth_getFilterLogs", "eth_getProof"}
 
+// largeParams take longer to decode than most calls take as a whole. They wait for a seat
+// in the heavy lane, whatever the method.
+const largeParams = 256 << 10
+
 // generic answers by go-ethereum's own API, in process.
 func (n *Node) generic(ctx context.Context, method string, params []byte) (result []byte, err error) {
 	if api := n.engine.executing[method]; api != nil {
@@ -30,6 +34,13 @@ func (n *Node) generic(ctx context.Context, method string, params []byte) (resul
 	}
 	ctx, cancel := context.WithTimeout(ctx, genericTime)
 	defer cancel()
+	if len(params) >= largeParams {
+		err = n.lanes.RunHeavy(ctx, genericTime, func(ctx context.Context, _ time.Duration) (err error) {
+			result, err = n.attempt(ctx, method, params, func() {})
+			return err
+		})
+		return result, laneError(err)
+	}
 	if !slices.Contains(longReads, method) {
 		return n.attempt(ctx, method, params, func() {})
 	}

@@ -191,17 +191,28 @@ func (x *exchange) remember(i int, o *executed, outcome string, credits int64) {
 	x.edge.cfg.Journal.Record(x.grant, &e)
 }
 
-// fine charges a request that was refused before its body was read. The key is
-// known, so it pays; 429, 402 and the service's own failures are free.
-func (e *Edge) fine(n *network, grant *nodegate.Grant, err error) {
+// fine charges a request that is refused before its calls are looked at, and returns the
+// error to answer. The key is known, so it pays as for a call: an account that can't pay is
+// refused for that instead, so that floods of bad requests meet its limits. 429, 402 and
+// the service's own failures are free.
+func (e *Edge) fine(ctx context.Context, n *network, grant *nodegate.Grant, err error) error {
 	if grant == nil {
-		return
+		return err
 	}
-	code, credits := nodegate.AsError(err).Code, n.costs.Refused
-	if free(code) {
+	credits := n.costs.Refused
+	if free(nodegate.AsError(err).Code) {
 		credits = 0
+	} else if limit := e.cfg.Meter.Admit(ctx, grant, credits); limit != nil {
+		e.cfg.Metrics.Refused(nodegate.AsError(limit).Code)
+		err, credits = limit, 0
 	}
-	e.cfg.Meter.Charge(grant, credits)
+	e.recordOther(n, grant, err, credits)
+	return err
+}
+
+// recordOther counts a request without calls.
+func (e *Edge) recordOther(n *network, grant *nodegate.Grant, err error, credits int64) {
+	code := nodegate.AsError(err).Code
 	e.cfg.Usage.Record(grant, usage.Event{Network: n.Name, Method: obs.Other, Outcome: code.String(), Credits: credits})
 	e.cfg.Journal.Record(grant, &requestlog.Entry{Network: n.Name, Method: obs.Other, Outcome: code.String(), Error: requestlog.Told(err), Credits: credits})
 }

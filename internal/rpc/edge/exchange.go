@@ -2,6 +2,7 @@ package edge
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"time"
@@ -70,10 +71,7 @@ func (x *exchange) release() {
 // answer already.
 func (x *exchange) respond(ctx context.Context) error {
 	if fault := x.scanBody(); fault != nil {
-		x.failed = 1
-		x.edge.fine(x.network, x.grant, &nodegate.Error{Code: nodegate.InvalidRequest, Msg: fault.Message})
-		x.answer = jsonrpc.AppendError(x.answer, nil, fault.Code, fault.Message, nil)
-		return nil
+		return x.unreadable(ctx, fault)
 	}
 	if x.socket != nil {
 		if err := x.socket.welcome(ctx); err != nil {
@@ -99,6 +97,18 @@ func (x *exchange) respond(ctx context.Context) error {
 		return nil
 	}
 	return x.one(ctx, 0)
+}
+
+// unreadable answers a body that is not JSON-RPC.
+func (x *exchange) unreadable(ctx context.Context, fault *jsonrpc.Fault) error {
+	x.failed = 1
+	refusal := &nodegate.Error{Op: "edge.scan", Code: nodegate.InvalidRequest, Msg: fault.Message}
+	if err := x.edge.fine(ctx, x.network, x.grant, refusal); !errors.Is(err, nodegate.InvalidRequest) {
+		x.answer = x.edge.appendError(x.answer, nil, err)
+		return err
+	}
+	x.answer = jsonrpc.AppendError(x.answer, nil, fault.Code, fault.Message, nil)
+	return nil
 }
 
 // notAdmitted answers a body that is not executed: one error object, whatever it holds.

@@ -64,7 +64,7 @@ func (e *Edge) serve(w http.ResponseWriter, req *http.Request, r route) error {
 		err = e.post(w, req, n, grant, false)
 	}
 	if err != nil {
-		e.fine(n, grant, err)
+		err = e.fine(req.Context(), n, grant, err)
 	}
 	return err
 }

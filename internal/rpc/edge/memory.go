@@ -131,7 +131,7 @@ func (e *Edge) aside(size int, work func()) {
 // noMemory answers a body that there is no memory to execute.
 func (x *exchange) noMemory(err error) error {
 	x.edge.cfg.Metrics.Refused(nodegate.AsError(err).Code)
-	x.edge.fine(x.network, x.grant, err)
+	x.edge.recordOther(x.network, x.grant, err, 0)
 	x.notAdmitted(err)
 	return err
 }

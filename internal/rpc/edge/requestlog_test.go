@@ -67,6 +67,10 @@ func TestJournal(t *testing.T) {
 			policy: nodegate.Policy{Plan: nodegate.Plan{CreditsPerDay: 1}},
 		},
 		{
+			name: "no JSON on a spent day", send: func(h *house) { plain(h, "{") }, want: []string{"net other credits spent 0 daily credit limit reached"},
+			policy: nodegate.Policy{Plan: nodegate.Plan{CreditsPerDay: 1}},
+		},
+		{
 			name: "a batch on a spent day", send: func(h *house) { plain(h, "["+call("echo")+",5,"+call("bad")+"]") },
 			want:   []string{"net echo credits spent 0 daily credit limit reached", "net other credits spent 0 daily credit limit reached", "net bad credits spent 0 daily credit limit reached"},
 			policy: nodegate.Policy{Plan: nodegate.Plan{CreditsPerDay: 1}},

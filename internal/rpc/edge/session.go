@@ -17,7 +17,7 @@ func (e *Edge) ServeGranted(w http.ResponseWriter, req *http.Request, network st
 	n, err := e.find(r, "")
 	if err == nil {
 		if err = e.post(w, req, n, grant, true); err != nil {
-			e.fine(n, grant, err)
+			err = e.fine(req.Context(), n, grant, err)
 		}
 	}
 	if err != nil {

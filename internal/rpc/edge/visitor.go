@@ -48,8 +48,7 @@ func (s *socket) welcome(ctx context.Context) error {
 		return err
 	}
 	if err := s.visitor.request(s.network).Check(&policy.Settings); err != nil {
-		s.edge.fine(s.network, s.grant, err)
-		return err
+		return s.edge.fine(ctx, s.network, s.grant, err)
 	}
 	s.visitor.checked.Store(policy)
 	return nil

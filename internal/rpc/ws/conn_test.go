@@ -358,3 +358,19 @@ func TestUnfinished(t *testing.T) {
 		}
 	})
 }
+
+// TestEndlessPeer: what a peer sends after its socket was closed is read up to a bound.
+func TestEndlessPeer(t *testing.T) {
+	client := raw(t, serve(t, echo), masked(finBit|opContinue, "x"))
+	if _, err := client.Read(make([]byte, 1024)); err != nil { // the handshake
+		t.Fatal(err)
+	}
+	sent, piece := 0, make([]byte, 1<<20)
+	for sent < 64<<20 {
+		n, err := client.Write(piece)
+		if sent += n; err != nil {
+			return
+		}
+	}
+	t.Errorf("%d MiB were read", sent>>20)
+}

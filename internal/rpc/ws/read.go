@@ -298,10 +298,14 @@ func (c *Conn) ended(err error) error {
 		_ = c.Close(PolicyViolation, "message not sent in time")
 	}
 	if c.closing.Load() && err != errPeerLeft {
-		_, _ = io.Copy(io.Discard, c.raw) // until closeTime is over
+		// Until closeTime is over: a peer that is still sending can't read the reason otherwise.
+		_, _ = io.CopyN(io.Discard, c.raw, lingerBytes)
 	}
 	return err
 }
+
+// lingerBytes is how much is read of what a peer sends after its socket was closed.
+const lingerBytes = 8 << 20
 
 // unmask undoes the peer's masking.
 func unmask(b []byte, mask [4]byte) {

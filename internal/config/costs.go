@@ -5,6 +5,8 @@ import (
 	"maps"
 	"regexp"
 	"slices"
+
+	"github.com/nodegate/nodegate/internal/spelling"
 )
 
 // costWords are the costs that are not those of a method: of every other method
@@ -52,7 +54,7 @@ func costPath(name string) string { return "costs." + name }
 
 func suggestCost(name string) string {
 	known := slices.Concat(costWords, slices.Sorted(maps.Keys(builtinCosts())))
-	if best := nearest(name, known); best != "" {
+	if best := spelling.Nearest(name, known); best != "" {
 		return fmt.Sprintf("; did you mean %s?", best)
 	}
 	return "; write one like eth_call, or " + list(costWords)

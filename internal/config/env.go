@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/nodegate/nodegate/internal/spelling"
 )
 
 const (
@@ -69,7 +71,7 @@ func suggestVariable(name string) string {
 	for _, f := range settings.fields {
 		known = append(known, strings.TrimPrefix(envName(f.name), envPrefix))
 	}
-	if best := nearest(strings.TrimPrefix(name, envPrefix), known); best != "" {
+	if best := spelling.Nearest(strings.TrimPrefix(name, envPrefix), known); best != "" {
 		return "; did you mean " + envPrefix + best + "?"
 	}
 	return "; nodegate help lists the known ones"

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/nodegate/nodegate/internal/spelling"
 )
 
 // rule says which texts are good values.
@@ -164,7 +166,7 @@ func list(names []string) string {
 
 // suggest ends a sentence about an unknown name with what was likely meant.
 func suggest(name string, known []string) string {
-	if best := nearest(name, known); best != "" {
+	if best := spelling.Nearest(name, known); best != "" {
 		return fmt.Sprintf("; did you mean %s?", best)
 	}
 	return "; known here: " + strings.Join(known, ", ")

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/nodegate/nodegate/internal/spelling"
 )
 
 var update = flag.Bool("update", false, "rewrite docs/config.md")
@@ -239,7 +241,7 @@ func TestSize(t *testing.T) {
 func TestNearest(t *testing.T) {
 	known := []string{"listen", "log", "limits", "memory"}
 	for name, want := range map[string]string{"lisen": "listen", "limit": "limits", "lgo": "log", "xyz": "", "network": "", "memroy": "memory"} {
-		if got := nearest(name, known); got != want {
+		if got := spelling.Nearest(name, known); got != want {
 			t.Errorf("nearest(%q) = %q, want %q", name, got, want)
 		}
 	}

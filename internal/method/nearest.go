@@ -1,6 +1,10 @@
 package method
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/nodegate/nodegate/internal/spelling"
+)
 
 // Misspelt tells whether a name is almost that of a method in the table, and which one.
 // Any other name may be a method that only some nodes have.
@@ -8,9 +12,10 @@ func Misspelt(name string) (nearest string, misspelt bool) {
 	if _, known := table[name]; known {
 		return "", false
 	}
+	best := maxTypos + 1
 	for _, n := range Names() {
-		if d := distance(name, n); d <= maxTypos && (nearest == "" || d < distance(name, nearest)) {
-			nearest = n
+		if d := spelling.Distance(strings.ToLower(name), strings.ToLower(n)); d < best {
+			nearest, best = n, d
 		}
 	}
 	return nearest, nearest != ""
@@ -18,25 +23,3 @@ func Misspelt(name string) (nearest string, misspelt bool) {
 
 // maxTypos is how many letters of a misspelt name are wrong, missing or too many.
 const maxTypos = 2
-
-// distance is the Levenshtein distance without regard to case.
-func distance(a, b string) int {
-	a, b = strings.ToLower(a), strings.ToLower(b)
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
-}

@@ -27,17 +27,30 @@ type Request struct {
 //
 // Returns Forbidden.
 func (r Request) Check(s *nodegate.KeySettings) error {
+	if err := r.CheckScope(s); err != nil {
+		return err
+	}
 	switch {
-	case !s.AllowsService(r.Service):
-		return refused("service " + r.Service + " is not allowed")
-	case r.Service == nodegate.ServiceRPC && !s.AllowsNetwork(r.Network):
-		return refused("network " + r.Network + " is not allowed")
 	case !s.AllowsOrigin(r.Origin) && r.Origin == "":
 		return refused("requests without an Origin header are not allowed")
 	case !s.AllowsOrigin(r.Origin):
 		return refused("origin " + short(r.Origin) + " is not allowed")
 	case !s.AllowsUserAgent(r.Agent):
 		return refused("user agent " + short(r.Agent) + " is not allowed")
+	}
+	return nil
+}
+
+// CheckScope checks only where the key may be used, not by whom: for requests that its
+// owner makes in the dashboard.
+//
+// Returns Forbidden.
+func (r Request) CheckScope(s *nodegate.KeySettings) error {
+	switch {
+	case !s.AllowsService(r.Service):
+		return refused("service " + r.Service + " is not allowed")
+	case r.Service == nodegate.ServiceRPC && !s.AllowsNetwork(r.Network):
+		return refused("network " + r.Network + " is not allowed")
 	}
 	return nil
 }

@@ -217,6 +217,20 @@ func TestReasons(t *testing.T) {
 	}
 }
 
+// TestScope: the key's owner is held to networks and services, not to origins.
+func TestScope(t *testing.T) {
+	s := &nodegate.KeySettings{Services: []string{nodegate.ServiceRPC}, Networks: []string{"devnet"}, Origins: []string{"https://a.example"}}
+	for r, pass := range map[Request]bool{
+		{Service: nodegate.ServiceRPC, Network: "devnet"}: true,
+		{Service: nodegate.ServiceRPC, Network: "rollup"}: false,
+		{Service: nodegate.ServiceStorage}:                false,
+	} {
+		if err := r.CheckScope(s); (err == nil) != pass {
+			t.Errorf("%+v: %v, want pass %v", r, err, pass)
+		}
+	}
+}
+
 // TestTransactions signs transactions of every type with go-ethereum and reads them back.
 func TestTransactions(t *testing.T) {
 	key, err := crypto.GenerateKey()

@@ -154,7 +154,7 @@ func codeOf(err error) nodegate.Code {
 	return nodegate.AsError(err).Code
 }
 
-// record counts one request of the body and puts it into the key's journal.
+// record counts one request of the body and adds it to the key's request log.
 func (x *exchange) record(i int, o *executed, credits int64, out int) {
 	outcome := nodegate.OutcomeOK
 	if o.err != nil {

@@ -4,11 +4,12 @@ import (
 	"net/http"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/method/permit"
 	"github.com/nodegate/nodegate/internal/web"
 )
 
 // ServeGranted answers the POST of somebody who was let in elsewhere, by a session: the
-// same limits, lists of methods and addresses, and usage as for the key itself. The
+// same limits, scopes, lists of methods and addresses, and usage as for the key itself. The
 // lists of origins and clients are about others than the key's owner.
 func (e *Edge) ServeGranted(w http.ResponseWriter, req *http.Request, network string, grant *nodegate.Grant) {
 	id := e.ids.New()
@@ -16,7 +17,10 @@ func (e *Edge) ServeGranted(w http.ResponseWriter, req *http.Request, network st
 	r := route{network: network}
 	n, err := e.find(r, "")
 	if err == nil {
-		if err = e.post(w, req, n, grant, true); err != nil {
+		if err = (permit.Request{Service: nodegate.ServiceRPC, Network: n.Name}).CheckScope(&grant.Policy().Settings); err == nil {
+			err = e.post(w, req, n, grant, true)
+		}
+		if err != nil {
 			err = e.fine(req.Context(), n, grant, err)
 		}
 	}

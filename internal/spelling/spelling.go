@@ -1,18 +1,19 @@
-package config
+// Package spelling finds what a misspelt name was meant to be.
+package spelling
 
-// nearest returns the candidate that name is most likely a typing error of, or "".
-func nearest(name string, candidates []string) string {
+// Nearest returns the candidate that name is most likely a typing error of, or "".
+func Nearest(name string, candidates []string) string {
 	best, bestDistance := "", len(name)/3+1
 	for _, c := range candidates {
-		if d := distance(name, c); d <= bestDistance && d < len(c) {
+		if d := Distance(name, c); d <= bestDistance && d < len(c) {
 			best, bestDistance = c, d-1
 		}
 	}
 	return best
 }
 
-// distance is the Levenshtein distance: how many letters to insert, delete or replace.
-func distance(a, b string) int {
+// Distance is the Levenshtein distance: how many letters to insert, delete or replace.
+func Distance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {
 		row[j] = j

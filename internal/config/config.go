@@ -75,6 +75,7 @@ type Limits struct {
 	NodeTimeout          Duration
 	HeavyPerAccount      int
 	ConnsPerIP           int
+	PagesPerSecond       int
 	SubscriptionsPerConn int
 	SocketsPerAccount    int
 	SubsPerAccount       int

@@ -23,7 +23,7 @@ func TestDefault(t *testing.T) {
 		Log: Log{Level: "info", Format: "text"},
 		Limits: Limits{
 			BodyBytes: 5 << 20, BatchItems: 1000, ResponseBytes: 25 << 20, CallTimeout: 5 * time.Second, NodeTimeout: 10 * time.Second,
-			HeavyPerAccount: 2, ConnsPerIP: 1024, SubscriptionsPerConn: 128, LogBlocks: 10000, LogResults: 10000,
+			HeavyPerAccount: 2, ConnsPerIP: 1024, PagesPerSecond: 50, SubscriptionsPerConn: 128, LogBlocks: 10000, LogResults: 10000,
 			SocketsPerAccount: 6000, SubsPerAccount: 5000, CallsPerAccount: 256, Sockets: 50_000, Subscriptions: 200_000,
 			FailedKeysPerIP: 100,
 		},
@@ -90,6 +90,7 @@ limits:
   node_timeout: 20s
   heavy_calls_per_account: 1
   connections_per_ip: 9
+  pages_per_second: 8
   subscriptions_per_connection: 3
   sockets_per_account: 11
   subscriptions_per_account: 12
@@ -197,7 +198,7 @@ func TestFullFile(t *testing.T) {
 		Log:   Log{Level: "debug", Format: "json", Requests: true},
 		Limits: Limits{
 			BodyBytes: 64 << 10, BatchItems: 7, ResponseBytes: 1 << 20, CallTimeout: 90 * time.Second, NodeTimeout: 20 * time.Second,
-			HeavyPerAccount: 1, ConnsPerIP: 9, SubscriptionsPerConn: 3, LogBlocks: 100, LogResults: 50,
+			HeavyPerAccount: 1, ConnsPerIP: 9, PagesPerSecond: 8, SubscriptionsPerConn: 3, LogBlocks: 100, LogResults: 50,
 			SocketsPerAccount: 11, SubsPerAccount: 12, CallsPerAccount: 13, Sockets: 14, Subscriptions: 15,
 			FailedKeysPerIP: 7,
 		},

@@ -95,6 +95,10 @@ var settings = schema[Config]{
 			help: "open connections of one client address",
 			at:   func(c *Config) value { return whole(&c.Limits.ConnsPerIP, 1, 1_000_000) },
 		}, {
+			name: "limits.pages_per_second", def: "50",
+			help: "dashboard requests a second of one client address, and of one account from all of its addresses; four times as many at once; 0 is no limit",
+			at:   func(c *Config) value { return whole(&c.Limits.PagesPerSecond, 0, 1_000_000) },
+		}, {
 			name: "limits.subscriptions_per_connection", def: "128",
 			help: "eth_subscribe subscriptions of one WebSocket",
 			at:   func(c *Config) value { return whole(&c.Limits.SubscriptionsPerConn, 1, 100_000) },

@@ -49,6 +49,8 @@ type Config struct {
 	Mails    bool           // accounts are told by mail when their credits run low
 	Operator Operator       // what operators see
 
+	PagesPerSecond int // of one address, and of one account; 0 is no limit
+
 	Log *slog.Logger
 }
 
@@ -68,6 +70,7 @@ type Dashboard struct {
 	ids      *obs.RequestIDs
 	examples *example.Examples
 	routes   []route
+	pace     *pace
 
 	snippets *snippet.Set
 	book     *apidoc.Book
@@ -75,7 +78,7 @@ type Dashboard struct {
 
 // New builds the front end.
 func New(cfg Config) (*Dashboard, error) {
-	d := &Dashboard{cfg: cfg, mux: http.NewServeMux(), ids: obs.NewRequestIDs(), examples: example.New(), routes: routes()}
+	d := &Dashboard{cfg: cfg, mux: http.NewServeMux(), ids: obs.NewRequestIDs(), examples: example.New(), routes: routes(), pace: newPace(cfg.PagesPerSecond)}
 	var err error
 	if d.static, err = newStatic(); err != nil {
 		return nil, err
@@ -92,7 +95,7 @@ func New(cfg Config) (*Dashboard, error) {
 	for _, r := range d.routes {
 		d.mux.Handle(r.pattern, d.handler(r))
 	}
-	d.mux.Handle("GET /static/", d.static)
+	d.mux.Handle("GET "+staticPath, d.static)
 	d.mux.Handle("/", d.handler(route{pattern: "/", who: everybody, serve: (*visit).nothingHere}))
 	return d, nil
 }
@@ -103,6 +106,9 @@ const maxForm = 64 << 10
 // ServeHTTP answers one request.
 func (d *Dashboard) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	secureHeaders(w.Header())
+	if !d.admit(w, req) {
+		return
+	}
 	if clean := path.Clean(req.URL.Path); clean != req.URL.Path && clean+"/" != req.URL.Path {
 		req.URL.Path = "/nothing/here" // the mux would send such a path back, and it may hold a key
 	}

@@ -13,6 +13,9 @@ import (
 	"github.com/nodegate/nodegate/internal/web"
 )
 
+// staticPath is below which static files are served.
+const staticPath = "/static/"
+
 //go:embed static
 var staticFiles embed.FS
 
@@ -46,7 +49,7 @@ func newStatic() (*static, error) {
 
 func (f *static) add(name string, body []byte) {
 	sum := sha256.Sum256(body)
-	address := "/static/" + hex.EncodeToString(sum[:6]) + "/" + name
+	address := staticPath + hex.EncodeToString(sum[:6]) + "/" + name
 	made := &file{kind: mime.TypeByExtension(path.Ext(name)), body: body}
 	if small := web.Gzip(nil, body); len(small) < len(body)*9/10 {
 		made.small = small

@@ -61,6 +61,9 @@ func (v *visit) run() error {
 	if err := v.findSession(); err != nil {
 		return err
 	}
+	if !v.admitAccount() {
+		return nil
+	}
 	if v.account == nil && v.route.who != everybody {
 		return v.askToSignIn()
 	}

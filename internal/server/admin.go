@@ -22,8 +22,8 @@ func (s *Server) startAdmin(ln net.Listener) {
 	pages.HandleFunc("/storage/gc", s.collectNow)
 	pages.HandleFunc("/nodes", s.nodesNow)
 	pages.Handle("/", obs.AdminHandler(s.metrics, s.ready))
-	s.admin = web.Readable(s.httpServer(s.adminGuard(pages)))
-	go s.serve("admin", s.admin, web.Requests(ln, nil))
+	s.admin = web.NewServer(s.httpServer(s.adminGuard(pages)))
+	go s.serve("admin", s.admin, ln)
 }
 
 // adminGuard keeps web pages away from the admin listener, which has no sign-in: a page

@@ -30,7 +30,7 @@ func (s *Server) openDashboard() (http.Handler, error) {
 		StoragePort: s.storagePort, StorageCA: s.storageCA(), Cost: s.costOf,
 		Grant: s.accounts.door.Grant, RPC: s.rpcGranted, Faucet: s.faucets(),
 		Reports: report.New(report.Config{Store: s.control.Store, SpentToday: s.accounts.meter.SpentToday, Stored: s.control.stored}), Journal: s.accounts.journal,
-		Log:    s.log,
+		Log: s.log, PagesPerSecond: s.cfg.Limits.PagesPerSecond,
 		Stripe: s.cfg.Payment.Processor == "stripe", Mails: s.cfg.Mail.SMTP != "",
 		Operator: dashboard.Operator{Networks: s.networkStates, System: s.system},
 	}

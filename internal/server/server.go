@@ -65,7 +65,7 @@ type Server struct {
 	storage  storageSide
 
 	public                *fastpath.Server
-	admin                 *http.Server
+	admin                 *web.Server
 	publicAddr, adminAddr string
 	slots                 *web.Slots // of the listeners that anybody can reach
 	listeners             listeners

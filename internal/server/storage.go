@@ -28,7 +28,7 @@ import (
 type storageSide struct {
 	engine  engine // nil when there is no gateway
 	gateway *gateway.Gateway
-	server  *http.Server
+	server  *web.Server
 	addr    string
 	stop    context.CancelFunc
 	ended   sync.WaitGroup
@@ -84,9 +84,10 @@ func (s *Server) movedIn(accountID string, month time.Time) (int64, error) {
 
 // startStorage serves and begins to collect.
 func (s *Server) startStorage(ln net.Listener) {
-	s.storage.server = web.Readable(s.httpServer(s.storage.gateway))
-	s.storage.server.ReadTimeout = 0 // an upload may take as long as it moves; see web.Paced
-	go s.serve("storage", s.storage.server, web.Requests(ln, nil))
+	srv := s.httpServer(s.storage.gateway)
+	srv.ReadTimeout = 0 // an upload may take as long as it moves; see web.Paced
+	s.storage.server = web.NewServer(srv)
+	go s.serve("storage", s.storage.server, ln)
 	ctx, cancel := context.WithCancel(context.Background())
 	s.storage.stop = cancel
 	s.storage.ended.Go(func() { s.collectEvery(ctx) })

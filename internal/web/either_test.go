@@ -26,12 +26,12 @@ func TestEither(t *testing.T) {
 		t.Fatal(err)
 	}
 	ln := web.Either(inner, &tls.Config{GetCertificate: ca.Certificate, NextProtos: []string{"h2", "http/1.1"}})
-	srv := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	srv := web.NewServer(&http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, r.Proto)
 		if r.TLS != nil {
 			_, _ = io.WriteString(w, " TLS")
 		}
-	})}
+	})})
 	ended := make(chan error, 1)
 	go func() { ended <- srv.Serve(ln) }()
 	addr := ln.Addr().String()

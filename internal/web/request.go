@@ -16,47 +16,26 @@ import (
 // sees it. A nil Refusal leaves net/http's own text.
 type Refusal func(status int, reason string) []byte
 
-// Requests wraps the connections of a listener for an http.Server that Readable has
-// prepared; see RequestConn.
-func Requests(ln net.Listener, refusal Refusal) net.Listener {
-	return requestListener{ln, refusal}
-}
-
-type requestListener struct {
-	net.Listener
-	refusal Refusal
-}
-
-func (l requestListener) Accept() (net.Conn, error) {
-	c, err := l.Listener.Accept()
-	if err != nil {
-		return nil, err
-	}
-	return RequestConn(c, l.refusal), nil
-}
-
 // RequestConn follows the HTTP/1 requests of a connection. When the connection closes
 // after an answer while the client is still sending, it closes so that the client can
-// read the answer. HTTP/2 connections stay as they are: net/http does it there.
+// read the answer. HTTP/2 is not for it: net/http does it there; see Server.
 func RequestConn(c net.Conn, refusal Refusal) net.Conn {
 	r := &requestConn{Conn: c, refusal: refusal, guarded: guardedOf(c)}
-	secure, ok := c.(interface{ ConnectionState() tls.ConnectionState })
-	if !ok {
-		secure, ok = below[interface{ ConnectionState() tls.ConnectionState }](c)
+	if secure, ok := below[connectionStater](c); ok {
+		return &secureRequestConn{r, secure}
 	}
-	switch {
-	case !ok:
-		return r
-	case secure.ConnectionState().NegotiatedProtocol == "h2":
-		return c
-	}
-	return &secureRequestConn{r, secure}
+	return r
+}
+
+// connectionStater is a connection with TLS.
+type connectionStater interface {
+	ConnectionState() tls.ConnectionState
 }
 
 // secureRequestConn also shows net/http that the connection is TLS.
 type secureRequestConn struct {
 	*requestConn
-	secure interface{ ConnectionState() tls.ConnectionState }
+	secure connectionStater
 }
 
 func (c *secureRequestConn) ConnectionState() tls.ConnectionState { return c.secure.ConnectionState() }
@@ -159,7 +138,7 @@ func (c *requestConn) follow(state http.ConnState) {
 	}
 }
 
-// Readable prepares a server whose connections come from Requests or RequestConn: who
+// Readable prepares a server whose connections come from RequestConn: who
 // is refused while still sending can read why, and a connection on which the length of
 // a request is disputed is closed after the answer.
 func Readable(srv *http.Server) *http.Server {

@@ -24,10 +24,47 @@ var wildcard = regexp.MustCompile(`\{[a-z]+\}`)
 // address is a route's path with something in the place of its ids.
 func address(r dashboard.Route, id string) string { return wildcard.ReplaceAllString(r.Path, id) }
 
+// unpaced lets a test ask for more pages than a person does.
+func unpaced(c *config.Config) { c.Limits.PagesPerSecond = 0 }
+
+// TestPages: a client that asks for more pages than its rate is told to wait, by its
+// address and by its account from whatever address; others are not.
+func TestPages(t *testing.T) {
+	s, _ := Start(t, func(c *config.Config) {
+		c.TrustedProxies, c.Limits.PagesPerSecond = []string{"127.0.0.1"}, 1
+	})
+	member := Visit(t, s)
+	member.SignUp("many@example.com")
+	get := func(v *Visitor, path, from string) Page {
+		return v.send(http.MethodGet, path, "", nil, http.Header{"X-Forwarded-For": {from}})
+	}
+	// refused asks until a page is refused, which may take a few more than the burst.
+	refused := func(v *Visitor, path string, from func(i int) string) Page {
+		for i := range 1000 {
+			if p := get(v, path, from(i)); p.Status != http.StatusOK {
+				return p
+			}
+		}
+		t.Fatalf("1,000 times %s, and none was refused", path)
+		return Page{}
+	}
+	for name, p := range map[string]Page{
+		"address": refused(Visit(t, s), "/docs", func(int) string { return "192.0.2.1" }),
+		"account": refused(member, "/keys", func(i int) string { return fmt.Sprintf("198.51.100.%d", i%250) }),
+	} {
+		if p.Status != http.StatusTooManyRequests || p.Header.Get("Retry-After") == "" {
+			t.Errorf("%s: %d, Retry-After %q", name, p.Status, p.Header.Get("Retry-After"))
+		}
+	}
+	if p := get(Visit(t, s), "/docs", "192.0.2.2"); p.Status != http.StatusOK {
+		t.Errorf("another client: %d", p.Status)
+	}
+}
+
 // Every change, from everywhere but the site itself, is refused before it is looked at:
 // the answer is the same for strangers, owners and operators.
 func TestCrossSite(t *testing.T) {
-	s, stranger := Start(t, nil)
+	s, stranger := Start(t, unpaced)
 	operator := Operator(t, s)
 	before := contents(t, s)
 	for _, r := range dashboard.Routes() {
@@ -120,7 +157,7 @@ func column(t *testing.T, db *sql.DB, query string) (list []string) {
 
 // Who is not signed in, or holds a cookie that is none, sees no page but the public ones.
 func TestStrangers(t *testing.T) {
-	s, _ := Start(t, nil)
+	s, _ := Start(t, unpaced)
 	real := Operator(t, s).Cookie
 	flipped := []byte(real)
 	flipped[0] ^= 1

@@ -32,7 +32,7 @@ var mayImport = map[string][]string{
 	"internal/rpc/chain/lane":        {"", "internal/fairshare", "internal/background"},
 	"internal/rpc/chain/native":      {"", "internal/rpc/chain/guard", "internal/rpc/chain/lane"},
 	"internal/rpc/chain":             {"", "internal/obs", "internal/rpc/rollup", "internal/rpc/chain/guard", "internal/rpc/chain/lane", "internal/rpc/chain/native", "internal/rpc/chain/devchain", "internal/rpc/chain/txjournal", "internal/disk", "internal/background"},
-	"internal/web":                   {"", "internal/obs"},
+	"internal/web":                   {"", "internal/obs", "internal/tokenbucket"},
 	"internal/accounts/credential":   {"", "internal/disk"},
 	"internal/accounts/payment":      {""},
 	"internal/accounts/account":      {"", "internal/accounts/credential", "internal/background", "internal/method"},
@@ -60,7 +60,7 @@ var mayImport = map[string][]string{
 	"internal/ipfs/unixfs":           {"", "internal/budget", "internal/fairshare", "internal/background", "internal/ipfs/identity"},
 	"internal/ipfs/kubo":             {"", "internal/ipfs/blockstore", "internal/ipfs/identity"},
 	"internal/ipfs/blocktest":        {"", "internal/ipfs/unixfs"},
-	"internal/dashboard":             {"", "internal/accounts/account", "internal/dashboard/chart", "internal/dashboard/example", "internal/dashboard/faucet", "internal/ipfs/files", "internal/accounts/requestlog", "internal/obs", "internal/accounts/usage/report", "internal/web", "internal/dashboard/snippet", "internal/dashboard/apidoc"},
+	"internal/dashboard":             {"", "internal/accounts/account", "internal/dashboard/chart", "internal/dashboard/example", "internal/dashboard/faucet", "internal/ipfs/files", "internal/accounts/requestlog", "internal/obs", "internal/accounts/usage/report", "internal/web", "internal/tokenbucket", "internal/dashboard/snippet", "internal/dashboard/apidoc"},
 	"internal/dashboard/snippet":     {},
 	"internal/dashboard/apidoc":      {},
 	"internal/dashboard/example":     {""},
@@ -68,7 +68,7 @@ var mayImport = map[string][]string{
 	"internal/ipfs/files":            {""},
 	"internal/accounts/mailer":       {""},
 	"internal/accounts/alert":        {"", "internal/accounts/mailer"},
-	"internal/ipfs/gateway":          {"", "internal/budget", "internal/obs", "internal/web", "internal/method/permit", "internal/accounts/usage", "internal/accounts/requestlog", "internal/ipfs/unixfs", "internal/fairshare", "internal/background"},
+	"internal/ipfs/gateway":          {"", "internal/budget", "internal/obs", "internal/web", "internal/method/permit", "internal/accounts/usage", "internal/accounts/requestlog", "internal/ipfs/unixfs", "internal/fairshare", "internal/background", "internal/tokenbucket"},
 	"internal/rpc/edge":              {"", "internal/budget", "internal/obs", "internal/web", "internal/rpc/jsonrpc", "internal/rpc/fastpath", "internal/rpc/ws", "internal/method/permit", "internal/accounts/ratelimit", "internal/accounts/usage", "internal/accounts/requestlog", "internal/index", "internal/background"},
 	"cmd/nodegate":                   {"", "internal/config", "internal/server", "internal/obs", "internal/rpc/upstream/doctor", "internal/background", "internal/disk"},
 	"internal/rpc/chain/txjournal":   {"internal/disk"},
@@ -78,6 +78,7 @@ var mayImport = map[string][]string{
 	"internal/rpc/chain/guard":       {},
 	"internal/background":            {},
 	"internal/fairshare":             {},
+	"internal/tokenbucket":           {},
 }
 
 // unbound may use everything: they join the others, or test them.

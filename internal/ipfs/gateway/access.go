@@ -9,6 +9,7 @@ import (
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/accounts/usage"
 	"github.com/nodegate/nodegate/internal/method/permit"
+	"github.com/nodegate/nodegate/internal/tokenbucket"
 	"github.com/nodegate/nodegate/internal/web"
 )
 
@@ -57,64 +58,19 @@ func (g *Gateway) mayUse(grant *nodegate.Grant, writes bool) error {
 
 // rates holds accounts to their requests a second, on this server: a bucket of one
 // second's worth that fills steadily.
-type rates struct {
-	mu      sync.Mutex
-	buckets map[rateKey]*bucket
-	swept   time.Time
-}
+type rates struct{ buckets tokenbucket.Set[rateKey] }
 
 type rateKey struct {
 	account string
 	writes  bool
 }
 
-type bucket struct {
-	at   time.Time
-	left float64
-}
-
-const (
-	sweepRates = time.Minute
-	maxBuckets = 1 << 16 // of accounts and addresses that asked within a second, once they are that many
-)
-
 func (r *rates) allow(account string, writes bool, limit int64) bool {
 	if limit <= 0 {
 		return true
 	}
-	now, key := time.Now(), rateKey{account, writes}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.sweep(now)
-	b := r.buckets[key]
-	if b == nil && len(r.buckets) >= maxBuckets {
-		return false
-	}
-	if b == nil {
-		b = &bucket{at: now, left: float64(limit)}
-		r.buckets[key] = b
-	}
-	b.left = min(float64(limit), b.left+now.Sub(b.at).Seconds()*float64(limit))
-	b.at = now
-	if b.left < 1 {
-		return false
-	}
-	b.left--
-	return true
-}
-
-// sweep forgets buckets that are full again.
-func (r *rates) sweep(now time.Time) {
-	full := len(r.buckets) >= maxBuckets && now.Sub(r.swept) > time.Second
-	if r.buckets == nil || full || now.Sub(r.swept) > sweepRates {
-		kept := map[rateKey]*bucket{}
-		for key, b := range r.buckets {
-			if now.Sub(b.at) < time.Second {
-				kept[key] = b
-			}
-		}
-		r.buckets, r.swept = kept, now
-	}
+	_, ok := r.buckets.Take(rateKey{account, writes}, 1, tokenbucket.Rate{PerSecond: float64(limit), Burst: float64(limit)})
+	return ok
 }
 
 // moved follows what accounts have moved in the month: what the store knew when the

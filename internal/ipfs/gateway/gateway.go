@@ -219,6 +219,7 @@ func (c *call) run(name string) error {
 	if err := g.mayUse(c.grant, c.command.writes); err != nil {
 		return err
 	}
+	web.Welcome(c.req)
 	c.query = unixfs.NewQuery(query)
 	timeout, limited, err := c.timeout()
 	if err != nil {

@@ -128,26 +128,6 @@ func TestKeptAnswer(t *testing.T) {
 	}
 }
 
-// TestRatesBounded: so many addresses at once that there is no room for more are
-// refused, and forgotten a second later.
-func TestRatesBounded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		r := &rates{}
-		for i := range maxBuckets {
-			if !r.allow(fmt.Sprint(i), false, 1) {
-				t.Fatalf("%d was refused", i)
-			}
-		}
-		if r.allow("one more", false, 1) {
-			t.Error("there is room for one more")
-		}
-		time.Sleep(1100 * time.Millisecond)
-		if !r.allow("one more", false, 1) || len(r.buckets) != 1 {
-			t.Errorf("%d are kept", len(r.buckets))
-		}
-	})
-}
-
 // TestTags finds tags as HTTP compares them.
 func TestTags(t *testing.T) {
 	for list, want := range map[string]bool{

@@ -90,6 +90,7 @@ func (c *call) readContent() error {
 	if err := c.mayRead(); err != nil {
 		return err
 	}
+	web.Welcome(c.req)
 	if err := c.holdRead(); err != nil {
 		return err
 	}

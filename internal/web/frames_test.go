@@ -1,0 +1,146 @@
+package web
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/binary"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/nodegate/nodegate/internal/localca"
+)
+
+// The types of HTTP/2's frames that the tests send.
+const (
+	dataFrame     = 0
+	headersFrame  = 1
+	resetFrame    = 3
+	settingsFrame = 4
+)
+
+const preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+
+func frame(kind, flags byte, stream uint32, payload []byte) []byte {
+	b := binary.BigEndian.AppendUint32(nil, uint32(len(payload))<<8|uint32(kind))
+	b = append(b, flags)
+	return append(binary.BigEndian.AppendUint32(b, stream), payload...)
+}
+
+// TestFrameCount counts the same, however the bytes are cut.
+func TestFrameCount(t *testing.T) {
+	sent := []byte(preface)
+	for _, f := range [][]byte{
+		frame(settingsFrame, 0, 0, nil),
+		frame(headersFrame, 5, 1, []byte{0x82, 0x87, 0x84}),
+		frame(resetFrame, 0, 1, make([]byte, 4)),
+		frame(dataFrame, 0, 3, make([]byte, 16<<10)),
+		frame(dataFrame, 0, 3, []byte("x")),
+	} {
+		sent = append(sent, f...)
+	}
+	for _, size := range []int{1, 2, 8, 9, 10, 33, 100, len(sent)} {
+		c := &frameConn{skip: prefaceSize}
+		n := 0
+		for rest := sent; len(rest) > 0; rest = rest[min(size, len(rest)):] {
+			n += c.count(rest[:min(size, len(rest))])
+		}
+		if n != 4 {
+			t.Errorf("in pieces of %d bytes: %d frames count, want 4", size, n)
+		}
+	}
+}
+
+// serveFramesOf serves HTTP/2 with a handler and returns how to connect.
+func serveFramesOf(t *testing.T, h http.HandlerFunc) (*splitListener, func() *tls.Conn) {
+	t.Helper()
+	ca, err := localca.Open(t.TempDir(), []string{"127.0.0.1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	inner, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ln := Either(Limit(inner, Bounds{PerIP: 100}), &tls.Config{GetCertificate: ca.Certificate, NextProtos: []string{"h2"}})
+	srv := NewServer(&http.Server{Handler: h})
+	split := newSplit(ln)
+	go func() { _ = srv.serve(split) }()
+	t.Cleanup(func() { _ = srv.Close() })
+	pool := x509.NewCertPool()
+	pool.AppendCertsFromPEM(ca.PEM())
+	return split, func() *tls.Conn {
+		c, err := tls.Dial("tcp", inner.Addr().String(), &tls.Config{RootCAs: pool, NextProtos: []string{"h2"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = c.NetConn().Close() })
+		return c
+	}
+}
+
+// TestRapidReset: streams that are opened and reset at once are served no faster than
+// the client's rate of frames.
+func TestRapidReset(t *testing.T) {
+	var served atomic.Int64
+	_, connect := serveFramesOf(t, func(http.ResponseWriter, *http.Request) { served.Add(1) })
+	c := connect()
+	start := time.Now()
+	if _, err := c.Write(append([]byte(preface), frame(settingsFrame, 0, 0, nil)...)); err != nil {
+		t.Fatal(err)
+	}
+	go func() { _, _ = io.Copy(io.Discard, c) }()
+	_ = c.SetWriteDeadline(start.Add(time.Second))
+	for stream := uint32(1); ; {
+		var b []byte
+		for range 100 {
+			b = append(b, frame(headersFrame, 5, stream, []byte{0x82, 0x87, 0x84, 0x01, 0x01, 'x'})...)
+			b = append(b, frame(resetFrame, 0, stream, []byte{0, 0, 0, 8})...)
+			stream += 2
+		}
+		if _, err := c.Write(b); err != nil {
+			break // the server reads no further
+		}
+	}
+	n, took := served.Load(), time.Since(start)
+	// The bucket, what it may owe, and what has flowed in since, each pair being two frames.
+	if most := int64(framesAtOnce + framesPerSecond*took.Seconds()); n > most || n == 0 {
+		t.Errorf("%d requests were served in %v, want 1 to %d", n, took, most)
+	}
+}
+
+// TestFramesOfRequests: a client whose requests are welcome doesn't use its bucket up;
+// others do.
+func TestFramesOfRequests(t *testing.T) {
+	for path, most := range map[string]float64{"/welcome": 4 * framesOfRequest, "/other": framesAtOnce} {
+		split, connect := serveFramesOf(t, func(_ http.ResponseWriter, req *http.Request) {
+			if req.URL.Path == "/welcome" {
+				Welcome(req)
+			}
+		})
+		split.frames.rate.PerSecond = 1e-3 // so that nothing flows in during the test
+		client := &http.Client{Transport: &http.Transport{ForceAttemptHTTP2: true, DialTLS: func(string, string) (net.Conn, error) { return connect(), nil }}}
+		for range 300 {
+			res, err := client.Post("https://127.0.0.1"+path, "", strings.NewReader("x"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = res.Body.Close()
+		}
+		used := split.frames.used(netip.MustParseAddr("127.0.0.1"))
+		if used > most || path == "/other" && used < 600 { // HEADERS and a small DATA each
+			t.Errorf("%s: 300 requests use %.0f frames", path, used)
+		}
+	}
+}
+
+// used is what is missing in a client's bucket.
+func (f *frames) used(client netip.Addr) float64 {
+	wait := f.buckets.Spend(client, f.rate.Burst, f.rate)
+	return wait.Seconds() * f.rate.PerSecond
+}

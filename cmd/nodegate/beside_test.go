@@ -23,7 +23,7 @@ import (
 const soon = 5 * time.Second
 
 // process is a server that runs in a process of its own.
-type process struct{ data, rpc, key, banner string }
+type process struct{ data, rpc, admin, key, banner string }
 
 // ownEnv is the environment without settings of whoever runs the tests.
 func ownEnv(more ...string) []string {
@@ -55,6 +55,8 @@ func startProcess(t *testing.T, env ...string) *process {
 		p.banner += lines.Text() + "\n"
 		if words := strings.Fields(lines.Text()); len(words) == 2 && words[0] == "JSON-RPC" {
 			p.rpc = words[1]
+		} else if len(words) == 2 && words[0] == "metrics" {
+			p.admin = strings.TrimSuffix(strings.TrimPrefix(words[1], "http://"), "/metrics")
 		} else if len(words) == 2 && words[0] == "sign-in" {
 			_, rest, _ := strings.Cut(firstStart(t, p.data), "  API key   ")
 			p.key, _, _ = strings.Cut(rest, "\n")
@@ -159,8 +161,34 @@ func TestBesideAServer(t *testing.T) {
 	t.Run("plan", p.testPlan)
 	t.Run("usage", p.testUsage)
 	t.Run("other accounts", p.testForeign)
+	t.Run("gc", p.testCollect)
 	if code, out, stderr := p.command(t, "", "audit", "verify"); code != 0 {
 		t.Errorf("audit verify: %d %s%s", code, out, stderr)
+	}
+}
+
+// testCollect: the server collects its own data folder, by whatever name it is given, and
+// refuses a command that means another one.
+func (p *process) testCollect(t *testing.T) {
+	link := t.TempDir() + "/link"
+	if err := os.Symlink(p.data, link); err != nil {
+		t.Fatal(err)
+	}
+	for _, data := range []string{p.data, link} {
+		if code, out, stderr := runProcess(t, data, "", "gc", "--dry-run", "--admin-listen", p.admin); code != 0 || !strings.Contains(out, "would collect") {
+			t.Errorf("gc of %s: %d %s%s", data, code, out, stderr)
+		}
+	}
+	for _, other := range []string{withKeys(t, 0), t.TempDir(), t.TempDir() + "/missing"} {
+		code, out, stderr := runProcess(t, other, "", "gc", "--admin-listen", p.admin)
+		if code != exitMistake || out != "" {
+			t.Errorf("gc of another folder: exit code %d, %s", code, out)
+		}
+		for _, part := range []string{p.admin, p.data, other, "--data", "--admin-listen"} {
+			if !strings.Contains(stderr, part) {
+				t.Errorf("the refusal doesn't name %s: %s", part, stderr)
+			}
+		}
 	}
 }
 

@@ -9,6 +9,8 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/url"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -55,10 +57,16 @@ type collected struct {
 	Unknown  []string `json:"unknown,omitempty"`
 }
 
-// askServer uses the admin listener: the store belongs to the server while it runs.
+// askServer uses the admin listener: the store belongs to the server while it runs. It
+// names the data folder, so that a server with another one refuses.
 func askServer(ctx context.Context, cfg *config.Config, dryRun bool) (c collected, err error) {
-	url := "http://" + adminHost(cfg.AdminListen) + "/storage/gc?dry-run=" + strconv.FormatBool(dryRun)
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, nil)
+	data, err := filepath.Abs(cfg.Data)
+	if err != nil {
+		return c, err
+	}
+	host := adminHost(cfg.AdminListen)
+	query := url.Values{"dry-run": {strconv.FormatBool(dryRun)}, "data": {data}}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+host+"/storage/gc?"+query.Encode(), nil)
 	if err != nil {
 		return c, err
 	}
@@ -74,10 +82,20 @@ func askServer(ctx context.Context, cfg *config.Config, dryRun bool) (c collecte
 	if err != nil {
 		return c, err
 	}
-	if res.StatusCode != http.StatusOK {
-		return c, &nodegate.Error{Code: nodegate.Busy, Msg: "the server answers: " + safe(strings.TrimSpace(string(body)))}
+	switch text := safe(strings.TrimSpace(string(body))); res.StatusCode {
+	case http.StatusOK:
+		return c, json.Unmarshal(body, &c)
+	case http.StatusConflict:
+		return c, otherFolder(host, text, safe(data))
+	default:
+		return c, &nodegate.Error{Code: nodegate.Busy, Msg: "the server answers: " + text}
 	}
-	return c, json.Unmarshal(body, &c)
+}
+
+// otherFolder refuses to collect what the command doesn't mean.
+func otherFolder(host, theirs, ours string) error {
+	return &nodegate.Error{Code: nodegate.BadConfig, Msg: fmt.Sprintf("the server at %s uses the data folder %s, not %s: nothing was collected. "+
+		"To collect there, use --data %s. To collect %s, name its server with --admin-listen, or stop this one", host, theirs, ours, theirs, ours)}
 }
 
 // adminHost is the admin listener as this machine reaches it: an address without a host

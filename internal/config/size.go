@@ -21,8 +21,8 @@ var units = []unit{{"TiB", 1 << 40}, {"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB",
 
 var errSize = errors.New("is not a size; write bytes or use KiB, MiB, GiB, as in 5MiB")
 
-// ParseSize reads 5MiB, 64KiB, 1GiB or a plain number of bytes.
-func ParseSize(text string) (Size, error) {
+// parseSize reads 5MiB, 64KiB, 1GiB or a plain number of bytes.
+func parseSize(text string) (Size, error) {
 	digits, scale := text, Size(1)
 	for _, u := range units {
 		if rest, ok := strings.CutSuffix(text, u.suffix); ok {
@@ -37,7 +37,7 @@ func ParseSize(text string) (Size, error) {
 	return Size(n) * scale, nil
 }
 
-// String writes the size in the largest unit that divides it, so that ParseSize reads it back.
+// String writes the size in the largest unit that divides it, so that parseSize reads it back.
 func (s Size) String() string {
 	for _, u := range units {
 		if s >= u.bytes && s%u.bytes == 0 {

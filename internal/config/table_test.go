@@ -223,17 +223,17 @@ func TestSize(t *testing.T) {
 	for text, want := range map[string]Size{
 		"0": 0, "1023": 1023, "1KiB": 1 << 10, "5MiB": 5 << 20, "5 MiB": 5 << 20, "3GiB": 3 << 30, "1TiB": 1 << 40,
 	} {
-		got, err := ParseSize(text)
+		got, err := parseSize(text)
 		if err != nil || got != want {
-			t.Errorf("ParseSize(%q) = %d, %v; want %d", text, got, err, want)
+			t.Errorf("parseSize(%q) = %d, %v; want %d", text, got, err, want)
 		}
-		if again, err := ParseSize(got.String()); err != nil || again != got {
+		if again, err := parseSize(got.String()); err != nil || again != got {
 			t.Errorf("%q reads back as %d, %v", got.String(), again, err)
 		}
 	}
 	for _, text := range []string{"", "MiB", "-1", "+1", "5MB", "5mib", "1.5MiB", "0x10", "5 MiB ", "9999999TiB", "99999999999999999999", "5  MiB"} {
-		if got, err := ParseSize(text); err == nil {
-			t.Errorf("ParseSize(%q) = %d, want an error", text, got)
+		if got, err := parseSize(text); err == nil {
+			t.Errorf("parseSize(%q) = %d, want an error", text, got)
 		}
 	}
 }

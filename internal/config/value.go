@@ -121,7 +121,7 @@ func whole[T int | int64 | uint64](p *T, least, most T) value {
 }
 
 func size(p *Size, least, most Size) value {
-	return ranged[Size]{p, least, most, kindSize, ParseSize, Size.String}
+	return ranged[Size]{p, least, most, kindSize, parseSize, Size.String}
 }
 
 func span(p *Duration, least, most Duration) value {

@@ -30,3 +30,14 @@ func has(dir, name string) bool {
 	_, err := os.Stat(filepath.Join(dir, name))
 	return !errors.Is(err, os.ErrNotExist)
 }
+
+// sameFolder tells whether two names are of the same folder. One that doesn't exist is
+// no other's.
+func sameFolder(a, b string) bool {
+	first, err := os.Stat(a)
+	if err != nil {
+		return false
+	}
+	second, err := os.Stat(b)
+	return err == nil && os.SameFile(first, second)
+}

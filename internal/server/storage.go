@@ -181,13 +181,20 @@ func (s *Server) collectEvery(ctx context.Context) {
 	}
 }
 
-// collectNow is the admin listener's POST /storage/gc.
+// collectNow is the admin listener's POST /storage/gc. Whoever names a data folder that is
+// not this server's is refused and gets the name of this one.
 func (s *Server) collectNow(w http.ResponseWriter, req *http.Request) {
 	if req.Method != http.MethodPost || s.storage.engine == nil {
 		http.Error(w, "POST, with the storage gateway on", http.StatusMethodNotAllowed)
 		return
 	}
-	report, err := s.storage.engine.Collect(req.Context(), req.URL.Query().Get("dry-run") == "true")
+	query := req.URL.Query()
+	if data := query.Get("data"); data != "" && !sameFolder(data, s.cfg.Data) {
+		own, _ := filepath.Abs(s.cfg.Data)
+		http.Error(w, own, http.StatusConflict)
+		return
+	}
+	report, err := s.storage.engine.Collect(req.Context(), query.Get("dry-run") == "true")
 	if err != nil {
 		e := nodegate.AsError(err)
 		http.Error(w, e.Msg, web.Status(e.Code))

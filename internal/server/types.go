@@ -13,6 +13,4 @@ type (
 	Rotation = account.Rotation
 	// Attempt is a try to sign in.
 	Attempt = account.Attempt
-	// AuditReport is what a check of the audit log found.
-	AuditReport = account.AuditReport
 )

@@ -141,17 +141,26 @@ func (c *cluster) checkSharedLimit(t *testing.T) {
 // losses counts how often a server had to limit alone.
 func (c *cluster) losses() (n int) {
 	for _, s := range c.servers {
-		n += strings.Count(s.Logs.String(), "every server limits alone")
+		n += logged(s, limitsAlone)
 	}
 	return n
 }
+
+// What a server logs when it loses the shared limiter, and when it has it again.
+const (
+	limitsAlone = "every server limits alone"
+	sharedAgain = "answers again"
+)
+
+// logged counts the lines of a server's log with a text.
+func logged(s *harness.Service, text string) int { return strings.Count(s.Logs.String(), text) }
 
 // useShared asks all servers for more than there is, and returns what they gave.
 func (c *cluster) useShared(t *testing.T) (credits int64, took time.Duration) {
 	t.Helper()
 	k := newTenant(t, c.servers[0], "steep", nodegate.KeySettings{})
 	l := startLoad(balance, 5, 0, nil, c.urls(k)...)
-	time.Sleep(6 * time.Second)
+	until(t, "as much is given as the burst again", func() bool { return 80*count(l.soFar(), 200) >= 2*plans["steep"].Burst })
 	samples, took := l.wait()
 	onlyStatuses(t, samples, waitTime, 200, 429)
 	k.usage(t, int64(len(samples)))
@@ -169,13 +178,13 @@ func (c *cluster) checkRevocation(t *testing.T) {
 		sockets = append(sockets, dial(t, s.WS("devnet", k.key)))
 	}
 	l := startLoad(chainID, 3, 15*time.Millisecond, nil, c.urls(k)...)
-	time.Sleep(500 * time.Millisecond)
+	l.see(t, 200, 5)
 	revoked := k.revokeBy(t, commandLine)
 	for _, conn := range sockets {
 		closed, at := closing(t, conn)
 		checkClosed(t, closed, at.Sub(revoked), 5*time.Second)
 	}
-	time.Sleep(time.Second)
+	l.see(t, 401, 10)
 	samples, _ := l.wait()
 	onlyStatuses(t, samples, waitTime, 200, 401)
 	checkLast(t, samples, revoked, 5*time.Second)
@@ -186,12 +195,19 @@ func (c *cluster) checkRevocation(t *testing.T) {
 func (c *cluster) checkRedisHangs(t *testing.T) {
 	k := newTenant(t, c.servers[0], "budget", nodegate.KeySettings{})
 	l := startLoad(chainID, 3, 10*time.Millisecond, nil, c.urls(k)...)
-	time.Sleep(time.Second)
-	c.redis.Pause()
-	time.Sleep(3 * time.Second)
-	c.redis.Resume()
+	l.see(t, 200, 10)
+	var lost, found []int
 	for _, s := range c.servers {
-		until(t, "the limiter is found again", func() bool { return strings.Contains(s.Logs.String(), "answers again") })
+		lost, found = append(lost, logged(s, limitsAlone)), append(found, logged(s, sharedAgain))
+	}
+	c.redis.Pause()
+	for i, s := range c.servers {
+		until(t, "the limiter is lost", func() bool { return logged(s, limitsAlone) > lost[i] })
+	}
+	l.see(t, 200, budget/5/10/len(c.servers)) // a tenth of the day's credits without Redis
+	c.redis.Resume()
+	for i, s := range c.servers {
+		until(t, "the limiter is found again", func() bool { return logged(s, sharedAgain) > found[i] })
 	}
 	samples, _ := l.wait()
 	onlyStatuses(t, samples, time.Second, 200)

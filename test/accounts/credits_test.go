@@ -200,7 +200,7 @@ func TestRateLimit(t *testing.T) {
 	c = dial(t, k.ws())
 	ask(t, c, balance).want(t, 0, 0, "", "7")
 	checkRate(t, send(t, k.url, balance), 429, 100, 1, "7")
-	time.Sleep(time.Second) // the backoff
+	time.Sleep(time.Second) // the backoff that the refusal names is enough
 	ask(t, c, balance).want(t, 0, 0, "", "7")
 }
 

@@ -25,18 +25,22 @@ func TestPostgresLost(t *testing.T) {
 	k := newTenant(t, s, "steep", nodegate.KeySettings{})
 	send(t, k.url, chainID).want(t, 200, 0, "", "1")
 	l := startLoad(chainID, 5, 30*time.Millisecond, nil, k.url) // below the plan's rate
-	time.Sleep(500 * time.Millisecond)
+	l.see(t, 200, 10)
 
+	const unsaved, saved = "usage can't be saved", "usage is saved again"
 	db.Pause()
 	checkUnknown(t, s)
-	time.Sleep(10 * time.Second)
+	until(t, "usage waits", func() bool { return logged(s, unsaved) == 1 })
+	l.see(t, 200, 100)
 	db.Resume()
-	time.Sleep(time.Second)
+	until(t, "usage is saved", func() bool { return logged(s, saved) == 1 })
 	db.Kill()
-	time.Sleep(2 * time.Second)
+	until(t, "usage waits again", func() bool { return logged(s, unsaved) == 2 })
+	l.see(t, 200, 100)
 	checkUnknown(t, s)
 	db.Restart()
-	time.Sleep(time.Second)
+	until(t, "usage is saved in the end", func() bool { return logged(s, saved) == 2 })
+	l.see(t, 200, 10)
 
 	samples, took := l.wait()
 	onlyStatuses(t, samples, 5*time.Second, 200)

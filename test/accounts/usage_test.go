@@ -29,7 +29,7 @@ func TestUsageAtShutdown(t *testing.T) {
 		send(t, daily.url, balance).want(t, 200, 0, "", "7")
 	}
 	checkDay(t, send(t, daily.url, balance), 402, 400)
-	time.Sleep(500 * time.Millisecond)
+	l.see(t, 200, 100)
 	samples, _ := l.wait()
 	if _, total := usageOf(t, s.Server.Control().Store, free.account); total != 0 {
 		t.Fatalf("%d requests were written early: the test shows nothing", total)

@@ -2,7 +2,9 @@ package accounts_test
 
 import (
 	"context"
+	"fmt"
 	"net/http"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -39,16 +41,17 @@ type load struct {
 	stop    context.CancelFunc
 	running sync.WaitGroup
 	begin   time.Time
+	servers int
 
 	mu      sync.Mutex
 	samples []sample
 }
 
 // startLoad runs clients on each address, each with a pause between its requests,
-// until wait. More header lines may come from header, for each request anew.
+// until wait. More header lines may come from header, a new list for each request.
 func startLoad(body string, clients int, pause time.Duration, header func() []string, urls ...string) *load {
 	ctx, stop := context.WithCancel(context.Background())
-	l := &load{stop: stop, begin: time.Now()}
+	l := &load{stop: stop, begin: time.Now(), servers: len(urls)}
 	for server, url := range urls {
 		for range clients {
 			l.running.Go(func() { l.run(ctx, body, pause, header, server, url) })
@@ -58,7 +61,6 @@ func startLoad(body string, clients int, pause time.Duration, header func() []st
 }
 
 func (l *load) run(ctx context.Context, body string, pause time.Duration, header func() []string, server int, url string) {
-	var own []sample
 	for ctx.Err() == nil {
 		var more []string
 		if header != nil {
@@ -71,15 +73,36 @@ func (l *load) run(ctx context.Context, body string, pause time.Duration, header
 		if r.status != http.StatusOK {
 			s.body = r.body
 		}
-		own = append(own, s)
+		l.mu.Lock()
+		l.samples = append(l.samples, s)
+		l.mu.Unlock()
 		select {
 		case <-ctx.Done():
 		case <-time.After(pause):
 		}
 	}
+}
+
+// soFar returns the samples that are there while the load goes on.
+func (l *load) soFar() []sample {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.samples = append(l.samples, own...)
+	return slices.Clone(l.samples)
+}
+
+// see waits until every server has answered so many more requests with a status.
+func (l *load) see(t testing.TB, status, more int) {
+	t.Helper()
+	before := len(l.soFar())
+	until(t, fmt.Sprintf("%d answers with status %d from each server", more, status), func() bool {
+		counts := make([]int, l.servers)
+		for _, s := range l.soFar()[before:] {
+			if s.status == status {
+				counts[s.server]++
+			}
+		}
+		return slices.Min(counts) >= more
+	})
 }
 
 // wait ends the load and returns all samples and the time they took.

@@ -21,8 +21,8 @@ const (
 
 // Bounds of what an entry holds of a request.
 const (
-	MaxError  = 512  // bytes of an error text
-	MaxParams = 1024 // bytes of parameters
+	maxError  = 512  // bytes of an error text
+	maxParams = 1024 // bytes of parameters
 	maxName   = 96   // bytes of a method's or a node's name
 )
 

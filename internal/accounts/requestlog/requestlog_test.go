@@ -225,16 +225,16 @@ func TestTextsAreCut(t *testing.T) {
 	defer j.Close()
 	k := newKey("a", "k")
 	k.keepParams(true)
-	e := failed(strings.Repeat("m", 300), strings.Repeat("ü", MaxError))
-	e.Params = make([]byte, MaxParams+1)
+	e := failed(strings.Repeat("m", 300), strings.Repeat("ü", maxError))
+	e.Params = make([]byte, maxParams+1)
 	j.Record(k.Grant, e)
 	got := j.Latest("a", "k", Filter{}).Entries[0]
-	if len(got.Error) != MaxError || len(got.Params) != MaxParams || !got.Cut || len(got.Method) != maxName {
+	if len(got.Error) != maxError || len(got.Params) != maxParams || !got.Cut || len(got.Method) != maxName {
 		t.Errorf("%d, %d, %v, %d", len(got.Error), len(got.Params), got.Cut, len(got.Method))
 	}
-	e = failed("eth_call", "x"+strings.Repeat("ü", MaxError))
+	e = failed("eth_call", "x"+strings.Repeat("ü", maxError))
 	j.Record(k.Grant, e)
-	if got := j.Latest("a", "k", Filter{Method: "eth_call"}).Entries[0].Error; got != "x"+strings.Repeat("ü", MaxError/2-1) {
+	if got := j.Latest("a", "k", Filter{Method: "eth_call"}).Entries[0].Error; got != "x"+strings.Repeat("ü", maxError/2-1) {
 		t.Errorf("%d bytes, ending in %q", len(got), got[len(got)-4:])
 	}
 }

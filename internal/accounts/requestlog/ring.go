@@ -122,11 +122,11 @@ func (r *record) write(e *Entry, keep bool) int {
 		r.texts = new(texts)
 	}
 	t := r.texts
-	t.fault = append(t.fault[:0], cutText(e.Error, MaxError)...)
+	t.fault = append(t.fault[:0], cutText(e.Error, maxError)...)
 	t.params, t.cut = t.params[:0], false
 	if keep {
-		t.params = append(t.params, e.Params[:min(len(e.Params), MaxParams)]...)
-		t.cut = len(e.Params) > MaxParams
+		t.params = append(t.params, e.Params[:min(len(e.Params), maxParams)]...)
+		t.cut = len(e.Params) > maxParams
 	} else {
 		t.params = nil
 	}

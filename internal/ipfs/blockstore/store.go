@@ -37,9 +37,8 @@ type Config struct {
 }
 
 const (
-	// DefaultUndo and DefaultReserve are what a server uses unless told otherwise.
-	DefaultUndo    = 24 * time.Hour
-	DefaultReserve = 1 << 30
+	// DefaultUndo is how long unpinned content stays by default.
+	DefaultUndo = 24 * time.Hour
 
 	defaultSegment = 256 << 20
 	defaultScrub   = 8 << 20

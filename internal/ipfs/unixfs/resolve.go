@@ -24,16 +24,7 @@ type Resolved struct {
 // RestPath is the rest as Kubo writes it: /a/b, or nothing.
 func (r Resolved) RestPath() string { return gopath.SegmentsToString(r.Rest...) }
 
-// ParsePath reads a CID, /ipfs/CID/path, CID/path or ipfs://CID/path into the root's
-// CID and the names below it.
-func ParsePath(text string) (root cid.Cid, names []string, err error) {
-	p, err := parsePath(text)
-	if err != nil {
-		return cid.Undef, nil, err
-	}
-	return p.RootCid(), p.Segments()[2:], nil
-}
-
+// parsePath reads a CID, /ipfs/CID/path, CID/path or ipfs://CID/path.
 func parsePath(text string) (gopath.ImmutablePath, error) {
 	p, err := gopath.NewPathFromURI(text)
 	if err != nil {
@@ -50,18 +41,6 @@ func parsePath(text string) (gopath.ImmutablePath, error) {
 	}
 	immutable, err := gopath.NewImmutablePath(p)
 	return immutable, failedBy(err)
-}
-
-// ParseCID reads an argument that must be one CID: bare, as /ipfs/CID or ipfs://CID.
-func ParseCID(text string) (cid.Cid, error) {
-	c, names, err := ParsePath(text)
-	if err != nil {
-		return cid.Undef, err
-	}
-	if len(names) > 0 {
-		return cid.Undef, failed("%q points below a root CID, expected a single CID", text)
-	}
-	return c, nil
 }
 
 // Resolve follows a path to a block. The last block is not read.

@@ -26,7 +26,7 @@ func NewFront(next nodegate.Node, cfg Config) *Front {
 
 // Call answers from the cache where that pays.
 func (f *Front) Call(ctx context.Context, name string, params []byte) ([]byte, error) {
-	if Pays(name) {
+	if pays(name) {
 		return f.cache.Call(ctx, name, params)
 	}
 	return f.next.Call(ctx, name, params)
@@ -46,11 +46,11 @@ func (f *Front) Resize(bytes int64) { f.cache.Resize(bytes) }
 // Stats counts what is kept now.
 func (f *Front) Stats() Stats { return f.cache.Stats() }
 
-// Pays tells whether a method's answers are kept before an embedded chain: those that
+// pays tells whether a method's answers are kept before an embedded chain: those that
 // take it a hundred times as long as a hit (BenchmarkEmbedded), so that a miss, which costs
 // some microseconds, is not felt. A proof takes too little for that: proofs of many
 // different slots would get slower by a tenth.
-func Pays(name string) bool {
+func pays(name string) bool {
 	switch name {
 	case "eth_getBalance", "eth_getCode", "eth_getTransactionCount",
 		"eth_getBlockByNumber", "eth_getBlockByHash", "eth_getHeaderByNumber", "eth_getHeaderByHash",

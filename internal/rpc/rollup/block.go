@@ -138,7 +138,7 @@ func (h *header) ownMarket() (market, bool) {
 		return market{}, false
 	}
 	m := market{baseFee: h.BaseFee.ToInt()}
-	m.pricing, m.priced = DecodeExtraData(h.ExtraData)
+	m.pricing, m.priced = decodeExtraData(h.ExtraData)
 	return m, true
 }
 

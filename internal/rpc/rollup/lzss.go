@@ -50,11 +50,18 @@ type counter struct {
 	matches matches
 	dict    *dictionary
 	bits    int
+	work    int // comparisons, as in matches
 }
 
 // compressedSize is the length in bytes of what the compressor makes of data.
 func compressedSize(dict *dictionary, data []byte) int {
+	c := count(dict, data)
+	return lzssHeader + (c.bits+7)/8
+}
+
+func count(dict *dictionary, data []byte) counter {
 	c := counter{data: data, matches: findMatches(data), dict: dict}
+	c.work = c.matches.work
 	for i := 0; i < len(data); {
 		if run := runLength(data[i:]); run >= minRun {
 			i += c.writeRun(i, run)
@@ -62,7 +69,7 @@ func compressedSize(dict *dictionary, data []byte) int {
 			i += c.writeBest(i)
 		}
 	}
-	return lzssHeader + (c.bits+7)/8
+	return c
 }
 
 // writeRun writes equal bytes as a reference to the byte before them. The first
@@ -119,7 +126,9 @@ func (c *counter) best(at int) reference {
 	}
 	far := reference{length: int(c.matches.far[at]), bits: farBits}
 	if rest := c.data[at:]; far.length < min(maxMatch, len(rest)) {
-		far.length = max(far.length, c.dict.longest(rest))
+		length, work := c.dict.longest(rest)
+		far.length = max(far.length, length)
+		c.work += work
 	}
 	if far.length < leastFar {
 		far.length = 0

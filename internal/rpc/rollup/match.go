@@ -9,7 +9,10 @@ import (
 
 // matches has, for every place in the data, the length of the longest match
 // that starts before it: within nearReach, and anywhere.
-type matches struct{ near, far []uint16 }
+type matches struct {
+	near, far []uint16
+	work      int // comparisons of at most maxMatch bytes, which the time consists of
+}
 
 // findMatches sorts all places by what follows them. The longest match of a
 // place among some others is then with one of its two neighbours among them, so
@@ -17,7 +20,8 @@ type matches struct{ near, far []uint16 }
 // That bounds the time whatever the data.
 func findMatches(data []byte) matches {
 	m := matches{near: make([]uint16, len(data)), far: make([]uint16, len(data))}
-	sorted := sortPlaces(data)
+	var sorted []int32
+	sorted, m.work = sortPlaces(data)
 	rank := make([]int32, len(data))
 	for r, place := range sorted {
 		rank[place] = int32(r)
@@ -27,6 +31,7 @@ func findMatches(data []byte) matches {
 		r := int(rank[i])
 		m.near[i] = longestIn(near, r, data, sorted)
 		m.far[i] = longestIn(far, r, data, sorted)
+		m.work += 4
 		near.add(r)
 		far.add(r)
 		if i >= nearReach {
@@ -48,16 +53,17 @@ func longestIn(set rankSet, r int, data []byte, sorted []int32) uint16 {
 }
 
 // sortPlaces orders the places of data by the bytes that follow, as many as a
-// match can have.
-func sortPlaces(data []byte) []int32 {
-	places := make([]int32, len(data))
+// match can have. It also returns how many comparisons that took.
+func sortPlaces(data []byte) (places []int32, work int) {
+	places = make([]int32, len(data))
 	for i := range places {
 		places[i] = int32(i)
 	}
 	slices.SortFunc(places, func(a, b int32) int {
+		work++
 		return bytes.Compare(atMost(data[a:]), atMost(data[b:]))
 	})
-	return places
+	return places, work
 }
 
 // atMost cuts what no match can reach.
@@ -90,20 +96,23 @@ func newDictionary(data []byte) *dictionary {
 	if bytes.IndexByte(data, nearMarker) < 0 || bytes.IndexByte(data, farMarker) < 0 {
 		data = append(slices.Clip(data), nearMarker, farMarker)
 	}
-	return &dictionary{data: data, sorted: sortPlaces(data)}
+	sorted, _ := sortPlaces(data)
+	return &dictionary{data: data, sorted: sorted}
 }
 
-// longest is the length of the longest prefix of s in the dictionary.
-func (d *dictionary) longest(s []byte) int {
+// longest is the length of the longest prefix of s in the dictionary, and how many
+// comparisons it took to find it.
+func (d *dictionary) longest(s []byte) (length, work int) {
 	s = atMost(s)
 	i, _ := slices.BinarySearchFunc(d.sorted, s, func(place int32, s []byte) int {
+		work++
 		return bytes.Compare(atMost(d.data[place:]), s)
 	})
-	length := 0
 	for _, place := range d.sorted[max(i-1, 0):min(i+1, len(d.sorted))] {
 		length = max(length, commonPrefix(s, d.data[place:]))
+		work++
 	}
-	return length
+	return length, work
 }
 
 // rankSet is a set of numbers that knows the neighbours of a number. The first

@@ -31,10 +31,10 @@ func EncodeExtraData(p Pricing) []byte {
 	return b
 }
 
-// DecodeExtraData reads the prices of a block. It reports false for extra data
+// decodeExtraData reads the prices of a block. It reports false for extra data
 // that is too short or of another version. What follows the prices is ignored:
 // zeros, or the seal of a proof-of-authority block.
-func DecodeExtraData(b []byte) (Pricing, bool) {
+func decodeExtraData(b []byte) (Pricing, bool) {
 	if len(b) < extraDataUsed || b[0] != extraDataVersion {
 		return Pricing{}, false
 	}

@@ -107,7 +107,7 @@ func TestExtraData(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			raw := unhex(t, tt.hex)
-			got, ok := DecodeExtraData(raw)
+			got, ok := decodeExtraData(raw)
 			if got != tt.want || ok != tt.ok {
 				t.Errorf("decoded %v, %v; want %v, %v", got, ok, tt.want, tt.ok)
 			}
@@ -124,10 +124,10 @@ func FuzzExtraData(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw []byte, fixed, variable, gasPrice uint32) {
 		want := Pricing{fixed, variable, gasPrice}
 		encoded := EncodeExtraData(want)
-		if got, ok := DecodeExtraData(encoded); !ok || got != want || len(encoded) != extraDataSize {
+		if got, ok := decodeExtraData(encoded); !ok || got != want || len(encoded) != extraDataSize {
 			t.Errorf("%v comes back as %v, %v from %x", want, got, ok, encoded)
 		}
-		if p, ok := DecodeExtraData(raw); ok && string(EncodeExtraData(p)[:extraDataUsed]) != string(raw[:extraDataUsed]) {
+		if p, ok := decodeExtraData(raw); ok && string(EncodeExtraData(p)[:extraDataUsed]) != string(raw[:extraDataUsed]) {
 			t.Errorf("%x comes back as %x", raw, EncodeExtraData(p))
 		}
 	})

@@ -56,7 +56,7 @@ const (
 // its default. All but Stack and Remote are for an embedded network, and for a Linea
 // whose nodes lack its method.
 type Config struct {
-	// Stack is one of Stacks; "" is linea.
+	// Stack is one of stacks; "" is linea.
 	Stack string
 
 	// Remote says that the nodes below are those of a real network: one of Linea's
@@ -164,8 +164,8 @@ func orDefault[T comparable](v, def T) T {
 
 func (c Config) check() error {
 	switch {
-	case !slices.Contains(Stacks(), c.Stack):
-		return fmt.Errorf("rollup: no stack %q: it is one of %s", c.Stack, strings.Join(Stacks(), ", "))
+	case !slices.Contains(stacks(), c.Stack):
+		return fmt.Errorf("rollup: no stack %q: it is one of %s", c.Stack, strings.Join(stacks(), ", "))
 	case !validFactor(c.Margin):
 		return fmt.Errorf("rollup: margin %v is not between 0 and %d", c.Margin, maxFactor)
 	case !validFactor(c.Multiplier):

@@ -15,8 +15,8 @@ const (
 	Scroll   = "scroll"
 )
 
-// Stacks lists the values of Config.Stack.
-func Stacks() []string { return []string{Linea, OP, Arbitrum, ZkSync, Scroll} }
+// stacks lists the values of Config.Stack.
+func stacks() []string { return []string{Linea, OP, Arbitrum, ZkSync, Scroll} }
 
 // model answers one request in the way of a stack.
 type model func(ctx context.Context, n *Node, req *request) (*quote, error)

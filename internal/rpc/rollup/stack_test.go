@@ -47,7 +47,7 @@ func TestABI(t *testing.T) {
 }
 
 func TestStacks(t *testing.T) {
-	for _, stack := range append(Stacks(), "") {
+	for _, stack := range append(stacks(), "") {
 		if _, err := New(&script{}, Config{Stack: stack, Remote: true}); err != nil {
 			t.Errorf("%q: %v", stack, err)
 		}

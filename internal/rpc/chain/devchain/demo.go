@@ -8,11 +8,9 @@ import (
 	"github.com/ethereum/go-ethereum/crypto"
 )
 
-// Slots of the demo contract's two variables.
-const (
-	DemoValueSlot    = 0 // uint256 value
-	DemoBalancesSlot = 1 // mapping(address => uint256) balances
-)
+// DemoBalancesSlot is the slot of the demo contract's second variable,
+// mapping(address => uint256) balances. The first one is in slot 0.
+const DemoBalancesSlot = 1
 
 var (
 	//go:embed demo/Demo.abi.json

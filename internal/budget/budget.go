@@ -223,6 +223,17 @@ func (h *Hold) Release() {
 	}
 }
 
+// Fits tells whether n more bytes would be within the account's share if nothing else of
+// the account were reserved. Where they would not, waiting doesn't help.
+func (h *Hold) Fits(n int64) bool {
+	if h == nil || h.budget == nil || h.account == "" || h.budget.cfg.Account <= 0 {
+		return true
+	}
+	h.budget.mu.Lock()
+	defer h.budget.mu.Unlock()
+	return h.bytes+n <= h.budget.cfg.Account
+}
+
 // Held is how many bytes are reserved.
 func (h *Hold) Held() int64 { return h.bytes }
 

@@ -21,7 +21,11 @@ func holdBlocks(h *budget.Hold, n int) error {
 	if n%blockStep != 0 {
 		return nil
 	}
-	return h.Grow(blockStep * blockCost)
+	err := h.Grow(blockStep * blockCost)
+	if err != nil && !h.Fits(blockStep*blockCost) {
+		return tooLarge("the upload has more than %d blocks: use larger chunks, or upload in parts", n)
+	}
+	return err
 }
 
 // heldStep is how much of a buffer that grows with what comes is reserved at once.

@@ -127,3 +127,30 @@ func TestRefusedGift(t *testing.T) {
 		t.Errorf("%d %s", p.Status, p.Body)
 	}
 }
+
+// TestTryScopes: the page sends nothing that the chosen key could not send by itself.
+func TestTryScopes(t *testing.T) {
+	s, _ := Start(t, nil)
+	v := Operator(t, s)
+	for _, c := range []struct {
+		name string
+		form url.Values
+		ok   bool
+	}{
+		{"json-rpc", url.Values{"service": {"json-rpc"}}, true},
+		{"storage", url.Values{"service": {"storage"}}, false},
+		{"another network", url.Values{"service": {"json-rpc", "storage"}, "networks": {"rollup"}}, false},
+	} {
+		key := v.makeKey(t, c.name)
+		c.form.Set("services_shown", "yes")
+		v.Post(key.path+"/settings", c.form).Is(t, http.StatusSeeOther)
+		_, id, _ := strings.Cut(key.path, "/keys/")
+		p := v.Post("/try", url.Values{"network": {"devnet"}, "key": {id}, "method": {"eth_chainId"}, "params": {"[]"}})
+		if ok := strings.Contains(p.Body, `<span class="tag good">ok</span>`); ok != c.ok {
+			t.Errorf("a key for %s: %d %s", c.name, p.Status, answerOf(p))
+		}
+		if !c.ok && !strings.Contains(p.Body, "rejected by the API key") {
+			t.Errorf("a key for %s: the reason isn't shown: %s", c.name, answerOf(p))
+		}
+	}
+}

@@ -77,17 +77,30 @@ func (a *answer) Unwrap() http.ResponseWriter { return a.ResponseWriter }
 // kuboHeaders are on every answer of a command, as Kubo has them.
 const kuboHeaders = "X-Stream-Output, X-Chunked-Output, X-Content-Length"
 
+// Header values that never change are shared slices, so that a small answer doesn't
+// allocate a dozen.
+var (
+	allowHeaders  = []string{kuboHeaders}
+	exposeHeaders = []string{kuboHeaders + ", " + web.ExposedHeaders}
+	varyOrigin    = []string{"Origin"}
+	serverName    = []string{"nodegate"}
+	noSniffing    = []string{"nosniff"}
+	sandboxed     = []string{"sandbox"} // whatever was stored, no browser runs it
+	yes           = []string{"1"}
+	inBytes       = []string{"bytes"}
+)
+
 func (a *answer) head(kind string) http.Header {
 	h := a.Header()
-	h.Set("Access-Control-Allow-Headers", kuboHeaders)
-	h.Set("Access-Control-Expose-Headers", kuboHeaders+", "+web.ExposedHeaders)
-	if len(h.Values("Vary")) == 0 {
-		h.Set("Vary", "Origin")
+	h["Access-Control-Allow-Headers"] = allowHeaders
+	h["Access-Control-Expose-Headers"] = exposeHeaders
+	if len(h["Vary"]) == 0 {
+		h["Vary"] = varyOrigin
 	}
-	h.Set("Server", "nodegate")
-	h.Set("Content-Type", kind)
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("Content-Security-Policy", "sandbox") // whatever was stored, no browser runs it
+	h["Server"] = serverName
+	h["Content-Type"] = []string{kind}
+	h["X-Content-Type-Options"] = noSniffing
+	h["Content-Security-Policy"] = sandboxed
 	return h
 }
 
@@ -125,7 +138,8 @@ func (l *lines) flush() { _ = http.NewResponseController(l.answer.ResponseWriter
 // sees it.
 func (a *answer) bytes(kind string, size int64) {
 	h := a.head(kind)
-	h.Set("X-Stream-Output", "1")
-	h.Set("Content-Length", strconv.FormatInt(size, 10))
-	h.Set("X-Content-Length", strconv.FormatInt(size, 10))
+	length := []string{strconv.FormatInt(size, 10)}
+	h["X-Stream-Output"] = yes
+	h["Content-Length"] = length
+	h["X-Content-Length"] = length
 }

@@ -43,7 +43,7 @@ func cat(ctx context.Context, c *call) error {
 	}
 	c.answer.bytes("text/plain", content.Size())
 	c.answer.Header().Set("ETag", tag)
-	c.answer.Header().Set("Accept-Ranges", "bytes")
+	c.answer.Header()["Accept-Ranges"] = inBytes
 	c.answer.WriteHeader(status)
 	_, err = content.WriteTo(c.answer)
 	return err

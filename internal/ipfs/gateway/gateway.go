@@ -327,6 +327,9 @@ func (c *call) record(err error, took time.Duration) {
 // log writes the access log. Neither a key nor a query is in it: a query may hold
 // what a user takes for private.
 func (c *call) log(outcome string, took time.Duration) {
+	if !c.gateway.cfg.Log.Enabled(c.req.Context(), slog.LevelDebug) {
+		return // its values would be made for nobody
+	}
 	var account string
 	if c.grant != nil {
 		account = c.grant.AccountID

@@ -214,13 +214,18 @@ func FuzzCAR(f *testing.F) {
 func FuzzPath(f *testing.F) {
 	m, out := added(f, "", file("d/e/x", "x"))
 	root := out.Roots[0].CID.String()
-	for _, p := range []string{root, "/ipfs/" + root + "/e/x", "ipfs://" + root, "/ipld/" + root + "/Links/0/Hash", "", "/", "/ipfs/", "ipns:x"} {
+	for _, p := range []string{root, "/ipfs/" + root + "/e/x", "ipfs://" + root, "/ipld/" + root + "/Links/0/Hash", "", "/", "/ipfs/", "ipns:x", "bafkreigh2akiscaildcqabsyg3dfr6chu3fgpregiymsck7e7aqa4s52zy", "k51qzi5uqu5dlvj2baxnqndepeb86cbk3ng7n3i46uzyxzyqj2xjonzllnv0v8", "f01551220", "zb2rhZfjRh2FHHB2RkHVEvL2vJnCTcu7kwRqgVsf9gpkLgteo"} {
 		f.Add(p)
 	}
 	f.Fuzz(func(t *testing.T, p string) {
 		o := New(m)
 		if r, err := o.Resolve(t.Context(), p); err == nil && !r.CID.Defined() {
 			t.Errorf("%q leads nowhere", p)
+		}
+		if c, ok := bareCID(p); ok {
+			if long, err := parsePath(p); err != nil || !long.RootCid().Equals(c) || len(long.Segments()) != 2 {
+				t.Errorf("%q is read as %s, and the general way as %v, %v", p, c, long, err)
+			}
 		}
 		_, _ = o.DagGet(t.Context(), p, "dag-json")
 	})

@@ -43,8 +43,23 @@ func parsePath(text string) (gopath.ImmutablePath, error) {
 	return immutable, failedBy(err)
 }
 
+// bareCID reads a path that is a CID and nothing else, as most are: the general way
+// reads it twice, and makes a fifth of what a small download allocates.
+func bareCID(text string) (cid.Cid, bool) {
+	for i := range len(text) {
+		if c := text[i]; (c < '0' || c > '9') && (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') {
+			return cid.Undef, false
+		}
+	}
+	c, err := cid.Decode(text)
+	return c, err == nil
+}
+
 // Resolve follows a path to a block. The last block is not read.
 func (o *Objects) Resolve(ctx context.Context, text string) (Resolved, error) {
+	if c, ok := bareCID(text); ok {
+		return Resolved{CID: c}, nil
+	}
 	p, err := parsePath(text)
 	if err != nil {
 		return Resolved{}, err

@@ -96,8 +96,8 @@ func collectBlocks(ctx context.Context, cfg *config.Config, log *slog.Logger, dr
 }
 
 // watchNodes shows the health of storage nodes in the metrics.
-func (s *Server) watchNodes() {
-	r, ok := s.storage.engine.(kuboEngine)
+func (s *storageSide) watchNodes() {
+	r, ok := s.engine.(kuboEngine)
 	if !ok {
 		return
 	}

@@ -4,22 +4,16 @@ import (
 	"context"
 	"runtime"
 
-	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/dashboard"
 	"github.com/nodegate/nodegate/internal/disk"
 	"github.com/nodegate/nodegate/internal/store/sqlstore"
 )
 
-// database is a store that can say how large it is.
-type database interface {
-	Database(ctx context.Context) (sqlstore.Database, error)
-}
-
 // operator tells operators how the machine under the networks is.
 type operator struct {
 	*common
 	build    Build
-	store    nodegate.Store
+	store    *sqlstore.Store
 	storage  *storageSide
 	networks *networks
 }
@@ -33,12 +27,9 @@ func (o *operator) system(ctx context.Context) dashboard.System {
 			d.Problems = append(d.Problems, what+" can't be told: the server's log says why.")
 		}
 	}
-	if store, ok := o.store.(database); ok {
-		found, err := store.Database(ctx)
-		problem("The database's size", err)
-		d.Database, d.DatabaseBytes = found.Kind, found.Bytes
-	}
-	var err error
+	found, err := o.store.Database(ctx)
+	problem("The database's size", err)
+	d.Database, d.DatabaseBytes = found.Kind, found.Bytes
 	d.DiskFree, err = disk.Free(o.cfg.Data)
 	problem("The free disk space", err)
 	problem("The state of the block store", o.storage.show(ctx, &d))

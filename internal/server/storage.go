@@ -28,7 +28,7 @@ import (
 // storageSide is the storage plane of a running server.
 type storageSide struct {
 	*common
-	figures nodegate.Store
+	figures nodegate.UsageReader
 	engine  engine // nil when there is no gateway
 	gateway *gateway.Gateway
 	server  *http.Server

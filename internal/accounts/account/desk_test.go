@@ -116,7 +116,7 @@ func want(t testing.TB, err error, code nodegate.Code, says string) {
 
 // hooked is the real store, and lets a test do something at a chosen moment.
 type hooked struct {
-	nodegate.Store
+	*sqlstore.Store
 	mu            sync.Mutex
 	beforeSession func()
 	afterAccount  func()

@@ -10,9 +10,20 @@ import (
 	"github.com/nodegate/nodegate/internal/accounts/credential"
 )
 
+// Store is what the use cases read and write.
+type Store interface {
+	nodegate.AccountStore
+	nodegate.KeyStore
+	nodegate.Saver
+	nodegate.AuditStore
+	nodegate.SessionStore
+	nodegate.MetaStore
+	nodegate.UsageReader
+}
+
 // Config is what the service works with.
 type Config struct {
-	Store       nodegate.Store
+	Store       Store
 	Vault       *credential.Vault
 	Plans       map[string]nodegate.Plan
 	DefaultPlan string

@@ -20,6 +20,7 @@ import (
 // desk is the service over a real database, with what the tests look at.
 type desk struct {
 	*Service
+	cfg   Config
 	store *hooked
 	cards *processor
 	path  string // of the database
@@ -55,7 +56,8 @@ func newDesk(t testing.TB) *desk {
 		}
 	})
 	d.store = &hooked{Store: store}
-	d.Service = New(Config{Store: d.store, Vault: v, Plans: plans(), DefaultPlan: "free", Cards: d.cards, Log: log})
+	d.cfg = Config{Store: d.store, Vault: v, Plans: plans(), DefaultPlan: "free", Cards: d.cards, Log: log}
+	d.Service = New(d.cfg)
 	return d
 }
 

@@ -5,12 +5,15 @@ import (
 	"time"
 )
 
-// Store keeps accounts, keys, sessions and the audit log. It reads and writes;
-// the rules are above it. Times are kept to the microsecond, in UTC.
+// The store of accounts, keys, sessions, usage, pins and the audit log is several
+// interfaces, one for each subject: who uses it takes those that it needs. A store reads
+// and writes; the rules are above it. Times are kept to the microsecond, in UTC.
 //
 // Reads return NotFound for what is not there. Every method returns Busy when the
 // database can't be reached.
-type Store interface {
+
+// AccountStore reads accounts.
+type AccountStore interface {
 	Account(ctx context.Context, id string) (*Account, error)
 	AccountByEmail(ctx context.Context, email string) (*Account, error)
 	// Accounts lists in the order of ids, beginning after one.
@@ -18,7 +21,10 @@ type Store interface {
 	// AccountsLike lists accounts whose e-mail address holds a text, in the order of
 	// addresses, beginning after one.
 	AccountsLike(ctx context.Context, part, after string, limit int) ([]*Account, error)
+}
 
+// KeyStore reads API keys.
+type KeyStore interface {
 	// Key finds a key of an account. The key of another account is NotFound.
 	Key(ctx context.Context, accountID, id string) (*Key, error)
 	// KeyByDigest finds the key that has a version with this digest, live or not.
@@ -27,7 +33,10 @@ type Store interface {
 	KeysOf(ctx context.Context, accountID string) ([]*Key, error)
 	// LiveKeys lists all keys that are not revoked, in the order of ids.
 	LiveKeys(ctx context.Context, after string, limit int) ([]*Key, error)
+}
 
+// Saver writes accounts and keys.
+type Saver interface {
 	// Save writes a change in one transaction: the rows, an entry in the change
 	// sequence for each of them, and the audit entry at the end of its chain.
 	// A row with Version 0 is new; any other replaces that very version. The
@@ -37,13 +46,19 @@ type Store interface {
 	// address or a digest is taken; QuotaReached for a new key beyond c.Keys.Live and
 	// AccountBusy for one beyond c.Keys.Created.
 	Save(ctx context.Context, c *Change) error
+}
 
+// ChangeStore is the sequence of what was saved, for those who follow it.
+type ChangeStore interface {
 	// Changes lists what was saved after a number of the change sequence, in the
 	// order of its commits: a reader that goes on from the last number misses none.
 	Changes(ctx context.Context, after int64, limit int) ([]Changed, error)
 	// LastChange is the newest number of the change sequence.
 	LastChange(ctx context.Context) (int64, error)
+}
 
+// AuditStore reads the audit log, which Save writes.
+type AuditStore interface {
 	// Audit lists entries after a number.
 	Audit(ctx context.Context, after int64, limit int) ([]AuditEntry, error)
 	// LastAudit is the number of the newest entry that was ever written, which the
@@ -52,14 +67,20 @@ type Store interface {
 	// AuditBefore lists the latest entries before a number, newest first; 0 begins
 	// with the last one. An account's id selects the entries about it, "" is all.
 	AuditBefore(ctx context.Context, accountID string, before int64, limit int) ([]AuditEntry, error)
+}
 
+// SessionStore keeps the sessions of people who are signed in.
+type SessionStore interface {
 	SaveSession(ctx context.Context, s Session) error
 	// SessionByDigest returns NotFound for a session that has ended or expired.
 	SessionByDigest(ctx context.Context, d Digest, now time.Time) (*Session, error)
 	DeleteSession(ctx context.Context, d Digest) error
 	// DeleteSessions ends all sessions of an account, except one where keep is not zero.
 	DeleteSessions(ctx context.Context, accountID string, keep Digest) error
+}
 
+// MetaStore keeps single values under names.
+type MetaStore interface {
 	// Meta reads the value under a name.
 	//
 	// Returns NotFound where there is none.
@@ -69,21 +90,19 @@ type Store interface {
 	SetMeta(ctx context.Context, name, value string) (string, error)
 	// ReplaceMeta writes a value under a name, whatever was there.
 	ReplaceMeta(ctx context.Context, name, value string) error
-
-	// UsageByDay sums an account's usage over all its keys, one element for each day
-	// with any that begins at or after from and before to.
-	UsageByDay(ctx context.Context, accountID string, from, to time.Time) ([]DayUsage, error)
-
-	UsageStore
-	AlertStore
-	PinStore
-	Close() error
 }
 
-// UsageStore keeps usage, by the minute, the hour and the day at once.
-type UsageStore interface {
+// UsageWriter keeps usage, by the minute, the hour and the day at once.
+type UsageWriter interface {
 	// AddUsage adds a batch to all resolutions in one transaction, once.
 	AddUsage(ctx context.Context, b *UsageBatch) error
+	// PurgeUsage deletes what is kept no longer, in small transactions, and returns
+	// how many rows went. Expired sessions and old alerts go too.
+	PurgeUsage(ctx context.Context, now time.Time) (int64, error)
+}
+
+// UsageReader reads what a UsageWriter keeps.
+type UsageReader interface {
 	// Usage lists rows in the order of time, one for each UsageKey and span that
 	// begins at or after From and before To.
 	//
@@ -100,9 +119,9 @@ type UsageStore interface {
 	Spent(ctx context.Context, day time.Time) (*Spent, error)
 	// Figures returns an account's storage figures; a month without any is zero.
 	Figures(ctx context.Context, accountID string, month time.Time) (Figures, error)
-	// PurgeUsage deletes what is kept no longer, in small transactions, and returns
-	// how many rows went. Expired sessions and old alerts go too.
-	PurgeUsage(ctx context.Context, now time.Time) (int64, error)
+	// UsageByDay sums an account's usage over all its keys, one element for each day
+	// with any that begins at or after from and before to.
+	UsageByDay(ctx context.Context, accountID string, from, to time.Time) ([]DayUsage, error)
 }
 
 // Change is what Save writes. The store fills in the audit entry's number and digest.

@@ -8,19 +8,20 @@ import (
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/accounts/credential"
+	"github.com/nodegate/nodegate/internal/store/sqlstore"
 )
 
 // crowd is a real store that also claims to hold many accounts and keys. They are
 // made up as they are listed: writing each to disk would take minutes and change
 // nothing, as no request reads them from there.
 type crowd struct {
-	nodegate.Store
+	*sqlstore.Store
 	vault          *credential.Vault
 	keys           []string
 	accounts, each int
 }
 
-func newCrowd(store nodegate.Store, v *credential.Vault, o options) *crowd {
+func newCrowd(store *sqlstore.Store, v *credential.Vault, o options) *crowd {
 	c := &crowd{Store: store, vault: v, accounts: o.accounts, each: max(o.keys/o.accounts, 1)}
 	for range c.accounts * c.each {
 		c.keys = append(c.keys, credential.NewKey())

@@ -49,22 +49,22 @@ func readEndpoints(l *loader, c *Config, path string, n node) {
 func endpointPath(i int) string { return fmt.Sprintf("storage.kubo.endpoints[%d].", i) }
 
 // checkKubo refuses nodes that would not be used, and copies that can't be made.
-func (l *loader) checkKubo() {
-	s := l.cfg.Storage
+func (c *checker) checkKubo() {
+	s := c.cfg.Storage
 	switch n := len(s.Kubo.Endpoints); {
 	case s.Engine == "kubo" && n == 0:
-		l.failAt("storage.engine", "kubo needs the nodes that keep the content; list them in storage.kubo.endpoints")
+		c.failAt("storage.engine", "kubo needs the nodes that keep the content; list them in storage.kubo.endpoints")
 	case s.Engine != "kubo" && n > 0:
-		l.failAt("storage.kubo.endpoints", "are not used with storage.engine %s; set it to kubo, or remove them", s.Engine)
+		c.failAt("storage.kubo.endpoints", "are not used with storage.engine %s; set it to kubo, or remove them", s.Engine)
 	case s.Engine == "kubo" && s.Kubo.Copies > n:
-		l.failAt("storage.kubo.copies", "%d copies need as many endpoints, and %d are listed; lower it, or add endpoints", s.Kubo.Copies, n)
+		c.failAt("storage.kubo.copies", "%d copies need as many endpoints, and %d are listed; lower it, or add endpoints", s.Kubo.Copies, n)
 	}
 	first := map[string]int{}
 	for i, e := range s.Kubo.Endpoints {
 		if e.URL == "" {
-			l.failAt(endpointPath(i), "has no url; add url: to it")
+			c.failAt(endpointPath(i), "has no url; add url: to it")
 		} else if j, twice := first[e.URL]; twice {
-			l.failAt(endpointPath(i)+"url", "%q is the address of endpoint %d already; list each node once", e.URL, j+1)
+			c.failAt(endpointPath(i)+"url", "%q is the address of endpoint %d already; list each node once", e.URL, j+1)
 		}
 		first[e.URL] = i
 	}
@@ -76,7 +76,7 @@ var headerName = regexp.MustCompile(`^[A-Za-z0-9!#$%&'*+.^_|~-]{1,100}$`)
 var errHeaders = errors.New("it must hold lines such as Authorization: Bearer TOKEN")
 
 // readHeaders reads the file with a node's headers.
-func (l *loader) readHeaders(e *KuboEndpoint, path string) {
+func (s *settler) readHeaders(e *KuboEndpoint, path string) {
 	if e.HeadersFile == "" {
 		return
 	}
@@ -85,7 +85,7 @@ func (l *loader) readHeaders(e *KuboEndpoint, path string) {
 		e.Headers, err = parseHeaders(text)
 	}
 	if err != nil {
-		l.failAt(path, "%q can't be used: %s", e.HeadersFile, cause(err))
+		s.failAt(path, "%q can't be used: %s", e.HeadersFile, cause(err))
 	}
 }
 

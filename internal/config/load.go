@@ -26,8 +26,8 @@ func Load(opts Options) (*Config, error) {
 	l.readEnv()
 	l.readFlags()
 	if len(l.errs) == 0 {
-		l.settle()
-		l.check()
+		(&settler{l.draft}).settle()
+		(&checker{l.draft}).check()
 	}
 	if len(l.errs) > 0 {
 		l.sortErrors()
@@ -66,9 +66,9 @@ func (s source) String() string {
 	return "default"
 }
 
-// loader carries one load from source to source.
-type loader struct {
-	opts Options
+// draft is a configuration on its way, and what is wrong with it so far. The loader
+// reads it, the settler fills in what depends on other settings, the checker compares.
+type draft struct {
 	file string // as the user wrote it, for messages
 	dir  string // the file's folder, absolute
 	cfg  *Config
@@ -76,8 +76,20 @@ type loader struct {
 	errs Errors
 }
 
+// loader reads from source to source.
+type loader struct {
+	*draft
+	opts Options
+}
+
+// settler fills in what depends on other settings, and reads the files of secrets.
+type settler struct{ *draft }
+
+// checker makes the checks that compare settings with each other or with the disk.
+type checker struct{ *draft }
+
 func newLoader(opts Options) *loader {
-	l := &loader{opts: opts, cfg: Default(), src: map[string]source{}}
+	l := &loader{opts: opts, draft: &draft{cfg: Default(), src: map[string]source{}}}
 	l.cfg.src = l.src
 	l.file = opts.File
 	if l.file == "" {
@@ -89,21 +101,21 @@ func newLoader(opts Options) *loader {
 
 // fail notes a problem at a source. Problems of the environment and of flags
 // name the variable or the flag; problems of the file have a position instead.
-func (l *loader) fail(s source, path, format string, args ...any) {
+func (d *draft) fail(s source, path, format string, args ...any) {
 	msg := fmt.Sprintf(format, args...)
 	switch s.origin {
 	case fromEnv, fromFlag:
-		l.errs = append(l.errs, &Error{Msg: s.name + ": " + msg})
+		d.errs = append(d.errs, &Error{Msg: s.name + ": " + msg})
 	case fromFile:
-		l.errs = append(l.errs, &Error{File: s.name, Line: s.line, Column: s.column, Msg: join(path, msg)})
+		d.errs = append(d.errs, &Error{File: s.name, Line: s.line, Column: s.column, Msg: join(path, msg)})
 	default:
-		l.errs = append(l.errs, &Error{File: l.file, Msg: join(path, msg)})
+		d.errs = append(d.errs, &Error{File: d.file, Msg: join(path, msg)})
 	}
 }
 
 // failAt notes a problem of a setting, wherever it was set.
-func (l *loader) failAt(path, format string, args ...any) {
-	l.fail(l.src[path], path, format, args...)
+func (d *draft) failAt(path, format string, args ...any) {
+	d.fail(d.src[path], path, format, args...)
 }
 
 // readFlags goes through the table, not the map, so that problems come in a fixed order.
@@ -130,76 +142,76 @@ func assign[T any](l *loader, f field[T], t *T, path string, s source, text stri
 }
 
 // settle fills in what depends on other settings.
-func (l *loader) settle() {
-	l.settlePaths()
-	if _, own := l.src["networks"]; own && l.src["default_network"].origin == fromDefault {
-		l.cfg.DefaultNetwork = ""
-		if len(l.cfg.Networks) == 1 {
-			l.cfg.DefaultNetwork = l.cfg.Networks[0].Name
+func (s *settler) settle() {
+	s.settlePaths()
+	if _, own := s.src["networks"]; own && s.src["default_network"].origin == fromDefault {
+		s.cfg.DefaultNetwork = ""
+		if len(s.cfg.Networks) == 1 {
+			s.cfg.DefaultNetwork = s.cfg.Networks[0].Name
 		}
 	}
-	for i := range l.cfg.Networks {
-		l.settlePreset(i)
-		l.settleRemote(i)
+	for i := range s.cfg.Networks {
+		s.settlePreset(i)
+		s.settleRemote(i)
 	}
-	l.readSecrets()
+	s.readSecrets()
 }
 
 // settlePaths makes file names absolute: those of the file are relative to its
 // folder, so that a configuration can be moved together with what it names.
-func (l *loader) settlePaths() {
-	l.settlePath("tls.cert", &l.cfg.TLS.Cert)
-	l.settlePath("tls.key", &l.cfg.TLS.Key)
-	l.settlePath("storage.cert", &l.cfg.Storage.TLS.Cert)
-	l.settlePath("storage.key", &l.cfg.Storage.TLS.Key)
-	l.settlePath("store.postgres_file", &l.cfg.Store.PostgresFile)
-	l.settlePath("redis.url_file", &l.cfg.Redis.URLFile)
-	l.settlePath("payment.stripe_key_file", &l.cfg.Payment.StripeKeyFile)
-	l.settlePath("mail.smtp_file", &l.cfg.Mail.SMTPFile)
-	l.settlePath("admin.token_file", &l.cfg.Admin.TokenFile)
-	for i := range l.cfg.Storage.Kubo.Endpoints {
-		l.settlePath(endpointPath(i)+"headers_file", &l.cfg.Storage.Kubo.Endpoints[i].HeadersFile)
+func (s *settler) settlePaths() {
+	s.settlePath("tls.cert", &s.cfg.TLS.Cert)
+	s.settlePath("tls.key", &s.cfg.TLS.Key)
+	s.settlePath("storage.cert", &s.cfg.Storage.TLS.Cert)
+	s.settlePath("storage.key", &s.cfg.Storage.TLS.Key)
+	s.settlePath("store.postgres_file", &s.cfg.Store.PostgresFile)
+	s.settlePath("redis.url_file", &s.cfg.Redis.URLFile)
+	s.settlePath("payment.stripe_key_file", &s.cfg.Payment.StripeKeyFile)
+	s.settlePath("mail.smtp_file", &s.cfg.Mail.SMTPFile)
+	s.settlePath("admin.token_file", &s.cfg.Admin.TokenFile)
+	for i := range s.cfg.Storage.Kubo.Endpoints {
+		s.settlePath(endpointPath(i)+"headers_file", &s.cfg.Storage.Kubo.Endpoints[i].HeadersFile)
 	}
-	for i := range l.cfg.Networks {
-		n, at := &l.cfg.Networks[i], networkPath(i)
+	for i := range s.cfg.Networks {
+		n, at := &s.cfg.Networks[i], networkPath(i)
 		if n.Embedded != nil {
-			l.settlePath(at+"embedded.genesis", &n.Embedded.Genesis)
-			l.settlePath(at+"embedded.chain", &n.Embedded.Chain)
+			s.settlePath(at+"embedded.genesis", &n.Embedded.Genesis)
+			s.settlePath(at+"embedded.chain", &n.Embedded.Chain)
 		}
 		if n.Layer2 != nil {
-			l.settlePath(at+"layer2.dictionary", &n.Layer2.Dictionary)
+			s.settlePath(at+"layer2.dictionary", &n.Layer2.Dictionary)
 		}
-		l.settleNodePaths(n, at)
+		s.settleNodePaths(n, at)
 	}
 }
 
-func (l *loader) settlePath(path string, p *string) {
+func (s *settler) settlePath(path string, p *string) {
 	if *p == "" || filepath.IsAbs(*p) {
 		return
 	}
-	if l.src[path].origin == fromFile {
-		*p = filepath.Join(l.dir, *p)
+	if s.src[path].origin == fromFile {
+		*p = filepath.Join(s.dir, *p)
 	} else if abs, err := filepath.Abs(*p); err == nil {
 		*p = abs
 	}
 }
 
 // settlePreset drops the default preset of a network that brings its own genesis.
-func (l *loader) settlePreset(i int) {
-	e := l.cfg.Networks[i].Embedded
+func (s *settler) settlePreset(i int) {
+	e := s.cfg.Networks[i].Embedded
 	if e == nil || e.Genesis == "" {
 		return
 	}
 	at := networkPath(i) + "embedded.preset"
-	if l.src[at].origin == fromFile {
-		l.failAt(at, "a preset and a genesis exclude each other; remove one of them")
+	if s.src[at].origin == fromFile {
+		s.failAt(at, "a preset and a genesis exclude each other; remove one of them")
 	}
 	e.Preset = ""
 }
 
 // sortErrors puts the file's problems in the order of its lines, before the others.
-func (l *loader) sortErrors() {
-	slices.SortStableFunc(l.errs, func(a, b *Error) int {
+func (d *draft) sortErrors() {
+	slices.SortStableFunc(d.errs, func(a, b *Error) int {
 		return cmp.Or(-cmp.Compare(a.File, b.File), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
 }

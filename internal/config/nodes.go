@@ -186,13 +186,13 @@ func headerValue(s string) bool {
 	return s != "" && len(s) <= maxHeaderBytes && !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' })
 }
 
-func (l *loader) settleNodePaths(n *Network, at string) {
+func (s *settler) settleNodePaths(n *Network, at string) {
 	for j := range n.Nodes {
 		node, at := &n.Nodes[j], nodePath(at, j)
-		l.settlePath(at+"url_file", &node.URLFile)
-		l.settlePath(at+"ws_file", &node.WSFile)
+		s.settlePath(at+"url_file", &node.URLFile)
+		s.settlePath(at+"ws_file", &node.WSFile)
 		for name, file := range node.HeaderFiles {
-			l.settlePath(at+"header_files."+name, &file)
+			s.settlePath(at+"header_files."+name, &file)
 			node.HeaderFiles[name] = file
 		}
 	}
@@ -211,9 +211,9 @@ func (n *Network) defaultCache() Size {
 }
 
 // settleRemote fills in the cache's default, the nodes' names and what stands in files.
-func (l *loader) settleRemote(i int) {
-	n, at := &l.cfg.Networks[i], networkPath(i)
-	if l.src[at+"cache"].origin == fromDefault {
+func (s *settler) settleRemote(i int) {
+	n, at := &s.cfg.Networks[i], networkPath(i)
+	if s.src[at+"cache"].origin == fromDefault {
 		n.Cache = n.defaultCache()
 	}
 	for j := range n.Nodes {
@@ -221,15 +221,15 @@ func (l *loader) settleRemote(i int) {
 		if node.Name == "" {
 			node.Name = fmt.Sprintf("node-%d", j+1)
 		}
-		l.readNodeSecret(node, at, "url")
-		l.readNodeSecret(node, at, "ws")
-		l.readHeaderSecrets(node, at)
-		l.settleUser(node, at)
+		s.readNodeSecret(node, at, "url")
+		s.readNodeSecret(node, at, "ws")
+		s.readHeaderSecrets(node, at)
+		s.settleUser(node, at)
 	}
 }
 
 // readNodeSecret reads an address that stands in a file of its own.
-func (l *loader) readNodeSecret(n *Node, at, name string) {
+func (s *settler) readNodeSecret(n *Node, at, name string) {
 	f, _ := nodeSettings.field(name)
 	place, _ := nodeSettings.field(name + "_file")
 	file, v := place.at(n).String(), f.at(n)
@@ -237,20 +237,20 @@ func (l *loader) readNodeSecret(n *Node, at, name string) {
 	case file == "":
 		return
 	case v.String() != "":
-		l.failAt(at+name+"_file", "%s and %s_file exclude each other; remove one of them", name, name)
+		s.failAt(at+name+"_file", "%s and %s_file exclude each other; remove one of them", name, name)
 		return
 	}
-	l.fromFile(at+name+"_file", file, v.allowed(), v.set)
+	s.fromFile(at+name+"_file", file, v.allowed(), v.set)
 }
 
-func (l *loader) readHeaderSecrets(n *Node, at string) {
+func (s *settler) readHeaderSecrets(n *Node, at string) {
 	for _, name := range slices.Sorted(maps.Keys(n.HeaderFiles)) {
 		path := at + "header_files." + name
 		if _, twice := n.Headers[name]; twice {
-			l.failAt(path, "the header stands under headers too; remove one of them")
+			s.failAt(path, "the header stands under headers too; remove one of them")
 			continue
 		}
-		l.fromFile(path, n.HeaderFiles[name], "one line of ASCII", func(text string) error {
+		s.fromFile(path, n.HeaderFiles[name], "one line of ASCII", func(text string) error {
 			if !headerValue(text) {
 				return errForm
 			}
@@ -269,7 +269,7 @@ func (n *Node) setHeader(name, value string) {
 
 // settleUser takes a user and password out of the addresses and makes the header
 // of them that they stand for.
-func (l *loader) settleUser(n *Node, at string) {
+func (s *settler) settleUser(n *Node, at string) {
 	var basic string
 	for _, p := range []*NodeURL{&n.URL, &n.WS} {
 		u, err := url.Parse(string(*p))
@@ -279,7 +279,7 @@ func (l *loader) settleUser(n *Node, at string) {
 		password, _ := u.User.Password()
 		header := "Basic " + base64.StdEncoding.EncodeToString([]byte(u.User.Username()+":"+password))
 		if basic != "" && basic != header {
-			l.failAt(at+"ws", "url and ws have different users; give both the same, or make two nodes of them")
+			s.failAt(at+"ws", "url and ws have different users; give both the same, or make two nodes of them")
 			return
 		}
 		u.User = nil
@@ -289,41 +289,41 @@ func (l *loader) settleUser(n *Node, at string) {
 		return
 	}
 	if _, twice := n.Headers["Authorization"]; twice {
-		l.failAt(at, "has a user in its address and an Authorization header; remove one of them")
+		s.failAt(at, "has a user in its address and an Authorization header; remove one of them")
 		return
 	}
 	n.setHeader("Authorization", basic)
 }
 
 // checkRemote makes the checks of a network of nodes.
-func (l *loader) checkRemote(i int) {
-	n, at := l.cfg.Networks[i], networkPath(i)
+func (c *checker) checkRemote(i int) {
+	n, at := c.cfg.Networks[i], networkPath(i)
 	first, primaries := map[string]int{}, 0
 	for j, node := range n.Nodes {
 		at := nodePath(at, j)
 		if other, twice := first[node.Name]; twice {
-			l.failAt(at, "%q is the name of node %d of the network already; choose another", node.Name, other+1)
+			c.failAt(at, "%q is the name of node %d of the network already; choose another", node.Name, other+1)
 		}
 		first[node.Name] = j
 		if node.URL == "" && node.URLFile == "" && node.WS == "" && node.WSFile == "" {
-			l.failAt(at, "has no address; add url: or ws: to it, or url_file: or ws_file:")
+			c.failAt(at, "has no address; add url: or ws: to it, or url_file: or ws_file:")
 		}
 		if node.Role == "primary" {
 			primaries++
 		}
 	}
 	if primaries == 0 {
-		l.failAt(at+"nodes", "every node is a backup; make at least one of them primary")
+		c.failAt(at+"nodes", "every node is a backup; make at least one of them primary")
 	}
 	if slices.Contains(n.Namespaces, "evm") {
-		l.failAt(at+"namespaces", "evm is for embedded chains: it would let callers rewind the nodes; remove it")
+		c.failAt(at+"namespaces", "evm is for embedded chains: it would let callers rewind the nodes; remove it")
 	}
 	if n.Layer2 == nil {
 		return
 	}
-	l.checkFile(at+"layer2.dictionary", n.Layer2.Dictionary)
-	if l.src[at+"layer2.stack"].origin == fromDefault {
-		l.failAt(at+"layer2", "needs stack: which rollup do the nodes serve? One of linea, op, arbitrum, zksync or scroll")
+	c.checkFile(at+"layer2.dictionary", n.Layer2.Dictionary)
+	if c.src[at+"layer2.stack"].origin == fromDefault {
+		c.failAt(at+"layer2", "needs stack: which rollup do the nodes serve? One of linea, op, arbitrum, zksync or scroll")
 	}
 }
 

@@ -128,41 +128,41 @@ func readPlans(l *loader, c *Config, path string, n node) {
 func planPath(name string) string { return "plans." + name + "." }
 
 // checkPlans compares the limits of each plan with each other and with the costs.
-func (l *loader) checkPlans() {
-	names := slices.Sorted(maps.Keys(l.cfg.Plans))
-	if !slices.Contains(names, l.cfg.DefaultPlan) {
-		l.failAt("default_plan", "there is no plan %q%s", l.cfg.DefaultPlan, suggest(l.cfg.DefaultPlan, names))
+func (c *checker) checkPlans() {
+	names := slices.Sorted(maps.Keys(c.cfg.Plans))
+	if !slices.Contains(names, c.cfg.DefaultPlan) {
+		c.failAt("default_plan", "there is no plan %q%s", c.cfg.DefaultPlan, suggest(c.cfg.DefaultPlan, names))
 	}
-	dearest := dearestMethod(l.cfg.Costs)
+	dearest := dearestMethod(c.cfg.Costs)
 	for _, name := range names {
-		before := len(l.errs)
-		l.checkRates(planPath(name), l.cfg.Plans[name])
-		if len(l.errs) == before {
-			l.checkAffordable(name, dearest)
+		before := len(c.errs)
+		c.checkRates(planPath(name), c.cfg.Plans[name])
+		if len(c.errs) == before {
+			c.checkAffordable(name, dearest)
 		}
 	}
 }
 
 // checkRates refuses limits that contradict each other.
-func (l *loader) checkRates(at string, p Plan) {
+func (c *checker) checkRates(at string, p Plan) {
 	most := p.CreditsPerSecond*daySeconds + p.Burst
 	switch {
 	case p.CreditsPerSecond == 0 && p.Burst > 0:
-		l.failAt(at+"burst", "a bucket that nothing flows into limits nothing; set credits_per_second too, or remove burst")
+		c.failAt(at+"burst", "a bucket that nothing flows into limits nothing; set credits_per_second too, or remove burst")
 	case p.CreditsPerSecond > 0 && p.Burst == 0:
-		l.failAt(at+"credits_per_second", "needs burst, the credits that may be saved up; set it too")
+		c.failAt(at+"credits_per_second", "needs burst, the credits that may be saved up; set it too")
 	case p.Burst > p.CreditsPerSecond*daySeconds:
-		l.failAt(at+"burst", "%d takes more than a day to fill at %d a second; lower it, and set credits_per_day for the day", p.Burst, p.CreditsPerSecond)
+		c.failAt(at+"burst", "%d takes more than a day to fill at %d a second; lower it, and set credits_per_day for the day", p.Burst, p.CreditsPerSecond)
 	case p.CreditsPerDay > 0 && p.Burst > p.CreditsPerDay:
-		l.failAt(at+"burst", "%d is more than the %d credits of a day; lower it", p.Burst, p.CreditsPerDay)
+		c.failAt(at+"burst", "%d is more than the %d credits of a day; lower it", p.Burst, p.CreditsPerDay)
 	case p.CreditsPerDay > most && p.CreditsPerSecond > 0:
-		l.failAt(at+"credits_per_day", "%d can't be reached: at %d a second a day has %d at most; lower it or remove it", p.CreditsPerDay, p.CreditsPerSecond, most)
+		c.failAt(at+"credits_per_day", "%d can't be reached: at %d a second a day has %d at most; lower it or remove it", p.CreditsPerDay, p.CreditsPerSecond, most)
 	}
 }
 
 // checkAffordable refuses a plan under which a method could never be called.
-func (l *loader) checkAffordable(plan, method string) {
-	p, cost := l.cfg.Plans[plan], l.cfg.Costs[method]
+func (c *checker) checkAffordable(plan, method string) {
+	p, cost := c.cfg.Plans[plan], c.cfg.Costs[method]
 	limit, name := p.Burst, "burst"
 	if limit == 0 {
 		limit, name = p.CreditsPerDay, "credits_per_day"
@@ -170,8 +170,8 @@ func (l *loader) checkAffordable(plan, method string) {
 	if limit == 0 || limit >= cost {
 		return
 	}
-	at := l.chosen(planPath(plan)+name, costPath(method))
-	l.failAt(at, "%s costs %d credits, more than the %s of plan %s (%d), so that it could never be called; raise one or lower the other",
+	at := c.chosen(planPath(plan)+name, costPath(method))
+	c.failAt(at, "%s costs %d credits, more than the %s of plan %s (%d), so that it could never be called; raise one or lower the other",
 		methodTitle(method), cost, name, plan, limit)
 }
 

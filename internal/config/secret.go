@@ -34,43 +34,43 @@ func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 var fromFiles = []string{"store.postgres", "redis.url", "payment.stripe_key", "mail.smtp", "admin.token"}
 
 // readSecrets fills in the secrets that stand in files of their own.
-func (l *loader) readSecrets() {
+func (s *settler) readSecrets() {
 	for _, name := range fromFiles {
-		l.readSecret(name, name+"_file")
+		s.readSecret(name, name+"_file")
 	}
-	for i := range l.cfg.Storage.Kubo.Endpoints {
-		l.readHeaders(&l.cfg.Storage.Kubo.Endpoints[i], endpointPath(i)+"headers_file")
+	for i := range s.cfg.Storage.Kubo.Endpoints {
+		s.readHeaders(&s.cfg.Storage.Kubo.Endpoints[i], endpointPath(i)+"headers_file")
 	}
 }
 
-func (l *loader) readSecret(name, fileName string) {
+func (s *settler) readSecret(name, fileName string) {
 	place, _ := settings.field(fileName)
-	file := place.at(l.cfg).String()
+	file := place.at(s.cfg).String()
 	if file == "" {
 		return
 	}
 	f, _ := settings.field(name)
-	v := f.at(l.cfg)
+	v := f.at(s.cfg)
 	if v.String() != "" {
-		l.failAt(l.chosen(fileName, name), "%s and %s exclude each other; remove one of them", name, fileName)
+		s.failAt(s.chosen(fileName, name), "%s and %s exclude each other; remove one of them", name, fileName)
 		return
 	}
-	if l.fromFile(fileName, file, v.allowed(), v.set) {
-		l.src[name] = l.src[fileName]
+	if s.fromFile(fileName, file, v.allowed(), v.set) {
+		s.src[name] = s.src[fileName]
 	}
 }
 
 // fromFile hands a secret of a file to set, or notes why it can't at the setting
 // that names the file.
-func (l *loader) fromFile(path, file, allowed string, set func(string) error) bool {
+func (s *settler) fromFile(path, file, allowed string, set func(string) error) bool {
 	text, err := slurpSecret(file)
 	switch {
 	case err != nil:
-		l.failAt(path, "%q can't be read: %s", file, cause(err))
+		s.failAt(path, "%q can't be read: %s", file, cause(err))
 	case text == "":
-		l.failAt(path, "%q is empty; it must hold %s", file, allowed)
+		s.failAt(path, "%q is empty; it must hold %s", file, allowed)
 	case set(text) != nil:
-		l.failAt(path, "%q can't be used; it must hold %s. Its content is secret and not shown", file, allowed)
+		s.failAt(path, "%q can't be used; it must hold %s. Its content is secret and not shown", file, allowed)
 	default:
 		return true
 	}

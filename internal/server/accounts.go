@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"errors"
-	"net/netip"
 	"time"
 
 	"github.com/nodegate/nodegate"
@@ -16,8 +15,13 @@ import (
 	"github.com/nodegate/nodegate/internal/store/redisstore"
 )
 
-// accounts is what a running server has beyond its control side.
+// accounts is the control plane of a running server: the account store, and what
+// every request passes.
 type accounts struct {
+	*common
+	control *Control
+	fresh   bool // the store had no account when it was opened
+
 	door    *auth.Authenticator
 	meter   *ratelimit.Limiter
 	usage   *usage.Recorder
@@ -29,68 +33,68 @@ type accounts struct {
 	answers *redisstore.Answers // of remote nodes, for all servers; nil on one
 }
 
-// openAccounts opens the store, notes whether it has no account yet, and builds what
+// open opens the store, notes whether it has no account yet, and builds what
 // every request passes: the door, the meter, the recorder.
-func (s *Server) openAccounts(ctx context.Context) error {
+func (a *accounts) open(ctx context.Context) error {
 	var err error
-	if s.control, err = OpenControl(ctx, s.cfg, s.log); err != nil {
+	if a.control, err = OpenControl(ctx, a.cfg, a.log); err != nil {
 		return err
 	}
-	if s.fresh, err = s.control.empty(ctx); err != nil {
+	if a.fresh, err = a.control.empty(ctx); err != nil {
 		return err
 	}
-	if s.cfg.Redis.URL != "" {
-		if s.accounts.redis, err = redisstore.Open(ctx, string(s.cfg.Redis.URL), s.log); err != nil {
+	if a.cfg.Redis.URL != "" {
+		if a.redis, err = redisstore.Open(ctx, string(a.cfg.Redis.URL), a.log); err != nil {
 			return err
 		}
-		s.accounts.answers = s.accounts.redis.Answers()
+		a.answers = a.redis.Answers()
 	}
-	if err := s.openMeter(ctx); err != nil {
+	if err := a.openMeter(ctx); err != nil {
 		return err
 	}
-	s.accounts.journal = requestlog.New(requestlog.Config{Bytes: int64(cacheMemory(s.cfg, memoryLimit(), s.cfg.Memory.Journal))})
-	s.accounts.usage = usage.New(usage.Config{Store: s.control.Store, Every: s.cfg.Usage.Flush, Log: s.log})
-	s.accounts.door, err = auth.Open(ctx, auth.Config{
-		Store: s.control.Store, Vault: s.control.vault, Plans: s.control.Plans, DefaultPlan: s.cfg.DefaultPlan,
-		Follow: s.cfg.Accounts.Follow, Guesses: s.cfg.Limits.FailedKeysPerIP, Log: s.log,
+	a.journal = requestlog.New(requestlog.Config{Bytes: int64(cacheMemory(a.cfg, memoryLimit(), a.cfg.Memory.Journal))})
+	a.usage = usage.New(usage.Config{Store: a.control.Store, Every: a.cfg.Usage.Flush, Log: a.log})
+	a.door, err = auth.Open(ctx, auth.Config{
+		Store: a.control.Store, Vault: a.control.vault, Plans: a.control.Plans, DefaultPlan: a.cfg.DefaultPlan,
+		Follow: a.cfg.Accounts.Follow, Guesses: a.cfg.Limits.FailedKeysPerIP, Log: a.log,
 	})
 	if err != nil {
 		return err
 	}
-	s.control.signIns = s.metrics.SignIn
-	s.metrics.Follow(s.accounts.door.LookUps, s.accounts.door.Keys)
-	s.followNotices()
-	return s.openAlerts()
+	a.control.signIns = a.metrics.SignIn
+	a.metrics.Follow(a.door.LookUps, a.door.Keys)
+	a.followNotices()
+	return a.openAlerts()
 }
 
 // openAlerts tells accounts when their credits of the day run low.
-func (s *Server) openAlerts() error {
+func (a *accounts) openAlerts() error {
 	c := alert.Config{
-		Store: s.control.Store, Plans: s.control.Plans, DefaultPlan: s.cfg.DefaultPlan, Every: s.cfg.Mail.Check,
-		URL: s.cfg.Dashboard.URL, Log: s.log,
+		Store: a.control.Store, Plans: a.control.Plans, DefaultPlan: a.cfg.DefaultPlan, Every: a.cfg.Mail.Check,
+		URL: a.cfg.Dashboard.URL, Log: a.log,
 	}
-	if s.cfg.Mail.SMTP != "" {
-		sender, err := mailer.NewSMTP(mailer.Config{URL: string(s.cfg.Mail.SMTP), From: s.cfg.Mail.From})
+	if a.cfg.Mail.SMTP != "" {
+		sender, err := mailer.NewSMTP(mailer.Config{URL: string(a.cfg.Mail.SMTP), From: a.cfg.Mail.From})
 		if err != nil {
 			return err
 		}
 		c.Send = sender.Send
 	}
-	s.accounts.alerts = alert.Start(c)
+	a.alerts = alert.Start(c)
 	return nil
 }
 
 // openMeter begins with what was spent of the day before this start.
-func (s *Server) openMeter(ctx context.Context) error {
-	spent, err := s.control.Store.Spent(ctx, nodegate.ByDay.Start(time.Now()))
+func (a *accounts) openMeter(ctx context.Context) error {
+	spent, err := a.control.Store.Spent(ctx, nodegate.ByDay.Start(time.Now()))
 	if err != nil {
 		return err
 	}
-	c := ratelimit.Config{Log: s.log, Spent: spent}
-	if s.accounts.redis != nil {
-		c.Shared = s.accounts.redis
+	c := ratelimit.Config{Log: a.log, Spent: spent}
+	if a.redis != nil {
+		c.Shared = a.redis
 	}
-	s.accounts.meter = ratelimit.New(c)
+	a.meter = ratelimit.New(c)
 	return nil
 }
 
@@ -103,34 +107,34 @@ const (
 
 // followNotices makes a change on one server known to all of them at once. On this
 // one it holds when the change returns.
-func (s *Server) followNotices() {
+func (a *accounts) followNotices() {
 	ctx, cancel := context.WithCancel(context.Background())
-	s.accounts.notice = cancel
-	s.control.changed = func() { s.syncDoor(ctx) }
-	if r := s.accounts.redis; r != nil {
-		go r.Listen(ctx, func(int64) { s.accounts.door.Poke() })
-		s.control.changed = func() {
-			s.accounts.door.Poke()
-			s.publish(ctx)
-			s.syncDoor(ctx)
+	a.notice = cancel
+	a.control.changed = func() { a.syncDoor(ctx) }
+	if r := a.redis; r != nil {
+		go r.Listen(ctx, func(int64) { a.door.Poke() })
+		a.control.changed = func() {
+			a.door.Poke()
+			a.publish(ctx)
+			a.syncDoor(ctx)
 		}
 	}
 }
 
 // syncDoor waits until the door knows what was saved. When the store is too slow for
 // it, the door goes on trying and the log tells of a store that is gone.
-func (s *Server) syncDoor(ctx context.Context) {
+func (a *accounts) syncDoor(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, syncTime)
 	defer cancel()
-	_ = s.accounts.door.Sync(ctx)
+	_ = a.door.Sync(ctx)
 }
 
 // publish tells the other servers. Without it they read the change sequence a little
 // later.
-func (s *Server) publish(ctx context.Context) {
+func (a *accounts) publish(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, noticeTime)
 	defer cancel()
-	_ = s.accounts.redis.Publish(ctx, 0)
+	_ = a.redis.Publish(ctx, 0)
 }
 
 // close flushes usage, gives leases back and closes the stores, in this order.
@@ -158,15 +162,10 @@ func (a *accounts) close(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// trustedProxies were checked when the configuration was read.
-func (s *Server) trustedProxies() []netip.Prefix {
-	var list []netip.Prefix
-	for _, text := range s.cfg.TrustedProxies {
-		if p, err := netip.ParsePrefix(text); err == nil {
-			list = append(list, p.Masked())
-		} else if a, err := netip.ParseAddr(text); err == nil {
-			list = append(list, netip.PrefixFrom(a.Unmap(), a.Unmap().BitLen()))
-		}
+// shared is what the networks of all servers have together. Without Redis it is nothing.
+func (a *accounts) shared() (s shared) {
+	if a.redis != nil {
+		s.heads, s.cache = a.redis, a.answers
 	}
-	return list
+	return s
 }

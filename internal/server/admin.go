@@ -15,30 +15,41 @@ import (
 // adminConns is how many connections the admin listener takes.
 const adminConns = 64
 
-// startAdmin listens for the operator. Its connections have no part in the shared
-// bound: the metrics are needed most when that one is reached.
-func (s *Server) startAdmin(ln net.Listener) {
-	pages := http.NewServeMux()
-	pages.HandleFunc("/storage/gc", s.collectNow)
-	pages.HandleFunc("/nodes", s.nodesNow)
-	pages.Handle("/", obs.AdminHandler(s.metrics, s.ready))
-	s.admin = web.NewServer(s.httpServer(s.adminGuard(pages)))
-	go s.serve("admin", s.admin, ln)
+// admin is the listener of the operator.
+type admin struct {
+	*common
+	storage  *storageSide
+	networks *networks
+	ready    func() error
+
+	server *web.Server
+	addr   string
 }
 
-// adminGuard keeps web pages away from the admin listener, which has no sign-in: a page
+// start serves the operator. Its connections have no part in the shared
+// bound: the metrics are needed most when that one is reached.
+func (a *admin) start(ln net.Listener, on *listeners) {
+	pages := http.NewServeMux()
+	pages.HandleFunc("/storage/gc", a.storage.collectNow)
+	pages.HandleFunc("/nodes", a.networks.nodesNow)
+	pages.Handle("/", obs.AdminHandler(a.metrics, a.ready))
+	a.server = web.NewServer(on.httpServer(a.guard(pages)))
+	go on.serve("admin", a.server, ln)
+}
+
+// guard keeps web pages away from the admin listener, which has no sign-in: a page
 // can send requests to any address that its visitor's browser reaches, under a name that
 // it controls (DNS rebinding) or across origins. What changes something or shows what is
 // in memory needs the token, or a client on this machine.
-func (s *Server) adminGuard(next http.Handler) http.Handler {
+func (a *admin) guard(next http.Handler) http.Handler {
 	origins := http.NewCrossOriginProtection()
 	return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		switch {
-		case !s.adminHost(req.Host):
+		case !a.allowsHost(req.Host):
 			http.Error(w, "forbidden: this host name is not one of the admin listener's. Use an IP address or localhost, or add the name to admin.hosts", http.StatusForbidden)
 		case origins.Check(req) != nil || foreignOrigin(req):
 			http.Error(w, "forbidden: the request comes from a web page of another origin", http.StatusForbidden)
-		case privileged(req) && !s.adminToken(req) && !fromLoopback(req):
+		case privileged(req) && !a.hasToken(req) && !fromLoopback(req):
 			w.Header().Set("WWW-Authenticate", `Bearer realm="admin"`)
 			http.Error(w, "unauthorized: send the value of admin.token as Authorization: Bearer TOKEN, or connect from this machine", http.StatusUnauthorized)
 		default:
@@ -47,9 +58,9 @@ func (s *Server) adminGuard(next http.Handler) http.Handler {
 	})
 }
 
-// adminHost lets IP addresses pass, which no foreign page can rebind, and the names that
+// allowsHost lets IP addresses pass, which no foreign page can rebind, and the names that
 // the operator has configured.
-func (s *Server) adminHost(host string) bool {
+func (a *admin) allowsHost(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
 	}
@@ -57,8 +68,8 @@ func (s *Server) adminHost(host string) bool {
 	if _, err := netip.ParseAddr(host); err == nil {
 		return true
 	}
-	own, _, _ := net.SplitHostPort(s.cfg.AdminListen)
-	return host == "localhost" || host != "" && host == strings.ToLower(own) || slices.Contains(s.cfg.Admin.Hosts, host)
+	own, _, _ := net.SplitHostPort(a.cfg.AdminListen)
+	return host == "localhost" || host != "" && host == strings.ToLower(own) || slices.Contains(a.cfg.Admin.Hosts, host)
 }
 
 // foreignOrigin refuses what the protection of the standard library leaves to CORS: a
@@ -77,10 +88,10 @@ func privileged(req *http.Request) bool {
 	return !read || strings.HasPrefix(req.URL.Path, "/debug/")
 }
 
-// adminToken reports whether a request carries the configured token.
-func (s *Server) adminToken(req *http.Request) bool {
+// hasToken reports whether a request carries the configured token.
+func (a *admin) hasToken(req *http.Request) bool {
 	scheme, token, _ := strings.Cut(req.Header.Get("Authorization"), " ")
-	want := string(s.cfg.Admin.Token)
+	want := string(a.cfg.Admin.Token)
 	return want != "" && strings.EqualFold(scheme, "Bearer") && subtle.ConstantTimeCompare([]byte(strings.TrimSpace(token)), []byte(want)) == 1
 }
 

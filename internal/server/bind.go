@@ -17,13 +17,13 @@ func (s *Server) bind() (b bound, err error) {
 		return b, err
 	}
 	if s.storage.gateway != nil {
-		if b.storage, err = s.listenStorage(); err != nil {
+		if b.storage, err = s.storage.listen(s.listeners); err != nil {
 			return b, err
 		}
 		s.storage.addr = "https://" + b.storage.Addr().String()
 	}
-	if b.admin, err = s.listen("admin", s.cfg.AdminListen, "--admin-listen", web.FixedSlots(adminConns)); err == nil {
-		s.adminAddr = "http://" + b.admin.Addr().String()
+	if b.admin, err = s.listeners.listen("admin", s.cfg.AdminListen, "--admin-listen", web.FixedSlots(adminConns)); err == nil {
+		s.admin.addr = "http://" + b.admin.Addr().String()
 	}
 	return b, err
 }

@@ -28,7 +28,7 @@ const openTime = 30 * time.Second
 // store at once.
 type Control struct {
 	Accounts *account.Service
-	Store    nodegate.Store
+	Store    *sqlstore.Store
 	Plans    map[string]nodegate.Plan
 
 	vault   *credential.Vault

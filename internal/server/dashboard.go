@@ -4,13 +4,10 @@ import (
 	"context"
 	"net"
 	"net/http"
-	"net/netip"
-	"net/url"
 	"strings"
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/accounts/usage/report"
-	"github.com/nodegate/nodegate/internal/config"
 	"github.com/nodegate/nodegate/internal/dashboard"
 	"github.com/nodegate/nodegate/internal/dashboard/faucet"
 	"github.com/nodegate/nodegate/internal/ipfs/files"
@@ -23,16 +20,17 @@ func (s *Server) openDashboard() (http.Handler, error) {
 	if !s.cfg.Dashboard.On {
 		return nil, nil
 	}
-	s.showNetworks(s.cfg)
+	s.networks.show(s.cfg)
+	operator := operator{common: &s.common, build: s.build, store: s.accounts.control.Store, storage: s.storage, networks: s.networks}
 	c := dashboard.Config{
-		Accounts: s.control.Accounts, Plans: s.control.Plans, SignUp: s.cfg.Dashboard.SignUp, TrustedProxies: s.trustedProxies(),
-		URL: s.cfg.Dashboard.URL, StorageURL: s.cfg.Dashboard.StorageURL, Networks: func() []dashboard.Network { return *s.shown.Load() },
-		StoragePort: s.storagePort, StorageCA: s.storageCA(), Cost: s.costOf,
-		Grant: s.accounts.door.Grant, RPC: s.rpcGranted, Faucet: s.faucets(),
-		Reports: report.New(report.Config{Store: s.control.Store, SpentToday: s.accounts.meter.SpentToday, Stored: s.control.stored}), Journal: s.accounts.journal,
+		Accounts: s.accounts.control.Accounts, Plans: s.accounts.control.Plans, SignUp: s.cfg.Dashboard.SignUp, TrustedProxies: s.trustedProxies(),
+		URL: s.cfg.Dashboard.URL, StorageURL: s.cfg.Dashboard.StorageURL, Networks: func() []dashboard.Network { return *s.networks.shown.Load() },
+		StoragePort: s.storagePort, StorageCA: s.storage.localAuthority(), Cost: s.networks.costOf,
+		Grant: s.accounts.door.Grant, RPC: s.rpcGranted, Faucet: s.networks.faucets(),
+		Reports: report.New(report.Config{Store: s.accounts.control.Store, SpentToday: s.accounts.meter.SpentToday, Stored: s.accounts.control.stored}), Journal: s.accounts.journal,
 		Log: s.log, PagesPerSecond: s.cfg.Limits.PagesPerSecond,
 		Stripe: s.cfg.Payment.Processor == "stripe", Mails: s.cfg.Mail.SMTP != "",
-		Operator: dashboard.Operator{Networks: s.networkStates, System: s.system},
+		Operator: dashboard.Operator{Networks: s.networks.states, System: operator.system},
 	}
 	if s.storage.gateway != nil {
 		c.Storage, c.Files = s.storage.gateway.ServeGranted, files.New(shelf{s.storage.engine, s.storage.engine.Begin})
@@ -45,25 +43,10 @@ func (s *Server) rpcGranted(w http.ResponseWriter, req *http.Request, network st
 	s.edge.ServeGranted(w, req, network, grant)
 }
 
-// showNetworks notes which networks are served from now on, in the order of the
-// configuration.
-func (s *Server) showNetworks(cfg *config.Config) {
-	served := map[string]nodegate.Network{}
-	for _, n := range s.networks() {
-		served[n.Name] = n
-	}
-	list := make([]dashboard.Network, 0, len(cfg.Networks))
-	for i := range cfg.Networks {
-		n := &cfg.Networks[i]
-		list = append(list, dashboard.Network{Network: served[n.Name], Embedded: len(n.Nodes) == 0, Rollup: n.Layer2 != nil})
-	}
-	s.shown.Store(&list)
-}
-
 // faucets gives ether of the embedded chains.
-func (s *Server) faucets() *faucet.Faucet {
+func (ns *networks) faucets() *faucet.Faucet {
 	give := map[string]faucet.Give{}
-	for name, c := range s.chainOf {
+	for name, c := range ns.chainOf {
 		give[name] = func(ctx context.Context, to [20]byte) (string, error) {
 			hash, err := c.Fund(ctx, to, chain.Ether(faucet.Amount))
 			if err != nil {
@@ -105,19 +88,4 @@ func (s *Server) storagePort() string {
 	}
 	_, port, _ := net.SplitHostPort(at)
 	return port
-}
-
-// storageCA tells whether clients of the storage gateway have to trust the local
-// authority. Where the gateway has a public address of its own, something with another
-// certificate stands before it.
-func (s *Server) storageCA() bool {
-	if s.cfg.Storage.TLS.Cert != "" {
-		return false
-	}
-	u, err := url.Parse(s.cfg.Dashboard.StorageURL)
-	if err != nil || u.Host == "" || u.Hostname() == "localhost" {
-		return true
-	}
-	ip, err := netip.ParseAddr(u.Hostname())
-	return err == nil && ip.IsLoopback()
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/http"
 	"sync"
@@ -13,8 +14,18 @@ import (
 	"github.com/nodegate/nodegate/internal/web"
 )
 
+// listeners binds addresses, serves on them and knows how they are.
+type listeners struct {
+	*common
+	slots  *web.Slots // of the listeners that anybody can reach
+	failed chan error // of a listener that stopped by itself
+
+	mu   sync.Mutex
+	list []*listenerState
+}
+
 // listen binds an address. What goes wrong with its connections is counted and logged.
-func (s *Server) listen(name, addr, flag string, slots *web.Slots) (net.Listener, error) {
+func (l *listeners) listen(name, addr, flag string, slots *web.Slots) (net.Listener, error) {
 	ln, err := net.Listen("tcp", addr)
 	if err != nil {
 		return nil, &nodegate.Error{
@@ -22,25 +33,41 @@ func (s *Server) listen(name, addr, flag string, slots *web.Slots) (net.Listener
 			Msg: "can't listen on " + addr + ": is the port taken? Another one is set with " + flag,
 		}
 	}
-	state := s.listeners.add(name)
-	s.metrics.Listening(name)
+	state := l.add(name)
+	l.metrics.Listening(name)
 	return web.Limit(ln, web.Bounds{
-		PerIP: s.cfg.Limits.ConnsPerIP, Trusted: s.trustedProxies(), Slots: slots,
+		PerIP: l.cfg.Limits.ConnsPerIP, Trusted: l.trustedProxies(), Slots: slots,
 		Failing: func(err error) {
-			s.metrics.AcceptFailed(name)
+			l.metrics.AcceptFailed(name)
 			if state.fails(err) {
-				s.log.Error("can't accept connections; retrying until it works again", "listener", name, "err", err,
+				l.log.Error("can't accept connections; retrying until it works again", "listener", name, "err", err,
 					"help", "if too many files are open, raise the limit (ulimit -n, or LimitNOFILE of a service)")
 			}
 		},
 		Refused: func(over string) {
-			s.metrics.ConnRefused(name, over)
+			l.metrics.ConnRefused(name, over)
 			if over == overTotal && state.full() {
-				s.log.Warn("connections are refused: too many are open", "listener", name, "limit", slots.Limit(),
+				l.log.Warn("connections are refused: too many are open", "listener", name, "limit", slots.Limit(),
 					"help", "the limit follows the number of files that the process may open (ulimit -n, or LimitNOFILE of a service)")
 			}
 		},
 	}), nil
+}
+
+// The listeners' time limits. A header gets 5 s; a body 12 s, and more while it
+// keeps coming (see web.ReadBody); an idle connection two minutes.
+const (
+	headerTime     = 5 * time.Second
+	bodyTime       = 12 * time.Second
+	idleTime       = 2 * time.Minute
+	maxHeaderBytes = 12 << 10 // net/http allows 4 KiB more: 16 in all
+)
+
+func (l *listeners) httpServer(h http.Handler) *http.Server {
+	return &http.Server{
+		Handler: h, ReadHeaderTimeout: headerTime, ReadTimeout: bodyTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeaderBytes,
+		ErrorLog: slog.NewLogLogger(l.log.Handler(), slog.LevelDebug),
+	}
 }
 
 // overTotal is what web.Limit calls the bound of all listeners together.
@@ -54,18 +81,12 @@ type listener interface {
 }
 
 // serve runs a listener to its end. One that ends by itself makes the server not ready.
-func (s *Server) serve(name string, srv listener, ln net.Listener) {
+func (l *listeners) serve(name string, srv listener, ln net.Listener) {
 	if err := srv.Serve(ln); !errors.Is(err, http.ErrServerClosed) {
 		err = fmt.Errorf("listener %s: %w", ln.Addr(), err)
-		s.listeners.ended(name, err)
-		s.failed <- err
+		l.ended(name, err)
+		l.failed <- err
 	}
-}
-
-// listeners is how the listeners are.
-type listeners struct {
-	mu   sync.Mutex
-	list []*listenerState
 }
 
 // listenerState is how one listener is.

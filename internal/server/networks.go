@@ -4,37 +4,82 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
+	"sync/atomic"
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/config"
+	"github.com/nodegate/nodegate/internal/dashboard"
 	"github.com/nodegate/nodegate/internal/rpc/cache"
 	"github.com/nodegate/nodegate/internal/rpc/chain"
+	"github.com/nodegate/nodegate/internal/rpc/chain/lane"
 	"github.com/nodegate/nodegate/internal/rpc/eth"
 	"github.com/nodegate/nodegate/internal/rpc/rollup"
+	"github.com/nodegate/nodegate/internal/rpc/upstream/pool"
 )
 
-// openNetworks starts every network and stacks its layers.
-func (s *Server) openNetworks() error {
-	for i := range s.cfg.Networks {
-		n := &s.cfg.Networks[i]
-		if err := s.openNetwork(n); err != nil {
+// networks are the networks that are served: embedded chains, which stay, and remote
+// ones, which a reload can change.
+type networks struct {
+	*common
+	shared shared
+	lanes  *lane.Lanes // one for all chains
+
+	chains   []*chain.Node
+	chainOf  map[string]*chain.Node // by network
+	embedded []nodegate.Network
+	fronts   map[string]*cache.Front // of the embedded ones that have a cache
+	costs    atomic.Pointer[nodegate.Costs]
+	shown    atomic.Pointer[[]dashboard.Network]
+
+	changing  sync.Mutex // held by a reload from begin to end
+	mu        sync.Mutex
+	live      *config.Config     // what is in force; changed with changing and mu held
+	remotes   map[string]*remote // by name; changed only by a reload, with mu held
+	retired   sync.WaitGroup     // networks that are served no more and not closed yet
+	closing   chan struct{}
+	closeOnce sync.Once
+}
+
+// shared is what all servers have together, where there are several.
+type shared struct {
+	heads pool.Heads
+	cache cache.Shared
+}
+
+func newNetworks(c *common) *networks {
+	n := &networks{
+		common: c, lanes: lane.New(lane.Seats(), c.cfg.Limits.HeavyPerAccount), live: c.cfg,
+		fronts: map[string]*cache.Front{}, chainOf: map[string]*chain.Node{}, remotes: map[string]*remote{}, closing: make(chan struct{}),
+	}
+	costs := costsOf(c.cfg)
+	n.costs.Store(&costs)
+	return n
+}
+
+// open starts every network and stacks its layers.
+func (ns *networks) open(with shared) error {
+	ns.shared = with
+	for i := range ns.cfg.Networks {
+		n := &ns.cfg.Networks[i]
+		if err := ns.openOne(n); err != nil {
 			return fmt.Errorf("network %s: %w", n.Name, err)
 		}
 	}
 	return nil
 }
 
-func (s *Server) openNetwork(n *config.Network) error {
+func (ns *networks) openOne(n *config.Network) error {
 	if len(n.Nodes) > 0 {
-		r, err := s.openRemote(n)
+		r, err := ns.openRemote(n)
 		if err == nil {
-			s.remotes[n.Name] = r
+			ns.remotes[n.Name] = r
 		}
 		return err
 	}
-	node, err := s.openEmbedded(n)
+	node, err := ns.openEmbedded(n)
 	if err == nil {
-		s.embedded = append(s.embedded, nodegate.Network{Name: n.Name, Alias: aliasOf(n), Node: node})
+		ns.embedded = append(ns.embedded, nodegate.Network{Name: n.Name, Alias: aliasOf(n), Node: node})
 	}
 	return err
 }
@@ -42,9 +87,9 @@ func (s *Server) openNetwork(n *config.Network) error {
 // openEmbedded stacks the checks over the cache, where the network has one, over
 // the fee model over the chain. What the layers do with a call is not traced there: most
 // calls pass the cache by, and would pay for it.
-func (s *Server) openEmbedded(n *config.Network) (nodegate.Node, error) {
+func (ns *networks) openEmbedded(n *config.Network) (nodegate.Node, error) {
 	var node nodegate.Node
-	embedded, err := s.openChain(n)
+	embedded, err := ns.openChain(n)
 	if err != nil {
 		return nil, err
 	}
@@ -55,18 +100,18 @@ func (s *Server) openEmbedded(n *config.Network) (nodegate.Node, error) {
 		}
 	}
 	if n.Cache > 0 {
-		front := cache.NewFront(node, cache.Config{Network: n.Name, Bytes: int64(cacheMemory(s.cfg, memoryLimit(), n.Cache))})
-		s.fronts[n.Name], node = front, front
+		front := cache.NewFront(node, cache.Config{Network: n.Name, Bytes: int64(cacheMemory(ns.cfg, memoryLimit(), n.Cache))})
+		ns.fronts[n.Name], node = front, front
 	}
-	return s.withRules(node, n), nil
+	return ns.withRules(node, n), nil
 }
 
 // withRules puts the checks of the methods over a network's node.
-func (s *Server) withRules(node nodegate.Node, n *config.Network) nodegate.Node {
+func (ns *networks) withRules(node nodegate.Node, n *config.Network) nodegate.Node {
 	dialect, _ := eth.ParseDialect(n.Dialect) // checked when the configuration was read
 	return eth.New(node, eth.Config{
 		Dialect: dialect, Remote: len(n.Nodes) > 0, HistoryWindow: n.HistoryWindow, Layer2: n.Layer2 != nil, Alias: aliasOf(n),
-		Namespaces: n.Namespaces, LogBlocks: uint64(s.cfg.Limits.LogBlocks), LogResults: s.cfg.Limits.LogResults,
+		Namespaces: n.Namespaces, LogBlocks: uint64(ns.cfg.Limits.LogBlocks), LogResults: ns.cfg.Limits.LogResults,
 	})
 }
 
@@ -77,21 +122,21 @@ func aliasOf(n *config.Network) string {
 	return n.Layer2.Alias
 }
 
-func (s *Server) openChain(n *config.Network) (*chain.Node, error) {
+func (ns *networks) openChain(n *config.Network) (*chain.Node, error) {
 	genesis, blocks, err := chain.Beginning(n.Embedded.Preset, n.Embedded.Genesis, n.Embedded.Chain)
 	if err != nil {
 		return nil, err
 	}
 	node, err := chain.Open(chain.Config{
-		Dir: filepath.Join(s.cfg.Data, "networks", n.Name), Genesis: genesis, Chain: blocks, Period: n.Embedded.Period,
-		AnswerBytes: cacheMemory(s.cfg, memoryLimit(), s.cfg.Memory.Answers), StateBytes: cacheMemory(s.cfg, memoryLimit(), s.cfg.Memory.State),
-		CallTimeout: s.cfg.Limits.CallTimeout, Lanes: s.lanes, TraceBytes: int64(s.cfg.Limits.ResponseBytes),
-		Guard: guardOf(s.cfg), Log: s.log.With("network", n.Name),
+		Dir: filepath.Join(ns.cfg.Data, "networks", n.Name), Genesis: genesis, Chain: blocks, Period: n.Embedded.Period,
+		AnswerBytes: cacheMemory(ns.cfg, memoryLimit(), ns.cfg.Memory.Answers), StateBytes: cacheMemory(ns.cfg, memoryLimit(), ns.cfg.Memory.State),
+		CallTimeout: ns.cfg.Limits.CallTimeout, Lanes: ns.lanes, TraceBytes: int64(ns.cfg.Limits.ResponseBytes),
+		Guard: guardOf(ns.cfg), Log: ns.log.With("network", n.Name),
 	})
 	if err != nil {
 		return nil, err
 	}
-	s.chains, s.chainOf[n.Name] = append(s.chains, node), node
+	ns.chains, ns.chainOf[n.Name] = append(ns.chains, node), node
 	return node, nil
 }
 

@@ -25,19 +25,19 @@ type nodeState struct {
 }
 
 // nodesNow is the admin listener's GET /nodes: how each node of each network is.
-func (s *Server) nodesNow(w http.ResponseWriter, req *http.Request) {
+func (ns *networks) nodesNow(w http.ResponseWriter, req *http.Request) {
 	if req.Method != http.MethodGet {
 		http.Error(w, "GET", http.StatusMethodNotAllowed)
 		return
 	}
 	states := map[string][]nodeState{}
-	s.mu.Lock()
-	for name, r := range s.remotes {
+	ns.mu.Lock()
+	for name, r := range ns.remotes {
 		for _, status := range r.pool.Status() {
 			states[name] = append(states[name], stateOf(status))
 		}
 	}
-	s.mu.Unlock()
+	ns.mu.Unlock()
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(states)
 }

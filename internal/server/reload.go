@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"log/slog"
 	"maps"
 	"reflect"
 	"slices"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/config"
+	"github.com/nodegate/nodegate/internal/rpc/edge"
 )
 
 // Reload takes over what of a configuration can change while the service runs: the
@@ -21,25 +23,30 @@ import (
 // or another size of its cache goes on; with any other change it begins anew, and its
 // WebSockets are closed with 1001.
 func (s *Server) Reload(ctx context.Context, cfg *config.Config) error {
-	s.reload.Lock()
-	defer s.reload.Unlock()
+	return s.networks.reload(ctx, cfg, s.edge)
+}
+
+// reload changes the networks, and what a front end serves of them.
+func (ns *networks) reload(ctx context.Context, cfg *config.Config, front *edge.Edge) error {
+	ns.changing.Lock()
+	defer ns.changing.Unlock()
 	select {
-	case <-s.closing:
+	case <-ns.closing:
 		return nil
 	default:
 	}
-	changes := config.Diff(s.live, cfg)
+	changes := config.Diff(ns.live, cfg)
 	if len(changes) == 0 {
-		s.log.Info("configuration read again: nothing has changed")
+		ns.log.Info("configuration read again: nothing has changed")
 		return nil
 	}
-	p, err := s.plan(cfg)
+	p, err := ns.plan(cfg)
 	if err != nil {
 		return err
 	}
-	p.await(ctx, s)
-	s.apply(p, cfg)
-	s.logChanges(changes, config.Diff(s.live, cfg))
+	p.await(ctx, ns.closing, ns.log)
+	ns.apply(p, cfg, front)
+	ns.logChanges(changes, config.Diff(ns.live, cfg))
 	return nil
 }
 
@@ -52,21 +59,21 @@ type plan struct {
 
 // plan compares the remote networks that run with those that are wanted. A name
 // that an embedded network has stays with it.
-func (s *Server) plan(cfg *config.Config) (*plan, error) {
+func (ns *networks) plan(cfg *config.Config) (*plan, error) {
 	p := &plan{opened: map[string]*remote{}, moved: map[string]*config.Network{}}
 	wanted := map[string]bool{}
 	for i := range cfg.Networks {
 		n := &cfg.Networks[i]
-		if len(n.Nodes) == 0 || s.isEmbedded(n.Name) {
+		if len(n.Nodes) == 0 || ns.isEmbedded(n.Name) {
 			continue
 		}
 		wanted[n.Name] = true
-		old, runs := s.remotes[n.Name]
+		old, runs := ns.remotes[n.Name]
 		if runs && inPlace(&old.cfg, n) {
 			p.moved[n.Name] = n
 			continue
 		}
-		r, err := s.openRemote(n)
+		r, err := ns.openRemote(n)
 		if err != nil {
 			for _, r := range p.opened {
 				r.pool.Close()
@@ -75,7 +82,7 @@ func (s *Server) plan(cfg *config.Config) (*plan, error) {
 		}
 		p.opened[n.Name] = r
 	}
-	for name := range s.remotes {
+	for name := range ns.remotes {
 		if !wanted[name] && !becomesEmbedded(cfg, name) {
 			p.gone = append(p.gone, name)
 		}
@@ -83,8 +90,8 @@ func (s *Server) plan(cfg *config.Config) (*plan, error) {
 	return p, nil
 }
 
-func (s *Server) isEmbedded(name string) bool {
-	return slices.ContainsFunc(s.embedded, func(n nodegate.Network) bool { return n.Name == name })
+func (ns *networks) isEmbedded(name string) bool {
+	return slices.ContainsFunc(ns.embedded, func(n nodegate.Network) bool { return n.Name == name })
 }
 
 // becomesEmbedded tells whether the network is to be one that only a start can open.
@@ -112,12 +119,12 @@ func inPlace(old, now *config.Network) bool {
 }
 
 // await lets the new networks find their nodes before clients are sent there.
-func (p *plan) await(ctx context.Context, s *Server) {
+func (p *plan) await(ctx context.Context, closing <-chan struct{}, log *slog.Logger) {
 	var all sync.WaitGroup
 	for name, r := range p.opened {
 		all.Go(func() {
-			if err := r.awaitReady(ctx, s.closing); err != nil {
-				s.log.Warn("a network has no node yet", "network", name, "err", err)
+			if err := r.awaitReady(ctx, closing); err != nil {
+				log.Warn("a network has no node yet", "network", name, "err", err)
 			}
 		})
 	}
@@ -125,11 +132,11 @@ func (p *plan) await(ctx context.Context, s *Server) {
 }
 
 // apply can't fail.
-func (s *Server) apply(p *plan, cfg *config.Config) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
+func (ns *networks) apply(p *plan, cfg *config.Config, front *edge.Edge) {
+	ns.mu.Lock()
+	defer ns.mu.Unlock()
 	for name, n := range p.moved {
-		r := s.remotes[name]
+		r := ns.remotes[name]
 		if !reflect.DeepEqual(r.cfg.Nodes, n.Nodes) {
 			r.pool.Replace(nodesOf(n))
 		}
@@ -139,63 +146,63 @@ func (s *Server) apply(p *plan, cfg *config.Config) {
 		r.cfg = *n
 	}
 	for name, r := range p.opened {
-		if old, runs := s.remotes[name]; runs {
-			s.retire(old)
+		if old, runs := ns.remotes[name]; runs {
+			ns.retire(old)
 		}
-		s.remotes[name] = r
+		ns.remotes[name] = r
 	}
 	for _, name := range p.gone {
-		s.retire(s.remotes[name])
-		delete(s.remotes, name)
+		ns.retire(ns.remotes[name])
+		delete(ns.remotes, name)
 	}
-	s.live = s.effective(cfg)
-	s.showNetworks(s.live)
-	for name, front := range s.fronts {
-		front.Resize(int64(embeddedIn(s.live, name).Cache))
+	ns.live = ns.effective(cfg)
+	ns.show(ns.live)
+	for name, f := range ns.fronts {
+		f.Resize(int64(embeddedIn(ns.live, name).Cache))
 	}
-	costs := costsOf(s.live)
-	s.costs.Store(&costs)
-	s.edge.Serve(s.networks(), s.live.DefaultNetwork, costs)
+	costs := costsOf(ns.live)
+	ns.costs.Store(&costs)
+	front.Serve(ns.list(), ns.live.DefaultNetwork, costs)
 }
 
 // effective is the configuration that is in force: what a start gave, with what the
 // reload could change.
-func (s *Server) effective(cfg *config.Config) *config.Config {
-	live := *s.live
+func (ns *networks) effective(cfg *config.Config) *config.Config {
+	live := *ns.live
 	live.Costs = maps.Clone(cfg.Costs)
-	live.Networks = slices.DeleteFunc(slices.Clone(s.live.Networks), func(n config.Network) bool { return len(n.Nodes) > 0 })
+	live.Networks = slices.DeleteFunc(slices.Clone(ns.live.Networks), func(n config.Network) bool { return len(n.Nodes) > 0 })
 	for i := range live.Networks {
 		n := &live.Networks[i]
 		if wanted := embeddedIn(cfg, n.Name); n.Cache > 0 && wanted != nil && wanted.Cache > 0 {
 			n.Cache = wanted.Cache
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(s.remotes)) {
-		live.Networks = append(live.Networks, s.remotes[name].cfg)
+	for _, name := range slices.Sorted(maps.Keys(ns.remotes)) {
+		live.Networks = append(live.Networks, ns.remotes[name].cfg)
 	}
-	if cfg.DefaultNetwork == "" || s.serves(cfg.DefaultNetwork) {
+	if cfg.DefaultNetwork == "" || ns.serves(cfg.DefaultNetwork) {
 		live.DefaultNetwork = cfg.DefaultNetwork
 	}
 	return &live
 }
 
-func (s *Server) serves(name string) bool {
-	_, remote := s.remotes[name]
-	return remote || s.isEmbedded(name)
+func (ns *networks) serves(name string) bool {
+	_, remote := ns.remotes[name]
+	return remote || ns.isEmbedded(name)
 }
 
 // logChanges says of each change whether it is in force now: what still differs from
 // the file is not.
-func (s *Server) logChanges(changes, left []config.Change) {
+func (ns *networks) logChanges(changes, left []config.Change) {
 	waits := map[string]bool{}
 	for _, c := range left {
 		waits[c.Setting] = true
 	}
 	for _, c := range changes {
 		if waits[c.Setting] {
-			s.log.Warn("this change of the configuration needs a restart", "change", c.String())
+			ns.log.Warn("this change of the configuration needs a restart", "change", c.String())
 			continue
 		}
-		s.log.Info("configuration changed", "change", c.String())
+		ns.log.Info("configuration changed", "change", c.String())
 	}
 }

@@ -28,13 +28,13 @@ type remote struct {
 
 // openRemote stacks the checks over the tags over the cache over the fee model over
 // the pool. It never waits for a node.
-func (s *Server) openRemote(n *config.Network) (*remote, error) {
+func (ns *networks) openRemote(n *config.Network) (*remote, error) {
 	r := &remote{cfg: *n}
 	r.pool = pool.Open(pool.Config{
-		Network: n.Name, Nodes: nodesOf(n), ChainID: n.ChainID, MaxLag: n.MaxLag, Timeout: s.cfg.Limits.NodeTimeout,
-		MaxAnswer: int64(s.cfg.Limits.ResponseBytes), Cost: s.costOf, Shared: s.sharedHeads(), Metrics: s.metrics,
+		Network: n.Name, Nodes: nodesOf(n), ChainID: n.ChainID, MaxLag: n.MaxLag, Timeout: ns.cfg.Limits.NodeTimeout,
+		MaxAnswer: int64(ns.cfg.Limits.ResponseBytes), Cost: ns.costOf, Shared: ns.shared.heads, Metrics: ns.metrics,
 		FixHead: eth.HeadEvent, FixLog: eth.LogEvent,
-		Log: s.log,
+		Log: ns.log,
 	})
 	var node nodegate.Node = r.pool
 	if n.Layer2 != nil {
@@ -45,10 +45,10 @@ func (s *Server) openRemote(n *config.Network) (*remote, error) {
 		}
 	}
 	if n.Cache > 0 {
-		r.cache = cache.New(node, cache.Config{Network: n.Name, Bytes: int64(cacheMemory(s.cfg, memoryLimit(), n.Cache)), Shared: s.sharedCache()})
+		r.cache = cache.New(node, cache.Config{Network: n.Name, Bytes: int64(cacheMemory(ns.cfg, memoryLimit(), n.Cache)), Shared: ns.shared.cache})
 		node = r.cache
 	}
-	r.node = s.withRules(blocktag.New(node), n)
+	r.node = ns.withRules(blocktag.New(node), n)
 	return r, nil
 }
 
@@ -77,42 +77,26 @@ func nodesOf(n *config.Network) []pool.Node {
 }
 
 // costOf is what a call takes of a node's credits.
-func (s *Server) costOf(method string) int64 { return s.costs.Load().Of(method, true) }
+func (ns *networks) costOf(method string) int64 { return ns.costs.Load().Of(method, true) }
 
-// sharedHeads are those of all servers, where there are several.
-func (s *Server) sharedHeads() pool.Heads {
-	if s.accounts.redis == nil {
-		return nil
-	}
-	return s.accounts.redis
-}
-
-// sharedCache is the second level that all servers have, where there are several.
-func (s *Server) sharedCache() cache.Shared {
-	if s.accounts.answers == nil {
-		return nil
-	}
-	return s.accounts.answers
-}
-
-// networks is what is served now: the embedded ones first, then the remote ones by name.
-func (s *Server) networks() []nodegate.Network {
-	list := slices.Clone(s.embedded)
-	for _, name := range slices.Sorted(maps.Keys(s.remotes)) {
-		list = append(list, s.remotes[name].network())
+// list is what is served now: the embedded ones first, then the remote ones by name.
+func (ns *networks) list() []nodegate.Network {
+	list := slices.Clone(ns.embedded)
+	for _, name := range slices.Sorted(maps.Keys(ns.remotes)) {
+		list = append(list, ns.remotes[name].network())
 	}
 	return list
 }
 
 // showCaches is what the metrics tell of the networks' caches.
-func (s *Server) showCaches(show func(network string, answers int, bytes int64)) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for name, f := range s.fronts {
+func (ns *networks) showCaches(show func(network string, answers int, bytes int64)) {
+	ns.mu.Lock()
+	defer ns.mu.Unlock()
+	for name, f := range ns.fronts {
 		held := f.Stats()
 		show(name, held.Answers, held.Bytes)
 	}
-	for name, r := range s.remotes {
+	for name, r := range ns.remotes {
 		if r.cache != nil {
 			held := r.cache.Stats()
 			show(name, held.Answers, held.Bytes)
@@ -120,12 +104,12 @@ func (s *Server) showCaches(show func(network string, answers int, bytes int64))
 	}
 }
 
-// nodesReady wants one node that can be asked on every network.
-func (s *Server) nodesReady() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, name := range slices.Sorted(maps.Keys(s.remotes)) {
-		if s.remotes[name].pool.Ready() != nil {
+// ready wants one node that can be asked on every remote network.
+func (ns *networks) ready() error {
+	ns.mu.Lock()
+	defer ns.mu.Unlock()
+	for _, name := range slices.Sorted(maps.Keys(ns.remotes)) {
+		if ns.remotes[name].pool.Ready() != nil {
 			return fmt.Errorf("not ready: network %s has no node", name)
 		}
 	}
@@ -160,26 +144,27 @@ const (
 )
 
 // retire closes the pool of a network that is served no more, once nobody uses it.
-func (s *Server) retire(r *remote) {
-	s.retired.Go(func() {
+func (ns *networks) retire(r *remote) {
+	ns.retired.Go(func() {
 		select {
-		case <-time.After(max(retireTime, s.cfg.Limits.NodeTimeout+readyTime)):
-		case <-s.closing:
+		case <-time.After(max(retireTime, ns.cfg.Limits.NodeTimeout+readyTime)):
+		case <-ns.closing:
 		}
 		r.pool.Close()
 	})
 }
 
-// closeRemotes ends the pools. Nothing asks them any more.
-func (s *Server) closeRemotes() {
-	s.closeOnce.Do(func() { close(s.closing) })
-	s.reload.Lock()
-	defer s.reload.Unlock()
-	s.retired.Wait()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, r := range s.remotes {
+// closeRemotes ends the pools, after a reload that is in progress. Nothing asks them
+// any more.
+func (ns *networks) closeRemotes() {
+	ns.closeOnce.Do(func() { close(ns.closing) })
+	ns.changing.Lock()
+	defer ns.changing.Unlock()
+	ns.retired.Wait()
+	ns.mu.Lock()
+	defer ns.mu.Unlock()
+	for _, r := range ns.remotes {
 		r.pool.Close()
 	}
-	clear(s.remotes)
+	clear(ns.remotes)
 }

@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -15,11 +14,8 @@ import (
 	"github.com/nodegate/nodegate/internal/accounts/requestlog"
 	"github.com/nodegate/nodegate/internal/budget"
 	"github.com/nodegate/nodegate/internal/config"
-	"github.com/nodegate/nodegate/internal/dashboard"
 	"github.com/nodegate/nodegate/internal/obs"
-	"github.com/nodegate/nodegate/internal/rpc/cache"
 	"github.com/nodegate/nodegate/internal/rpc/chain"
-	"github.com/nodegate/nodegate/internal/rpc/chain/lane"
 	"github.com/nodegate/nodegate/internal/rpc/edge"
 	"github.com/nodegate/nodegate/internal/rpc/eth"
 	"github.com/nodegate/nodegate/internal/rpc/fastpath"
@@ -32,70 +28,39 @@ type Build struct{ Version, Commit string }
 // Addresses are the base URLs the server listens on.
 type Addresses struct{ RPC, Storage, Admin string }
 
-// Server is the whole service.
+// Server is the whole service: it joins the planes and their listeners.
 type Server struct {
-	cfg     *config.Config // of the start
-	build   Build
-	log     *slog.Logger
-	metrics *obs.Metrics
-	edge    *edge.Edge
-	lock    *folderLock
+	common
+	build Build
+	lock  *folderLock
 
-	chains   []*chain.Node
-	chainOf  map[string]*chain.Node // by network
-	lanes    *lane.Lanes            // one for all chains
-	embedded []nodegate.Network
-	fronts   map[string]*cache.Front // of the embedded ones that have a cache
-	memory   *budget.Budget          // of all requests
-	costs    atomic.Pointer[nodegate.Costs]
-	shown    atomic.Pointer[[]dashboard.Network]
+	memory   *budget.Budget // of all requests
+	accounts *accounts
+	storage  *storageSide
+	networks *networks
+	edge     *edge.Edge
 
-	reload    sync.Mutex     // held by a reload from begin to end
-	live      *config.Config // what is in force; changed with reload and mu held
-	mu        sync.Mutex
-	remotes   map[string]*remote // by name; changed only by a reload, with mu held
-	retired   sync.WaitGroup     // networks that are served no more and not closed yet
-	closing   chan struct{}
-	closeOnce sync.Once
+	listeners  *listeners
+	public     *fastpath.Server
+	publicAddr string
+	admin      *admin
 
-	control  *Control
-	accounts accounts
-	fresh    bool        // the store had no account when it was opened
-	first    *FirstStart // made at this start, or nil
-	storage  storageSide
-
-	public                *fastpath.Server
-	admin                 *web.Server
-	publicAddr, adminAddr string
-	slots                 *web.Slots // of the listeners that anybody can reach
-	listeners             listeners
-
+	first   *FirstStart // made at this start, or nil
 	serving atomic.Bool
-	failed  chan error
 }
-
-// The listeners' time limits. A header gets 5 s; a body 12 s, and more while it
-// keeps coming (see web.ReadBody); an idle connection two minutes.
-const (
-	headerTime     = 5 * time.Second
-	bodyTime       = 12 * time.Second
-	idleTime       = 2 * time.Minute
-	maxHeaderBytes = 12 << 10 // net/http allows 4 KiB more: 16 in all
-)
 
 // New opens the data folder and starts the networks. Nothing listens yet.
 func New(cfg *config.Config, log *slog.Logger, build Build) (*Server, error) {
-	s := &Server{
-		cfg: cfg, live: cfg, build: build, log: log, metrics: obs.NewMetrics(), failed: make(chan error, 3),
-		fronts: map[string]*cache.Front{}, chainOf: map[string]*chain.Node{}, remotes: map[string]*remote{}, closing: make(chan struct{}),
-	}
-	s.lanes = lane.New(lane.Seats(), cfg.Limits.HeavyPerAccount)
-	costs := costsOf(cfg)
-	s.costs.Store(&costs)
+	s := &Server{common: common{cfg: cfg, log: log, metrics: obs.NewMetrics()}, build: build}
+	s.accounts = &accounts{common: &s.common}
+	s.storage = &storageSide{common: &s.common}
+	s.networks = newNetworks(&s.common)
+	s.listeners = &listeners{common: &s.common, failed: make(chan error, 3)}
+	s.admin = &admin{common: &s.common, storage: s.storage, networks: s.networks, ready: s.ready}
 	if err := s.open(); err != nil {
 		return nil, errors.Join(err, s.Close(context.Background()))
 	}
-	log.Debug("built", "version", build.Version, "commit", build.Commit, "embedded", len(s.chains), "remote", len(s.remotes))
+	log.Debug("built", "version", build.Version, "commit", build.Commit, "embedded", len(s.networks.chains), "remote", len(s.networks.remotes))
 	return s, nil
 }
 
@@ -106,29 +71,29 @@ func (s *Server) open() error {
 	if s.lock, err = lockFolder(s.cfg.Data); err != nil {
 		return err
 	}
-	if err := s.openAccounts(context.Background()); err != nil {
+	if err := s.accounts.open(context.Background()); err != nil {
 		return err
 	}
-	if err := s.openStorage(context.Background()); err != nil {
+	if err := s.storage.open(context.Background(), s.accounts, s.memory); err != nil {
 		return err
 	}
-	if err := s.openNetworks(); err != nil {
+	if err := s.networks.open(s.accounts.shared()); err != nil {
 		return err
 	}
-	s.metrics.Caches(s.showCaches)
+	s.metrics.Caches(s.networks.showCaches)
 	pages, err := s.openDashboard()
 	if err != nil {
 		return err
 	}
 	s.edge = edge.New(edge.Config{
-		Networks:             s.networks(),
+		Networks:             s.networks.list(),
 		DefaultNetwork:       s.cfg.DefaultNetwork,
 		Auth:                 s.accounts.door,
 		Meter:                s.accounts.meter,
 		Usage:                s.accounts.usage,
 		Journal:              s.accounts.journal,
 		Memory:               s.memory,
-		Costs:                *s.costs.Load(),
+		Costs:                *s.networks.costs.Load(),
 		TrustedProxies:       s.trustedProxies(),
 		Methods:              eth.Methods(),
 		BodyBytes:            int64(s.cfg.Limits.BodyBytes),
@@ -150,13 +115,13 @@ func (s *Server) open() error {
 // and before anybody is served: its password and secret are shown once, so nothing
 // may fail between creating and showing them.
 func (s *Server) Start() error {
-	s.slots = web.NewSlots(web.Descriptors(), web.UsedDescriptors())
+	s.listeners.slots = web.NewSlots(web.Descriptors(), web.UsedDescriptors())
 	b, err := s.bind()
 	if err != nil {
 		return errors.Join(err, b.close())
 	}
-	if s.fresh {
-		if s.first, err = s.control.firstStart(context.Background()); err != nil {
+	if s.accounts.fresh {
+		if s.first, err = s.accounts.control.firstStart(context.Background()); err != nil {
 			return errors.Join(err, b.close())
 		}
 	}
@@ -166,19 +131,19 @@ func (s *Server) Start() error {
 
 // serveAll serves on what was bound.
 func (s *Server) serveAll(b bound) {
-	s.public = fastpath.New(s.edge, web.Readable(s.httpServer(s.edge)))
+	s.public = fastpath.New(s.edge, web.Readable(s.listeners.httpServer(s.edge)))
 	s.public.Wrap = func(c net.Conn) net.Conn { return web.RequestConn(c, s.edge.RefuseUnread) }
-	go s.serve("JSON-RPC", s.public, b.public)
+	go s.listeners.serve("JSON-RPC", s.public, b.public)
 	if b.storage != nil {
-		s.startStorage(b.storage)
+		s.storage.start(b.storage, s.listeners)
 	}
-	s.startAdmin(b.admin)
+	s.admin.start(b.admin, s.listeners)
 	s.serving.Store(true)
 }
 
 // listenPublic listens for JSON-RPC and the dashboard.
 func (s *Server) listenPublic() (net.Listener, error) {
-	ln, err := s.listen("JSON-RPC", s.cfg.Listen, "--listen", s.slots)
+	ln, err := s.listeners.listen("JSON-RPC", s.cfg.Listen, "--listen", s.listeners.slots)
 	if err != nil {
 		return nil, err
 	}
@@ -199,19 +164,12 @@ func (s *Server) listenPublic() (net.Listener, error) {
 // httpsOnly is what a client is told that speaks plain HTTP to a listener with TLS.
 const httpsOnly = "this address serves HTTPS only: use https:// or wss:// in the URL"
 
-func (s *Server) httpServer(h http.Handler) *http.Server {
-	return &http.Server{
-		Handler: h, ReadHeaderTimeout: headerTime, ReadTimeout: bodyTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeaderBytes,
-		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
-	}
-}
-
 // Failed delivers the error of a listener that stopped by itself.
-func (s *Server) Failed() <-chan error { return s.failed }
+func (s *Server) Failed() <-chan error { return s.listeners.failed }
 
 // Addresses are known once Start has returned; port 0 is resolved in them.
 func (s *Server) Addresses() Addresses {
-	return Addresses{RPC: s.publicAddr, Storage: s.storage.addr, Admin: s.adminAddr}
+	return Addresses{RPC: s.publicAddr, Storage: s.storage.addr, Admin: s.admin.addr}
 }
 
 // First is what this start made in an empty store, or nil. Its secrets can't be read
@@ -227,7 +185,7 @@ func (s *Server) FirstKey() *IssuedKey {
 }
 
 // Control is the account side of this server.
-func (s *Server) Control() *Control { return s.control }
+func (s *Server) Control() *Control { return s.accounts.control }
 
 // Journal holds the latest requests of keys.
 func (s *Server) Journal() *requestlog.Log { return s.accounts.journal }
@@ -237,8 +195,8 @@ func (s *Server) ready() error {
 	if !s.serving.Load() {
 		return errors.New("not serving")
 	}
-	errs := []error{s.listeners.ready(), s.nodesReady(), s.storage.ready()}
-	for _, c := range s.chains {
+	errs := []error{s.listeners.ready(), s.networks.ready(), s.storage.ready()}
+	for _, c := range s.networks.chains {
 		errs = append(errs, c.Ready())
 	}
 	return errors.Join(errs...)
@@ -257,15 +215,15 @@ func (s *Server) Close(ctx context.Context) error {
 		errs = append(errs, shutdown(drain, s.public))
 		s.edge.Close(drain) // WebSockets are not the HTTP server's to wait for
 	}
-	if s.admin != nil {
-		errs = append(errs, shutdown(drain, s.admin))
+	if s.admin.server != nil {
+		errs = append(errs, shutdown(drain, s.admin.server))
 	}
-	s.closeRemotes() // before the stores: the pools tell other servers about heads
+	s.networks.closeRemotes() // before the stores: the pools tell other servers about heads
 	errs = append(errs, s.storage.close(drain), s.accounts.close(ctx))
-	for _, c := range s.chains {
+	for _, c := range s.networks.chains {
 		errs = append(errs, c.Close())
 	}
-	return errors.Join(append(errs, s.control.Close(), s.lock.release())...)
+	return errors.Join(append(errs, s.accounts.control.Close(), s.lock.release())...)
 }
 
 // flushTime is kept of the time to close for writing what was recorded.

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/budget"
 	"github.com/nodegate/nodegate/internal/config"
 	"github.com/nodegate/nodegate/internal/ipfs/blockstore"
 	"github.com/nodegate/nodegate/internal/ipfs/gateway"
@@ -24,8 +25,10 @@ import (
 	"github.com/nodegate/nodegate/internal/web"
 )
 
-// storageSide is the storage gateway of a running server.
+// storageSide is the storage plane of a running server.
 type storageSide struct {
+	*common
+	figures nodegate.UsageReader
 	engine  engine // nil when there is no gateway
 	gateway *gateway.Gateway
 	server  *web.Server
@@ -52,19 +55,19 @@ func (s stored) Begin(accountID string, quota int64) unixfs.Batch {
 	return s.Store.Begin(accountID, quota)
 }
 
-// openStorage opens the engine and builds the gateway over it.
-func (s *Server) openStorage(ctx context.Context) error {
+// open opens the engine and builds the gateway over it.
+func (s *storageSide) open(ctx context.Context, a *accounts, memory *budget.Budget) error {
 	if s.cfg.Storage.Engine == "off" {
 		return nil
 	}
 	var err error
-	if s.storage.engine, err = openEngine(ctx, s.cfg, s.control.Store, s.log); err != nil {
+	if s.engine, err = openEngine(ctx, s.cfg, a.control.Store, s.log); err != nil {
 		return err
 	}
-	s.control.stored = s.storage.engine.Stored
+	s.figures, a.control.stored = a.control.Store, s.engine.Stored
 	s.watchNodes()
-	s.storage.gateway = gateway.New(s.withReading(gateway.Config{
-		Auth: s.accounts.door, Usage: s.accounts.usage, Journal: s.accounts.journal, Engine: s.storage.engine, Memory: s.memory,
+	s.gateway = gateway.New(s.withReading(gateway.Config{
+		Auth: a.door, Usage: a.usage, Journal: a.journal, Engine: s.engine, Memory: memory,
 		Limits: unixfs.Limits{Parts: s.cfg.Storage.MaxParts, FileBytes: int64(s.cfg.Storage.MaxFile)},
 		Reads:  unixfs.ReadLimits{Nodes: s.cfg.Storage.MaxNodes, Bytes: int64(s.cfg.Storage.MaxRead)}, Requests: s.cfg.Storage.MaxRequests, Heavy: s.cfg.Storage.MaxHeavy, CompressBytes: int64(s.cfg.Storage.MaxCompress),
 		Timeout: s.cfg.Storage.Timeout, TrustedProxies: s.trustedProxies(), Moved: s.movedIn, Log: s.log,
@@ -75,31 +78,31 @@ func (s *Server) openStorage(ctx context.Context) error {
 // figuresTime bounds the reading of an account's figures.
 const figuresTime = 5 * time.Second
 
-func (s *Server) movedIn(accountID string, month time.Time) (int64, error) {
+func (s *storageSide) movedIn(accountID string, month time.Time) (int64, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), figuresTime)
 	defer cancel()
-	f, err := s.control.Store.Figures(ctx, accountID, month)
+	f, err := s.figures.Figures(ctx, accountID, month)
 	return f.Moved, err
 }
 
-// startStorage serves and begins to collect.
-func (s *Server) startStorage(ln net.Listener) {
-	srv := s.httpServer(s.storage.gateway)
+// start serves and begins to collect.
+func (s *storageSide) start(ln net.Listener, on *listeners) {
+	srv := on.httpServer(s.gateway)
 	srv.ReadTimeout = 0 // an upload may take as long as it moves; see web.Paced
-	s.storage.server = web.NewServer(srv)
-	go s.serve("storage", s.storage.server, ln)
+	s.server = web.NewServer(srv)
+	go on.serve("storage", s.server, ln)
 	ctx, cancel := context.WithCancel(context.Background())
-	s.storage.stop = cancel
-	s.storage.ended.Go(func() { s.collectEvery(ctx) })
+	s.stop = cancel
+	s.ended.Go(func() { s.collectEvery(ctx) })
 }
 
-// listenStorage serves TLS; on a loopback address plain HTTP beside it.
-func (s *Server) listenStorage() (net.Listener, error) {
-	ln, err := s.listen("storage", s.cfg.StorageListen, "--storage-listen", s.slots)
+// listen serves TLS; on a loopback address plain HTTP beside it.
+func (s *storageSide) listen(on *listeners) (net.Listener, error) {
+	ln, err := on.listen("storage", s.cfg.StorageListen, "--storage-listen", on.slots)
 	if err != nil {
 		return nil, err
 	}
-	tlsConfig, err := s.storageTLS(ln.Addr())
+	tlsConfig, err := s.tlsConfig(ln.Addr())
 	if err != nil {
 		_ = ln.Close()
 		return nil, err
@@ -121,8 +124,8 @@ func loopback(a net.Addr) bool {
 	return ok && tcp.IP.IsLoopback()
 }
 
-// storageTLS uses the configured certificate, or one of the local authority.
-func (s *Server) storageTLS(at net.Addr) (*tls.Config, error) {
+// tlsConfig uses the configured certificate, or one of the local authority.
+func (s *storageSide) tlsConfig(at net.Addr) (*tls.Config, error) {
 	c := &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}
 	if t := s.cfg.Storage.TLS; t.Cert != "" {
 		pair, err := tls.LoadX509KeyPair(t.Cert, t.Key)
@@ -160,7 +163,7 @@ func OpenAuthority(cfg *config.Config, at net.Addr) (*localca.Authority, error) 
 }
 
 // collectEvery removes what nobody needs, now and then.
-func (s *Server) collectEvery(ctx context.Context) {
+func (s *storageSide) collectEvery(ctx context.Context) {
 	tick := time.NewTicker(s.cfg.Storage.Collect)
 	defer tick.Stop()
 	for {
@@ -169,7 +172,7 @@ func (s *Server) collectEvery(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
-		report, err := s.storage.engine.Collect(ctx, false)
+		report, err := s.engine.Collect(ctx, false)
 		switch {
 		case ctx.Err() != nil:
 			return
@@ -183,8 +186,8 @@ func (s *Server) collectEvery(ctx context.Context) {
 
 // collectNow is the admin listener's POST /storage/gc. Whoever names a data folder that is
 // not this server's is refused and gets the name of this one.
-func (s *Server) collectNow(w http.ResponseWriter, req *http.Request) {
-	if req.Method != http.MethodPost || s.storage.engine == nil {
+func (s *storageSide) collectNow(w http.ResponseWriter, req *http.Request) {
+	if req.Method != http.MethodPost || s.engine == nil {
 		http.Error(w, "POST, with the storage gateway on", http.StatusMethodNotAllowed)
 		return
 	}
@@ -194,7 +197,7 @@ func (s *Server) collectNow(w http.ResponseWriter, req *http.Request) {
 		http.Error(w, own, http.StatusConflict)
 		return
 	}
-	report, err := s.storage.engine.Collect(req.Context(), query.Get("dry-run") == "true")
+	report, err := s.engine.Collect(req.Context(), query.Get("dry-run") == "true")
 	if err != nil {
 		e := nodegate.AsError(err)
 		http.Error(w, e.Msg, web.Status(e.Code))

@@ -36,8 +36,14 @@ func (r kuboEngine) Begin(accountID string, quota int64) unixfs.Batch {
 	return r.Engine.Begin(accountID, quota)
 }
 
+// pinsAndMeta is what the engines keep in the account store.
+type pinsAndMeta interface {
+	nodegate.PinStore
+	nodegate.MetaStore
+}
+
 // openEngine opens what the configuration names.
-func openEngine(ctx context.Context, cfg *config.Config, store nodegate.Store, log *slog.Logger) (engine, error) {
+func openEngine(ctx context.Context, cfg *config.Config, store pinsAndMeta, log *slog.Logger) (engine, error) {
 	if cfg.Storage.Engine == "kubo" {
 		return kuboEngine{openKubo(cfg, store, log)}, nil
 	}
@@ -96,8 +102,8 @@ func collectBlocks(ctx context.Context, cfg *config.Config, log *slog.Logger, dr
 }
 
 // watchNodes shows the health of storage nodes in the metrics.
-func (s *Server) watchNodes() {
-	r, ok := s.storage.engine.(kuboEngine)
+func (s *storageSide) watchNodes() {
+	r, ok := s.engine.(kuboEngine)
 	if !ok {
 		return
 	}
@@ -120,7 +126,7 @@ const blocksMeta = "storage.blocks"
 // added on one server would not be found on the other.
 //
 // Returns BadConfig.
-func claimBlocks(ctx context.Context, cfg *config.Config, store nodegate.Store) error {
+func claimBlocks(ctx context.Context, cfg *config.Config, store nodegate.MetaStore) error {
 	if cfg.Store.Postgres == "" {
 		return nil
 	}
@@ -140,7 +146,7 @@ func claimBlocks(ctx context.Context, cfg *config.Config, store nodegate.Store) 
 }
 
 // Adopt makes a data folder's block store the one beside the account store.
-func Adopt(ctx context.Context, cfg *config.Config, store nodegate.Store) error {
+func Adopt(ctx context.Context, cfg *config.Config, store nodegate.MetaStore) error {
 	if cfg.Store.Postgres == "" || cfg.Storage.Engine != "embedded" {
 		return &nodegate.Error{Op: "server.adopt", Code: nodegate.InvalidInput, Msg: "there is nothing to adopt: that is for the embedded block store beside a Postgres (store.postgres, storage.engine embedded)"}
 	}

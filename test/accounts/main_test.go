@@ -169,7 +169,7 @@ func (k *tenant) usage(t testing.TB, requests int64) map[string]line {
 }
 
 // usageOf sums an account's usage of these days.
-func usageOf(t testing.TB, store nodegate.UsageStore, account string) (lines map[string]line, total int64) {
+func usageOf(t testing.TB, store nodegate.UsageReader, account string) (lines map[string]line, total int64) {
 	t.Helper()
 	now := time.Now()
 	rows, err := store.Usage(context.Background(), nodegate.UsageQuery{

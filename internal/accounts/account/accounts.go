@@ -3,7 +3,6 @@ package account
 import (
 	"context"
 	"net/mail"
-	"slices"
 	"strings"
 	"unicode"
 
@@ -25,33 +24,41 @@ const (
 	maxPassword = 1024
 )
 
+// accounts are the use cases around an account itself.
+type accounts struct {
+	store     nodegate.AccountStore
+	saver     *saver
+	plans     *planTable
+	passwords *passwords
+}
+
 // Create makes an account.
 //
 // Returns InvalidInput for an e-mail address, password or plan that can't be
 // used, Conflict when the address is taken, RateLimited when too many passwords
 // are being hashed.
-func (s *Service) Create(ctx context.Context, actor nodegate.Actor, n NewAccount) (*nodegate.Account, error) {
+func (s *accounts) Create(ctx context.Context, actor nodegate.Actor, n NewAccount) (*nodegate.Account, error) {
 	return s.create(ctx, actor, visitor{known: true}, n)
 }
 
-func (s *Service) create(ctx context.Context, actor nodegate.Actor, v visitor, n NewAccount) (*nodegate.Account, error) {
+func (s *accounts) create(ctx context.Context, actor nodegate.Actor, v visitor, n NewAccount) (*nodegate.Account, error) {
 	email, err := normalizeEmail(n.Email)
 	if err != nil {
 		return nil, err
 	}
 	if n.Plan == "" {
-		n.Plan = s.cfg.DefaultPlan
+		n.Plan = s.plans.standard
 	}
-	if err := s.checkPlan(n.Plan); err != nil {
+	if err := s.plans.check(n.Plan); err != nil {
 		return nil, err
 	}
 	a := &nodegate.Account{ID: credential.NewID("a"), Email: email, Plan: n.Plan, Operator: n.Operator, Created: now()}
 	if n.Password != "" {
-		if a.Password, err = s.hash(ctx, v, n.Password); err != nil {
+		if a.Password, err = s.passwords.hash(ctx, v, n.Password); err != nil {
 			return nil, err
 		}
 	}
-	err = s.save(ctx, actor, func() (*nodegate.Change, error) {
+	err = s.saver.save(ctx, actor, func() (*nodegate.Change, error) {
 		return &nodegate.Change{Account: a, Audit: nodegate.AuditEntry{Action: "account.create", AccountID: a.ID, Subject: a.ID, Detail: "plan " + a.Plan}}, nil
 	})
 	if err != nil {
@@ -75,74 +82,37 @@ func unfit(c rune) bool {
 	return c == ' ' || c == '"' || c == unicode.ReplacementChar || !unicode.IsPrint(c)
 }
 
-func (s *Service) checkPlan(name string) error {
-	if _, ok := s.cfg.Plans[name]; ok {
-		return nil
-	}
-	var known []string
-	for p := range s.cfg.Plans {
-		known = append(known, p)
-	}
-	slices.Sort(known)
-	return invalid("there is no such plan; configured are " + strings.Join(known, ", "))
-}
-
 // Find returns an account by its id or its e-mail address.
 //
 // Returns NotFound.
-func (s *Service) Find(ctx context.Context, idOrEmail string) (*nodegate.Account, error) {
+func (s *accounts) Find(ctx context.Context, idOrEmail string) (*nodegate.Account, error) {
 	if strings.Contains(idOrEmail, "@") {
-		return s.cfg.Store.AccountByEmail(ctx, strings.ToLower(strings.TrimSpace(idOrEmail)))
+		return s.store.AccountByEmail(ctx, strings.ToLower(strings.TrimSpace(idOrEmail)))
 	}
-	return s.cfg.Store.Account(ctx, idOrEmail)
+	return s.store.Account(ctx, idOrEmail)
 }
 
 // List returns accounts in the order of ids, beginning after one.
-func (s *Service) List(ctx context.Context, after string, limit int) ([]*nodegate.Account, error) {
-	return s.cfg.Store.Accounts(ctx, after, limit)
+func (s *accounts) List(ctx context.Context, after string, limit int) ([]*nodegate.Account, error) {
+	return s.store.Accounts(ctx, after, limit)
 }
 
 // Search returns accounts whose e-mail address holds a text, in the order of
 // addresses, beginning after one.
-func (s *Service) Search(ctx context.Context, part, after string, limit int) ([]*nodegate.Account, error) {
-	return s.cfg.Store.AccountsLike(ctx, strings.ToLower(strings.TrimSpace(part)), after, limit)
-}
-
-// PlanOf is what an account may use. One whose plan is not configured any more has the
-// default plan, as its requests do: see internal/accounts/auth.
-func (s *Service) PlanOf(a *nodegate.Account) nodegate.Plan {
-	if plan, ok := s.cfg.Plans[a.Plan]; ok {
-		return plan
-	}
-	return s.cfg.Plans[s.cfg.DefaultPlan]
+func (s *accounts) Search(ctx context.Context, part, after string, limit int) ([]*nodegate.Account, error) {
+	return s.store.AccountsLike(ctx, strings.ToLower(strings.TrimSpace(part)), after, limit)
 }
 
 // SetPlan moves an account to a plan.
 //
 // Returns NotFound, or InvalidInput for a plan that is not configured.
-func (s *Service) SetPlan(ctx context.Context, actor nodegate.Actor, accountID, plan string) error {
-	if err := s.checkPlan(plan); err != nil {
+func (s *accounts) SetPlan(ctx context.Context, actor nodegate.Actor, accountID, plan string) error {
+	if err := s.plans.check(plan); err != nil {
 		return err
 	}
-	return s.changeAccount(ctx, actor, accountID, func(a *nodegate.Account) (nodegate.AuditEntry, error) {
+	return s.saver.changeAccount(ctx, actor, accountID, func(a *nodegate.Account) (nodegate.AuditEntry, error) {
 		before := a.Plan
 		a.Plan = plan
 		return nodegate.AuditEntry{Action: "account.plan", Detail: before + " to " + plan}, nil
-	})
-}
-
-// changeAccount reads an account, lets change work on it, and saves it.
-func (s *Service) changeAccount(ctx context.Context, actor nodegate.Actor, id string, change func(*nodegate.Account) (nodegate.AuditEntry, error)) error {
-	return s.save(ctx, actor, func() (*nodegate.Change, error) {
-		a, err := s.cfg.Store.Account(ctx, id)
-		if err != nil {
-			return nil, err
-		}
-		entry, err := change(a)
-		if err != nil {
-			return nil, err
-		}
-		entry.AccountID, entry.Subject = a.ID, a.ID
-		return &nodegate.Change{Account: a, Audit: entry}, nil
 	})
 }

@@ -148,7 +148,7 @@ func TestList(t *testing.T) {
 func TestChangedIsCalled(t *testing.T) {
 	d := newDesk(t)
 	calls := 0
-	d.cfg.Changed = func() { calls++ }
+	d.accounts.saver.changed = func() { calls++ }
 	a := d.customer(t, "one@example.com")
 	k := d.key(t, a.ID)
 	for range 2 {

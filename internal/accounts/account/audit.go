@@ -18,29 +18,35 @@ type AuditReport struct {
 
 const auditPage = 1000
 
+// auditLog reads and verifies the audit log.
+type auditLog struct {
+	store nodegate.AuditStore
+	vault *credential.Vault
+}
+
 // Audit lists entries after a number.
-func (s *Service) Audit(ctx context.Context, after int64, limit int) ([]nodegate.AuditEntry, error) {
-	return s.cfg.Store.Audit(ctx, after, limit)
+func (l *auditLog) Audit(ctx context.Context, after int64, limit int) ([]nodegate.AuditEntry, error) {
+	return l.store.Audit(ctx, after, limit)
 }
 
 // AuditBefore lists the latest entries before a number, newest first; 0 begins with
 // the last one. An account's id selects the entries about it, "" is all.
-func (s *Service) AuditBefore(ctx context.Context, accountID string, before int64, limit int) ([]nodegate.AuditEntry, error) {
-	return s.cfg.Store.AuditBefore(ctx, accountID, before, limit)
+func (l *auditLog) AuditBefore(ctx context.Context, accountID string, before int64, limit int) ([]nodegate.AuditEntry, error) {
+	return l.store.AuditBefore(ctx, accountID, before, limit)
 }
 
 // VerifyAudit recomputes the chain of the audit log from its begin, and compares its
 // length with the number of entries that the store has counted. The log may grow
 // meanwhile: it has at least the entries counted before, and at most those counted after.
-func (s *Service) VerifyAudit(ctx context.Context) (r AuditReport, err error) {
-	least, err := s.cfg.Store.LastAudit(ctx)
+func (l *auditLog) VerifyAudit(ctx context.Context) (r AuditReport, err error) {
+	least, err := l.store.LastAudit(ctx)
 	if err != nil {
 		return r, err
 	}
-	if err := s.verifyChain(ctx, &r); err != nil || r.Broken != 0 {
+	if err := l.verifyChain(ctx, &r); err != nil || r.Broken != 0 {
 		return r, err
 	}
-	most, err := s.cfg.Store.LastAudit(ctx)
+	most, err := l.store.LastAudit(ctx)
 	switch {
 	case err != nil:
 	case r.Entries < least:
@@ -52,14 +58,14 @@ func (s *Service) VerifyAudit(ctx context.Context) (r AuditReport, err error) {
 }
 
 // verifyChain reads the log page by page, up to the first entry that is broken.
-func (s *Service) verifyChain(ctx context.Context, r *AuditReport) error {
+func (l *auditLog) verifyChain(ctx context.Context, r *AuditReport) error {
 	for {
-		entries, err := s.cfg.Store.Audit(ctx, r.Entries, auditPage)
+		entries, err := l.store.Audit(ctx, r.Entries, auditPage)
 		if err != nil {
 			return err
 		}
 		for i := range entries {
-			if r.verify(s.cfg.Vault, &entries[i]); r.Broken != 0 {
+			if r.verify(l.vault, &entries[i]); r.Broken != 0 {
 				return nil
 			}
 		}

@@ -171,7 +171,7 @@ func TestProcessorUnreachable(t *testing.T) {
 	card := d.putCard(t, goodCard(a.ID))
 	gone := httptest.NewServer(nil)
 	gone.Close()
-	d.cfg.Cards = payment.NewStripe(payment.StripeConfig{SecretKey: "sk_test_x", URL: gone.URL, HTTP: &http.Client{Timeout: time.Second}})
+	d.Service.cards.processor = payment.NewStripe(payment.StripeConfig{SecretKey: "sk_test_x", URL: gone.URL, HTTP: &http.Client{Timeout: time.Second}})
 	if _, err := d.BeginCard(t.Context(), a.ID); err == nil {
 		t.Error("begins without a processor")
 	} else {

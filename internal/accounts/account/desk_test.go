@@ -20,6 +20,7 @@ import (
 // desk is the service over a real database, with what the tests look at.
 type desk struct {
 	*Service
+	cfg   Config
 	store *hooked
 	cards *processor
 	path  string // of the database
@@ -55,7 +56,8 @@ func newDesk(t testing.TB) *desk {
 		}
 	})
 	d.store = &hooked{Store: store}
-	d.Service = New(Config{Store: d.store, Vault: v, Plans: plans(), DefaultPlan: "free", Cards: d.cards, Log: log})
+	d.cfg = Config{Store: d.store, Vault: v, Plans: plans(), DefaultPlan: "free", Cards: d.cards, Log: log}
+	d.Service = New(d.cfg)
 	return d
 }
 
@@ -116,7 +118,7 @@ func want(t testing.TB, err error, code nodegate.Code, says string) {
 
 // hooked is the real store, and lets a test do something at a chosen moment.
 type hooked struct {
-	nodegate.Store
+	*sqlstore.Store
 	mu            sync.Mutex
 	beforeSession func()
 	afterAccount  func()

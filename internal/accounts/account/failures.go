@@ -61,12 +61,12 @@ func powerOfTen(n int) bool {
 
 // failed records a wrong password. accountID is "" where nobody has the e-mail address,
 // which is not recorded: people type passwords there by mistake.
-func (s *Service) failed(accountID, place string) {
+func (s *signIns) failed(accountID, place string) {
 	place, n := s.failures.add(accountID, place)
 	if !powerOfTen(n) {
 		return
 	}
-	s.cfg.Log.Warn("sign-in failed", "account", accountID, "from", place, "within_hour", n)
+	s.log.Warn("sign-in failed", "account", accountID, "from", place, "within_hour", n)
 	e := nodegate.AuditEntry{
 		Actor: "stranger", From: place, At: now(), Action: "signin.failed", AccountID: accountID, Subject: accountID,
 		Detail: fmt.Sprintf("%d within the hour", n),
@@ -75,11 +75,11 @@ func (s *Service) failed(accountID, place string) {
 	s.failures.writing.Go(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), auditTime)
 		defer cancel()
-		if err := s.cfg.Store.Save(ctx, &nodegate.Change{Audit: e}); err != nil {
-			s.cfg.Log.Error("can't record a failed sign-in in the audit log", "account", accountID, "err", err)
+		if err := s.store.Save(ctx, &nodegate.Change{Audit: e}); err != nil {
+			s.log.Error("can't record a failed sign-in in the audit log", "account", accountID, "err", err)
 		}
 	})
 }
 
 // Close waits for what is still being written to the audit log.
-func (s *Service) Close() { s.failures.writing.Wait() }
+func (s *signIns) Close() { s.failures.writing.Wait() }

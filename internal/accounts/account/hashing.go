@@ -135,18 +135,21 @@ func (h *hashing) next() {
 	close(w.turn)
 }
 
-func (s *Service) hash(ctx context.Context, v visitor, password string) (hash string, err error) {
+// passwords hashes passwords, and checks them.
+type passwords struct{ hashing hashing }
+
+func (p *passwords) hash(ctx context.Context, v visitor, password string) (hash string, err error) {
 	if len(password) < minPassword || len(password) > maxPassword {
 		return "", invalid("a password has 10 to 1024 characters")
 	}
-	err = s.hashing.do(ctx, v, func() { background.Run(func() { hash = credential.HashPassword(password) }) })
+	err = p.hashing.do(ctx, v, func() { background.Run(func() { hash = credential.HashPassword(password) }) })
 	return hash, err
 }
 
-func (s *Service) check(ctx context.Context, v visitor, hash, password string) (ok bool, err error) {
+func (p *passwords) check(ctx context.Context, v visitor, hash, password string) (ok bool, err error) {
 	if len(password) > maxPassword {
 		return false, nil
 	}
-	err = s.hashing.do(ctx, v, func() { background.Run(func() { ok = credential.CheckPassword(hash, password) }) })
+	err = p.hashing.do(ctx, v, func() { background.Run(func() { ok = credential.CheckPassword(hash, password) }) })
 	return ok, err
 }

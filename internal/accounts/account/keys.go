@@ -19,13 +19,24 @@ type IssuedKey struct {
 	Secret string // "" when only the key is new
 }
 
+// apiKeys are the use cases around API keys.
+type apiKeys struct {
+	store interface {
+		nodegate.AccountStore
+		nodegate.KeyStore
+	}
+	saver *saver
+	plans *planTable
+	vault *credential.Vault
+}
+
 // CreateKey makes a key with its secret.
 //
 // Returns NotFound for the account, InvalidInput for a name or settings that can't be
 // used, QuotaReached when the account has all keys that its plan allows and AccountBusy
 // when it has created too many within a day.
-func (s *Service) CreateKey(ctx context.Context, actor nodegate.Actor, accountID, name string, settings nodegate.KeySettings) (*IssuedKey, error) {
-	a, err := s.cfg.Store.Account(ctx, accountID)
+func (s *apiKeys) CreateKey(ctx context.Context, actor nodegate.Actor, accountID, name string, settings nodegate.KeySettings) (*IssuedKey, error) {
+	a, err := s.store.Account(ctx, accountID)
 	if err != nil {
 		return nil, err
 	}
@@ -35,8 +46,8 @@ func (s *Service) CreateKey(ctx context.Context, actor nodegate.Actor, accountID
 	k := &nodegate.Key{ID: credential.NewID("k"), AccountID: a.ID, Name: name, Settings: settings, Created: now()}
 	issued := &IssuedKey{Key: k, Value: credential.NewKey(), Secret: credential.NewSecret()}
 	k.Values = []nodegate.KeyValue{s.keyValue(k.ID, issued.Value)}
-	k.Secrets = []nodegate.KeySecret{{Digest: s.cfg.Vault.SecretDigest(k.ID, issued.Secret)}}
-	err = s.save(ctx, actor, func() (*nodegate.Change, error) {
+	k.Secrets = []nodegate.KeySecret{{Digest: s.vault.SecretDigest(k.ID, issued.Secret)}}
+	err = s.saver.save(ctx, actor, func() (*nodegate.Change, error) {
 		return &nodegate.Change{Key: k, Keys: s.keyLimits(a), Audit: nodegate.AuditEntry{Action: "key.create", AccountID: a.ID, Subject: k.ID, Detail: name}}, nil
 	})
 	if err != nil {
@@ -53,22 +64,22 @@ const (
 )
 
 // keyLimits are the bounds for one more key of an account.
-func (s *Service) keyLimits(a *nodegate.Account) nodegate.KeyLimits {
-	most := s.PlanOf(a).Keys
+func (s *apiKeys) keyLimits(a *nodegate.Account) nodegate.KeyLimits {
+	most := s.plans.PlanOf(a).Keys
 	if most <= 0 {
 		return nodegate.KeyLimits{}
 	}
 	return nodegate.KeyLimits{Live: most, Created: max(most, minKeysPerDay), Since: now().Add(-createdSpan)}
 }
 
-func (s *Service) keyValue(id, value string) nodegate.KeyValue {
-	return nodegate.KeyValue{Digest: s.cfg.Vault.KeyDigest(value), Sealed: s.cfg.Vault.Seal(id, value), Prefix: value[:4]}
+func (s *apiKeys) keyValue(id, value string) nodegate.KeyValue {
+	return nodegate.KeyValue{Digest: s.vault.KeyDigest(value), Sealed: s.vault.Seal(id, value), Prefix: value[:4]}
 }
 
 // checkSettings holds a name and settings against the rules, and limits that are
 // new against the plan: they can only be lower. Limits that were good once stay
 // when the plan shrinks, as the plan's own hold beside them.
-func (s *Service) checkSettings(a *nodegate.Account, name string, settings *nodegate.KeySettings, before nodegate.KeySettings) error {
+func (s *apiKeys) checkSettings(a *nodegate.Account, name string, settings *nodegate.KeySettings, before nodegate.KeySettings) error {
 	if err := nodegate.CheckKeyName(name); err != nil {
 		return err
 	}
@@ -78,7 +89,7 @@ func (s *Service) checkSettings(a *nodegate.Account, name string, settings *node
 	if err := checkMethodNames(settings.Methods, before.Methods); err != nil {
 		return err
 	}
-	plan := s.PlanOf(a)
+	plan := s.plans.PlanOf(a)
 	if settings.CreditsPerSecond != before.CreditsPerSecond && plan.CreditsPerSecond > 0 && settings.CreditsPerSecond > plan.CreditsPerSecond {
 		return invalid("a key's own limit can't pass the plan's " + strconv.FormatInt(plan.CreditsPerSecond, 10) + " credits a second")
 	}
@@ -101,29 +112,29 @@ func checkMethodNames(methods, before []string) error {
 }
 
 // Keys lists an account's keys, revoked ones too, oldest first.
-func (s *Service) Keys(ctx context.Context, accountID string) ([]*nodegate.Key, error) {
-	return s.cfg.Store.KeysOf(ctx, accountID)
+func (s *apiKeys) Keys(ctx context.Context, accountID string) ([]*nodegate.Key, error) {
+	return s.store.KeysOf(ctx, accountID)
 }
 
 // Key returns one key of an account.
 //
 // Returns NotFound.
-func (s *Service) Key(ctx context.Context, accountID, id string) (*nodegate.Key, error) {
-	return s.cfg.Store.Key(ctx, accountID, id)
+func (s *apiKeys) Key(ctx context.Context, accountID, id string) (*nodegate.Key, error) {
+	return s.store.Key(ctx, accountID, id)
 }
 
 // Reveal is the API key's text, for its owner. The secret can't be revealed.
 //
 // Returns NotFound, also for a revoked key.
-func (s *Service) Reveal(ctx context.Context, accountID, id string) (string, error) {
-	k, err := s.cfg.Store.Key(ctx, accountID, id)
+func (s *apiKeys) Reveal(ctx context.Context, accountID, id string) (string, error) {
+	k, err := s.store.Key(ctx, accountID, id)
 	if err != nil {
 		return "", err
 	}
 	if !k.Live() || len(k.Values) == 0 {
 		return "", notFound()
 	}
-	return s.cfg.Vault.Unseal(k.ID, k.Values[0].Sealed)
+	return s.vault.Unseal(k.ID, k.Values[0].Sealed)
 }
 
 func notFound() error {
@@ -133,9 +144,9 @@ func notFound() error {
 // UpdateKey lets change work on a key's name and settings.
 //
 // Returns NotFound, also for a revoked key, and InvalidInput.
-func (s *Service) UpdateKey(ctx context.Context, actor nodegate.Actor, accountID, id string, change func(name *string, settings *nodegate.KeySettings)) error {
+func (s *apiKeys) UpdateKey(ctx context.Context, actor nodegate.Actor, accountID, id string, change func(name *string, settings *nodegate.KeySettings)) error {
 	return s.changeKey(ctx, actor, accountID, id, func(k *nodegate.Key) (nodegate.AuditEntry, error) {
-		a, err := s.cfg.Store.Account(ctx, accountID)
+		a, err := s.store.Account(ctx, accountID)
 		if err != nil {
 			return nodegate.AuditEntry{}, err
 		}
@@ -148,9 +159,9 @@ func (s *Service) UpdateKey(ctx context.Context, actor nodegate.Actor, accountID
 // RevokeKey ends a key for ever. Revoking it again changes nothing.
 //
 // Returns NotFound.
-func (s *Service) RevokeKey(ctx context.Context, actor nodegate.Actor, accountID, id string) error {
-	return s.save(ctx, actor, func() (*nodegate.Change, error) {
-		k, err := s.cfg.Store.Key(ctx, accountID, id)
+func (s *apiKeys) RevokeKey(ctx context.Context, actor nodegate.Actor, accountID, id string) error {
+	return s.saver.save(ctx, actor, func() (*nodegate.Change, error) {
+		k, err := s.store.Key(ctx, accountID, id)
 		if err != nil || !k.Live() {
 			return nil, err
 		}
@@ -175,7 +186,7 @@ const maxOverlap = 90 * 24 * time.Hour
 // until the overlap ends; those before them end at once.
 //
 // Returns NotFound, also for a revoked key, and InvalidInput.
-func (s *Service) RotateKey(ctx context.Context, actor nodegate.Actor, accountID, id string, r Rotation) (*IssuedKey, error) {
+func (s *apiKeys) RotateKey(ctx context.Context, actor nodegate.Actor, accountID, id string, r Rotation) (*IssuedKey, error) {
 	if r.Overlap < 0 || r.Overlap > maxOverlap {
 		return nil, invalid("the overlap is between 0 and 2160h (90 days)")
 	}
@@ -194,7 +205,7 @@ func (s *Service) RotateKey(ctx context.Context, actor nodegate.Actor, accountID
 	return issued, nil
 }
 
-func (s *Service) rotate(k *nodegate.Key, r Rotation, issued *IssuedKey) {
+func (s *apiKeys) rotate(k *nodegate.Key, r Rotation, issued *IssuedKey) {
 	until := now().Add(r.Overlap)
 	if r.Value {
 		issued.Value = credential.NewKey()
@@ -204,14 +215,14 @@ func (s *Service) rotate(k *nodegate.Key, r Rotation, issued *IssuedKey) {
 	if r.Secret {
 		issued.Secret = credential.NewSecret()
 		k.Secrets[0].Expires = until
-		k.Secrets = slices.Insert(k.Secrets[:1], 0, nodegate.KeySecret{Digest: s.cfg.Vault.SecretDigest(k.ID, issued.Secret)})
+		k.Secrets = slices.Insert(k.Secrets[:1], 0, nodegate.KeySecret{Digest: s.vault.SecretDigest(k.ID, issued.Secret)})
 	}
 }
 
 // changeKey reads a live key, lets change work on it, and saves it.
-func (s *Service) changeKey(ctx context.Context, actor nodegate.Actor, accountID, id string, change func(*nodegate.Key) (nodegate.AuditEntry, error)) error {
-	return s.save(ctx, actor, func() (*nodegate.Change, error) {
-		k, err := s.cfg.Store.Key(ctx, accountID, id)
+func (s *apiKeys) changeKey(ctx context.Context, actor nodegate.Actor, accountID, id string, change func(*nodegate.Key) (nodegate.AuditEntry, error)) error {
+	return s.saver.save(ctx, actor, func() (*nodegate.Change, error) {
+		k, err := s.store.Key(ctx, accountID, id)
 		if err != nil {
 			return nil, err
 		}

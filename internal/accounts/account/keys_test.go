@@ -35,7 +35,7 @@ func TestCreateKey(t *testing.T) {
 	if !reflect.DeepEqual(got.Settings, settings) || got.Name != "shop" || !got.Live() || !reflect.DeepEqual(got, made.Key) {
 		t.Errorf("got %+v, want %+v", got, made.Key)
 	}
-	if len(got.Values) != 1 || got.Values[0].Digest != d.cfg.Vault.KeyDigest(made.Value) || got.Values[0].Prefix != made.Value[:4] || len(got.Secrets) != 1 || got.Secrets[0].Digest != d.cfg.Vault.SecretDigest(got.ID, made.Secret) {
+	if len(got.Values) != 1 || got.Values[0].Digest != d.apiKeys.vault.KeyDigest(made.Value) || got.Values[0].Prefix != made.Value[:4] || len(got.Secrets) != 1 || got.Secrets[0].Digest != d.apiKeys.vault.SecretDigest(got.ID, made.Secret) {
 		t.Errorf("the versions are %+v, %+v", got.Values, got.Secrets)
 	}
 	if text, err := d.Reveal(t.Context(), a.ID, got.ID); err != nil || text != made.Value {
@@ -146,7 +146,7 @@ func TestLimitsOfOtherPlans(t *testing.T) {
 	if _, err := d.CreateKey(t.Context(), actor(), a.ID, "", high); err != nil {
 		t.Error(err)
 	}
-	delete(d.cfg.Plans, "unlimited")
+	delete(d.byName, "unlimited")
 	_, err = d.CreateKey(t.Context(), actor(), a.ID, "", high)
 	want(t, err, nodegate.InvalidInput, "500 credits a second")
 }
@@ -219,10 +219,10 @@ func checkRotated(t *testing.T, d *desk, made, rotated *IssuedKey, r Rotation, b
 	}
 	k := rotated.Key
 	within := func(at time.Time) bool { return !at.Before(begin.Add(r.Overlap)) && !at.After(end.Add(r.Overlap)) }
-	if r.Value && (len(k.Values) != 2 || !k.Values[0].Expires.IsZero() || !within(k.Values[1].Expires) || k.Values[1].Digest != d.cfg.Vault.KeyDigest(made.Value)) {
+	if r.Value && (len(k.Values) != 2 || !k.Values[0].Expires.IsZero() || !within(k.Values[1].Expires) || k.Values[1].Digest != d.apiKeys.vault.KeyDigest(made.Value)) {
 		t.Errorf("the values are %+v", k.Values)
 	}
-	if r.Secret && (len(k.Secrets) != 2 || !k.Secrets[0].Expires.IsZero() || !within(k.Secrets[1].Expires) || k.Secrets[1].Digest != d.cfg.Vault.SecretDigest(k.ID, made.Secret)) {
+	if r.Secret && (len(k.Secrets) != 2 || !k.Secrets[0].Expires.IsZero() || !within(k.Secrets[1].Expires) || k.Secrets[1].Digest != d.apiKeys.vault.SecretDigest(k.ID, made.Secret)) {
 		t.Errorf("the secrets are %+v", k.Secrets)
 	}
 }
@@ -240,10 +240,10 @@ func checkVersions(t *testing.T, d *desk, k *nodegate.Key, r Rotation, made, fir
 	}
 	var wantValues, wantSecrets, gotValues, gotSecrets []nodegate.Digest
 	for _, v := range values {
-		wantValues = append(wantValues, d.cfg.Vault.KeyDigest(v))
+		wantValues = append(wantValues, d.apiKeys.vault.KeyDigest(v))
 	}
 	for _, s := range secrets {
-		wantSecrets = append(wantSecrets, d.cfg.Vault.SecretDigest(k.ID, s))
+		wantSecrets = append(wantSecrets, d.apiKeys.vault.SecretDigest(k.ID, s))
 	}
 	for _, v := range k.Values {
 		gotValues = append(gotValues, v.Digest)

@@ -33,7 +33,7 @@ func placeOf(from string) string {
 // recognize finds out whether a try comes from where the account has been signed in to
 // before: from the same browser, or the same address. What strangers do must not keep
 // such a try from being looked at. a is nil for an address that nobody has.
-func (s *Service) recognize(ctx context.Context, a *nodegate.Account, t Attempt) (visitor, error) {
+func (s *signIns) recognize(ctx context.Context, a *nodegate.Account, t Attempt) (visitor, error) {
 	v, id, password := visitor{who: t.Email, place: placeOf(t.From)}, "", ""
 	if a != nil {
 		id, password = a.ID, a.Password
@@ -54,24 +54,24 @@ func (s *Service) recognize(ctx context.Context, a *nodegate.Account, t Attempt)
 // Device is a token for the browser of somebody who has just signed in. It lets nobody
 // in: with it, later tries are counted apart from those of strangers. It ends with the
 // password.
-func (s *Service) Device(a *nodegate.Account) string { return s.deviceToken(a.ID, a.Password) }
+func (s *signIns) Device(a *nodegate.Account) string { return s.deviceToken(a.ID, a.Password) }
 
-func (s *Service) deviceToken(accountID, passwordHash string) string {
-	d := s.cfg.Vault.TokenDigest("device\x00" + accountID + "\x00" + passwordHash)
+func (s *signIns) deviceToken(accountID, passwordHash string) string {
+	d := s.vault.TokenDigest("device\x00" + accountID + "\x00" + passwordHash)
 	return hex.EncodeToString(d[:])
 }
 
 // placeDigest is a place as it is remembered: addresses of people are not kept in clear.
-func (s *Service) placeDigest(accountID, place string) string {
-	d := s.cfg.Vault.TokenDigest("place\x00" + accountID + "\x00" + place)
+func (s *signIns) placeDigest(accountID, place string) string {
+	d := s.vault.TokenDigest("place\x00" + accountID + "\x00" + place)
 	return hex.EncodeToString(d[:8])
 }
 
 func placesName(accountID string) string { return "signin/" + accountID }
 
 // places are those that an account was signed in to from, the latest first.
-func (s *Service) places(ctx context.Context, accountID string) ([]string, error) {
-	text, err := s.cfg.Store.Meta(ctx, placesName(accountID))
+func (s *signIns) places(ctx context.Context, accountID string) ([]string, error) {
+	text, err := s.store.Meta(ctx, placesName(accountID))
 	if errors.Is(err, nodegate.NotFound) {
 		return nil, nil
 	}
@@ -80,12 +80,12 @@ func (s *Service) places(ctx context.Context, accountID string) ([]string, error
 
 // remember notes a place that an account was signed in to from. Only whoever knows the
 // password gets here, so strangers can't push a place out.
-func (s *Service) remember(ctx context.Context, a *nodegate.Account, from string) error {
+func (s *signIns) remember(ctx context.Context, a *nodegate.Account, from string) error {
 	places, err := s.places(ctx, a.ID)
 	digest := s.placeDigest(a.ID, placeOf(from))
 	if err != nil || slices.Contains(places, digest) {
 		return err
 	}
 	places = append([]string{digest}, places...)
-	return s.cfg.Store.ReplaceMeta(ctx, placesName(a.ID), strings.Join(places[:min(len(places), keptPlaces)], " "))
+	return s.store.ReplaceMeta(ctx, placesName(a.ID), strings.Join(places[:min(len(places), keptPlaces)], " "))
 }

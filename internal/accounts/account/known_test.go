@@ -103,7 +103,7 @@ func TestFailedSignIns(t *testing.T) {
 	d := newDesk(t)
 	a := d.person(t, "a@example.com")
 	outcomes := map[nodegate.Code]int{}
-	d.cfg.SignIns = func(err error) { outcomes[nodegate.AsError(err).Code]++ }
+	d.tried = func(err error) { outcomes[nodegate.AsError(err).Code]++ }
 	for range 2 {
 		for _, email := range []string{a.Email, "canary@example.com"} {
 			_, _, err := d.SignIn(t.Context(), Attempt{Email: email, Password: "canary horse battery", From: "2001:db8::7"})

@@ -3,6 +3,7 @@ package account
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"strings"
 	"time"
 
@@ -20,6 +21,25 @@ type Attempt struct {
 	Device          string // what Device returned to the same browser before, or ""
 }
 
+// signIns are the use cases of people who sign in: sessions and passwords.
+type signIns struct {
+	store interface {
+		nodegate.AccountStore
+		nodegate.SessionStore
+		nodegate.MetaStore // where accounts were signed in to from
+		nodegate.Saver     // of failed tries
+	}
+	saver     *saver
+	accounts  *accounts
+	passwords *passwords
+	vault     *credential.Vault
+	tried     func(err error) // called after each try; may be nil
+	log       *slog.Logger
+
+	attempts attempts
+	failures failures
+}
+
 // SignIn checks a password and begins a session. The token is new each time, so
 // one that was planted before is worth nothing.
 //
@@ -27,19 +47,19 @@ type Attempt struct {
 // RateLimited after too many tries in a minute, and when too many are signing in at
 // once. A try from where the account was signed in to before is limited by itself
 // only, never because of others.
-func (s *Service) SignIn(ctx context.Context, t Attempt) (token string, a *nodegate.Account, err error) {
+func (s *signIns) SignIn(ctx context.Context, t Attempt) (token string, a *nodegate.Account, err error) {
 	token, a, err = s.trySignIn(ctx, t)
-	if s.cfg.SignIns != nil {
-		s.cfg.SignIns(err)
+	if s.tried != nil {
+		s.tried(err)
 	}
 	return token, a, err
 }
 
-func (s *Service) trySignIn(ctx context.Context, t Attempt) (token string, a *nodegate.Account, err error) {
+func (s *signIns) trySignIn(ctx context.Context, t Attempt) (token string, a *nodegate.Account, err error) {
 	if t.Email, err = normalizeEmail(t.Email); err != nil {
 		return "", nil, errSignIn
 	}
-	a, err = s.cfg.Store.AccountByEmail(ctx, t.Email)
+	a, err = s.store.AccountByEmail(ctx, t.Email)
 	if err != nil && !errors.Is(err, nodegate.NotFound) {
 		return "", nil, err
 	}
@@ -60,18 +80,18 @@ func (s *Service) trySignIn(ctx context.Context, t Attempt) (token string, a *no
 		s.attempts.mayTry(visitor{known: true, who: a.ID, place: v.place}) // where it counts from now on
 	}
 	if err := s.remember(ctx, a, t.From); err != nil {
-		s.cfg.Log.Warn("can't remember where an account was signed in to from", "account", a.ID, "err", err)
+		s.log.Warn("can't remember where an account was signed in to from", "account", a.ID, "err", err)
 	}
 	return token, a, nil
 }
 
 // checkAccount checks the password of an account, or of nobody.
-func (s *Service) checkAccount(ctx context.Context, v visitor, a *nodegate.Account, t Attempt) error {
+func (s *signIns) checkAccount(ctx context.Context, v visitor, a *nodegate.Account, t Attempt) error {
 	id, hash := "", ""
 	if a != nil {
 		id, hash = a.ID, a.Password
 	}
-	ok, err := s.check(ctx, v, hash, t.Password)
+	ok, err := s.passwords.check(ctx, v, hash, t.Password)
 	if err == nil && !ok {
 		s.failed(id, placeOf(t.From))
 		err = errSignIn
@@ -83,7 +103,7 @@ func (s *Service) checkAccount(ctx context.Context, v visitor, a *nodegate.Accou
 //
 // Returns what Create returns, InvalidInput without a password, and RateLimited for a
 // place that makes many.
-func (s *Service) SignUp(ctx context.Context, email, password, from string) (*nodegate.Account, error) {
+func (s *signIns) SignUp(ctx context.Context, email, password, from string) (*nodegate.Account, error) {
 	if password == "" { // such an account could never sign in
 		return nil, invalid("choose a password")
 	}
@@ -92,27 +112,27 @@ func (s *Service) SignUp(ctx context.Context, email, password, from string) (*no
 		return nil, errTooMany
 	}
 	actor := nodegate.Actor{Name: strings.ToLower(strings.TrimSpace(email)), From: from}
-	return s.create(ctx, actor, visitor{who: place, place: place}, NewAccount{Email: email, Password: password})
+	return s.accounts.create(ctx, actor, visitor{who: place, place: place}, NewAccount{Email: email, Password: password})
 }
 
 // beginSession makes a session for somebody who knew the password in a.
 //
 // Returns SignInFailed when the password is another one by now: whoever changed it
 // has ended all sessions, and this one may have missed that.
-func (s *Service) beginSession(ctx context.Context, a *nodegate.Account) (token string, err error) {
+func (s *signIns) beginSession(ctx context.Context, a *nodegate.Account) (token string, err error) {
 	token = credential.NewToken()
-	session := nodegate.Session{Digest: s.cfg.Vault.TokenDigest(token), AccountID: a.ID, Created: now(), Expires: now().Add(sessionTime)}
-	if err := s.cfg.Store.SaveSession(ctx, session); err != nil {
+	session := nodegate.Session{Digest: s.vault.TokenDigest(token), AccountID: a.ID, Created: now(), Expires: now().Add(sessionTime)}
+	if err := s.store.SaveSession(ctx, session); err != nil {
 		return "", err
 	}
-	present, err := s.cfg.Store.Account(ctx, a.ID)
+	present, err := s.store.Account(ctx, a.ID)
 	if err == nil && present.Password == a.Password {
 		return token, nil
 	}
 	if err == nil {
 		err = errSignIn
 	}
-	_ = s.cfg.Store.DeleteSession(context.WithoutCancel(ctx), session.Digest) // nobody has its token
+	_ = s.store.DeleteSession(context.WithoutCancel(ctx), session.Digest) // nobody has its token
 	return "", err
 }
 
@@ -125,34 +145,34 @@ var (
 // Session returns the account of a session's token.
 //
 // Returns NotFound when it has ended.
-func (s *Service) Session(ctx context.Context, token string) (*nodegate.Account, error) {
-	session, err := s.cfg.Store.SessionByDigest(ctx, s.cfg.Vault.TokenDigest(token), now())
+func (s *signIns) Session(ctx context.Context, token string) (*nodegate.Account, error) {
+	session, err := s.store.SessionByDigest(ctx, s.vault.TokenDigest(token), now())
 	if err != nil {
 		return nil, err
 	}
-	return s.cfg.Store.Account(ctx, session.AccountID)
+	return s.store.Account(ctx, session.AccountID)
 }
 
 // SignOut ends a session. One that has ended already is no error.
-func (s *Service) SignOut(ctx context.Context, token string) error {
-	return s.cfg.Store.DeleteSession(ctx, s.cfg.Vault.TokenDigest(token))
+func (s *signIns) SignOut(ctx context.Context, token string) error {
+	return s.store.DeleteSession(ctx, s.vault.TokenDigest(token))
 }
 
 // SetPassword changes a password without the old one, as an operator does. All
 // sessions of the account end.
 //
 // Returns NotFound, InvalidInput for a password that is too short or too long.
-func (s *Service) SetPassword(ctx context.Context, actor nodegate.Actor, accountID, password string) error {
+func (s *signIns) SetPassword(ctx context.Context, actor nodegate.Actor, accountID, password string) error {
 	_, err := s.setPassword(ctx, actor, accountID, password, func(*nodegate.Account) bool { return true })
 	return err
 }
 
 // setPassword changes the password of an account that is still as it must be.
-func (s *Service) setPassword(ctx context.Context, actor nodegate.Actor, accountID, password string, still func(*nodegate.Account) bool) (hash string, err error) {
-	if hash, err = s.hash(ctx, visitor{known: true, who: accountID}, password); err != nil {
+func (s *signIns) setPassword(ctx context.Context, actor nodegate.Actor, accountID, password string, still func(*nodegate.Account) bool) (hash string, err error) {
+	if hash, err = s.passwords.hash(ctx, visitor{known: true, who: accountID}, password); err != nil {
 		return "", err
 	}
-	err = s.changeAccount(ctx, actor, accountID, func(a *nodegate.Account) (nodegate.AuditEntry, error) {
+	err = s.saver.changeAccount(ctx, actor, accountID, func(a *nodegate.Account) (nodegate.AuditEntry, error) {
 		if !still(a) {
 			return nodegate.AuditEntry{}, errSignIn
 		}
@@ -163,7 +183,7 @@ func (s *Service) setPassword(ctx context.Context, actor nodegate.Actor, account
 		return "", err
 	}
 	// A caller who goes away now must not leave the sessions of the old password.
-	err = s.cfg.Store.DeleteSessions(context.WithoutCancel(ctx), accountID, nodegate.Digest{})
+	err = s.store.DeleteSessions(context.WithoutCancel(ctx), accountID, nodegate.Digest{})
 	if err != nil {
 		return "", &nodegate.Error{Op: "account.password", Code: nodegate.Busy, RetryAfter: time.Second, Err: err,
 			Msg: "the new password holds, but sessions of the old one may still be open: change it once more"}
@@ -176,7 +196,7 @@ func (s *Service) setPassword(ctx context.Context, actor nodegate.Actor, account
 //
 // Returns SignInFailed for a wrong old password, NotFound for a token that has
 // ended, and what SetPassword returns.
-func (s *Service) ChangePassword(ctx context.Context, actor nodegate.Actor, token, old, new string) (fresh string, err error) {
+func (s *signIns) ChangePassword(ctx context.Context, actor nodegate.Actor, token, old, new string) (fresh string, err error) {
 	a, err := s.Session(ctx, token)
 	if err != nil {
 		return "", err

@@ -22,26 +22,36 @@ type Statement struct {
 	Days     []nodegate.DayUsage // of the month, with any usage, oldest first
 }
 
+// statements tell accounts what they have used.
+type statements struct {
+	store interface {
+		nodegate.AccountStore
+		nodegate.UsageReader
+	}
+	plans  *planTable
+	stored func(accountID string) int64 // bytes in the storage gateway; nil without one
+}
+
 // Statement is an account's at a time. Usage of the last seconds may be missing: each
 // server writes it down a little later.
 //
 // Returns NotFound.
-func (s *Service) Statement(ctx context.Context, accountID string, at time.Time) (*Statement, error) {
-	a, err := s.cfg.Store.Account(ctx, accountID)
+func (s *statements) Statement(ctx context.Context, accountID string, at time.Time) (*Statement, error) {
+	a, err := s.store.Account(ctx, accountID)
 	if err != nil {
 		return nil, err
 	}
 	today := nodegate.ByDay.Start(at)
-	st := &Statement{Plan: s.PlanOf(a), Month: today.AddDate(0, 0, 1-today.Day()), Resets: today.AddDate(0, 0, 1)}
-	figures, err := s.cfg.Store.Figures(ctx, a.ID, st.Month)
+	st := &Statement{Plan: s.plans.PlanOf(a), Month: today.AddDate(0, 0, 1-today.Day()), Resets: today.AddDate(0, 0, 1)}
+	figures, err := s.store.Figures(ctx, a.ID, st.Month)
 	if err != nil {
 		return nil, err
 	}
 	st.Moved = figures.Moved
-	if s.cfg.Stored != nil {
-		st.Stored = s.cfg.Stored(a.ID)
+	if s.stored != nil {
+		st.Stored = s.stored(a.ID)
 	}
-	if st.Days, err = s.cfg.Store.UsageByDay(ctx, a.ID, st.Month, st.Resets); err != nil {
+	if st.Days, err = s.store.UsageByDay(ctx, a.ID, st.Month, st.Resets); err != nil {
 		return nil, err
 	}
 	for _, d := range st.Days {

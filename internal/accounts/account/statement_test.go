@@ -25,7 +25,7 @@ func TestStatement(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d.cfg.Stored = func(id string) int64 { return map[string]int64{a.ID: 11, b.ID: 12}[id] }
+	d.stored = func(id string) int64 { return map[string]int64{a.ID: 11, b.ID: 12}[id] }
 	got, err := d.Statement(t.Context(), a.ID, at)
 	if err != nil {
 		t.Fatal(err)
@@ -51,7 +51,7 @@ func TestStatementOfUnknownPlan(t *testing.T) {
 	if err := d.SetPlan(t.Context(), actor(), a.ID, "unlimited"); err != nil {
 		t.Fatal(err)
 	}
-	delete(d.cfg.Plans, "unlimited")
+	delete(d.byName, "unlimited")
 	if got, err := d.Statement(t.Context(), a.ID, time.Now()); err != nil || got.Plan.Name != "free" {
 		t.Errorf("got %+v, %v", got, err)
 	}

@@ -13,9 +13,16 @@ import (
 	"github.com/nodegate/nodegate/internal/index"
 )
 
+// Store is what is read of accounts and keys, and the sequence of their changes.
+type Store interface {
+	nodegate.AccountStore
+	nodegate.KeyStore
+	nodegate.ChangeStore
+}
+
 // Config is what the door works with.
 type Config struct {
-	Store       nodegate.Store
+	Store       Store
 	Vault       *credential.Vault
 	Plans       map[string]nodegate.Plan
 	DefaultPlan string        // for accounts whose plan is no longer configured

@@ -168,7 +168,7 @@ func ended(g *nodegate.Grant) bool {
 
 // watched is the real store with a counter, and with faults on demand.
 type watched struct {
-	nodegate.Store
+	*sqlstore.Store
 	lookUps  atomic.Int64 // calls of KeyByDigest
 	reads    atomic.Int64 // all others
 	broken   atomic.Bool

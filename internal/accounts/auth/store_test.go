@@ -123,10 +123,11 @@ func TestSlowStore(t *testing.T) {
 func TestOpenFails(t *testing.T) {
 	g := newGatehouse(t, nil)
 	cfg := g.Authenticator.cfg
-	cfg.Store = openStore(t, t.TempDir()+"/other.db")
-	if err := cfg.Store.Close(); err != nil {
+	store := openStore(t, t.TempDir()+"/other.db")
+	if err := store.Close(); err != nil {
 		t.Fatal(err)
 	}
+	cfg.Store = store
 	d, err := Open(t.Context(), cfg)
 	if d != nil {
 		t.Error("a door is open")

@@ -21,7 +21,7 @@ const (
 
 // Config is what a Recorder needs.
 type Config struct {
-	Store   nodegate.UsageStore
+	Store   nodegate.UsageWriter
 	Every   time.Duration // between flushes; 0 is 5 seconds
 	Log     *slog.Logger  // nil is slog's default
 	MaxRows int           // that wait in memory; 0 is 200,000
@@ -37,7 +37,7 @@ type Event struct {
 
 // Recorder counts events and brings them to the store.
 type Recorder struct {
-	store nodegate.UsageStore
+	store nodegate.UsageWriter
 	log   *slog.Logger
 	cells *cells
 	rows  *rows

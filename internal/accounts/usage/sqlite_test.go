@@ -49,7 +49,7 @@ func TestSQLite(t *testing.T) {
 	}
 }
 
-func record(t *testing.T, store nodegate.UsageStore) {
+func record(t *testing.T, store nodegate.UsageWriter) {
 	r := usage.New(usage.Config{Store: store, Every: 5 * time.Millisecond, Log: slog.New(slog.DiscardHandler)})
 	for i := range 1000 {
 		g, _ := nodegate.NewGrant("a", fmt.Sprint("k", i%7), new(atomic.Pointer[nodegate.Policy]))

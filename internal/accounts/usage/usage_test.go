@@ -18,7 +18,7 @@ import (
 	"github.com/nodegate/nodegate"
 )
 
-// memory is a UsageStore that keeps batches as they come, each number once. It can
+// memory is a UsageWriter that keeps batches as they come, each number once. It can
 // be down, or take a batch and lose the answer.
 type memory struct {
 	mu      sync.Mutex
@@ -349,7 +349,7 @@ func TestRecordAllocatesNothing(t *testing.T) {
 }
 
 // discard takes everything and keeps nothing.
-type discard struct{ nodegate.UsageStore }
+type discard struct{ nodegate.UsageWriter }
 
 func (discard) AddUsage(context.Context, *nodegate.UsageBatch) error { return nil }
 

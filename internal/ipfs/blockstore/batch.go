@@ -55,11 +55,7 @@ const (
 // limit. It ends with Commit or Abort.
 func (s *Store) Begin(account string, quota int64) *Batch {
 	b := &Batch{s: s, account: account, quota: quota}
-	s.openMu.Lock()
-	defer s.openMu.Unlock()
-	s.lastBatch++
-	b.blocks.batch, b.start = s.lastBatch, s.stamp()
-	s.open[b] = struct{}{}
+	s.uploads.begin(b)
 	return b
 }
 
@@ -80,14 +76,14 @@ func (b *Batch) Put(ctx context.Context, c cid.Cid, data []byte) error {
 	if _, ok := identity.Data(c); ok {
 		return nil
 	}
-	if err := b.s.enter(ctx); err != nil {
+	if err := b.s.calls.enter(ctx); err != nil {
 		return err
 	}
-	defer b.s.leave()
+	defer b.s.calls.leave()
 	if known, err := b.known(hash); err != nil || known {
 		return err
 	}
-	stored, err := b.s.putAgain(hash, data, b.start)
+	stored, err := b.s.blocks.putAgain(hash, data, b.start)
 	if err != nil {
 		return err
 	}
@@ -110,26 +106,24 @@ func (b *Batch) known(hash []byte) (bool, error) {
 
 func (b *Batch) write(hash, data []byte) error {
 	n := int64(len(data))
-	if err := b.s.claimRoom(n); err != nil {
+	if err := b.s.room.claim(n); err != nil {
 		return err
 	}
-	defer b.s.room.Add(-n)
-	if err := b.s.reserve(b.account, n, b.quota); err != nil {
+	defer b.s.room.release(n)
+	if err := b.s.quotas.reserve(b.account, n, b.quota); err != nil {
 		return err
 	}
-	r := record{kind: kindBlock, key: hash, batch: b.blocks.batch, time: b.s.stamp()}
+	r := record{kind: kindBlock, key: hash, batch: b.blocks.batch, time: b.s.clock.stamp()}
 	pos, err := b.s.log.append(b.enterGeneration(), r, data, b)
 	if err != nil {
-		b.s.unreserve(b.account, n)
+		b.s.quotas.unreserve(b.account, n)
 		return err
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.ended {
-		b.s.unreserve(b.account, n)
-		b.s.openMu.Lock()
-		defer b.s.openMu.Unlock()
-		b.s.discard(b.unwanted())
+		b.s.quotas.unreserve(b.account, n)
+		b.s.uploads.discard(b)
 		return errEnded()
 	}
 	b.puts++
@@ -189,7 +183,7 @@ func (b *Batch) writeTouched() error {
 	if len(list) == 0 {
 		return nil
 	}
-	r := record{kind: kindTouch, batch: b.blocks.batch, time: b.s.stamp()}
+	r := record{kind: kindTouch, batch: b.blocks.batch, time: b.s.clock.stamp()}
 	_, err := b.s.log.append(b.enterGeneration(), r, list, b)
 	return err
 }
@@ -221,10 +215,10 @@ func (b *Batch) Get(ctx context.Context, c cid.Cid) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := b.s.enter(ctx); err != nil {
+	if err := b.s.calls.enter(ctx); err != nil {
 		return nil, err
 	}
-	defer b.s.leave()
+	defer b.s.calls.leave()
 	b.mu.Lock()
 	e, own, err := b.blocks.get(b.s.index, hash)
 	ended := b.ended
@@ -236,16 +230,16 @@ func (b *Batch) Get(ctx context.Context, c cid.Cid) ([]byte, error) {
 		return nil, errEnded()
 	}
 	if own {
-		data, err := b.s.readAt(ctx, hash, e, nil)
+		data, err := b.s.blocks.readAt(ctx, hash, e, nil)
 		if err != nil {
 			return nil, errDamaged(c, err)
 		}
 		return data, nil
 	}
-	if _, err := b.s.touch(hash, b.start); err != nil {
+	if _, err := b.s.blocks.touch(hash, b.start); err != nil {
 		return nil, err
 	}
-	return b.s.read(ctx, c, hash, nil)
+	return b.s.blocks.read(ctx, c, hash, nil)
 }
 
 // Pin keeps content for the batch's account, from Commit on. A pin of the same CID
@@ -268,11 +262,11 @@ func (b *Batch) change(kind pinChange, p nodegate.Pin) {
 //
 // Returns QuotaReached, InsufficientStorage, or NotFound for an Unpin of no pin.
 func (b *Batch) Commit(ctx context.Context) error {
-	if err := b.s.enter(ctx); err != nil {
+	if err := b.s.calls.enter(ctx); err != nil {
 		b.Abort()
 		return err
 	}
-	defer b.s.leave()
+	defer b.s.calls.leave()
 	if !b.end() {
 		return errEnded()
 	}
@@ -288,7 +282,7 @@ func (b *Batch) Commit(ctx context.Context) error {
 			return err
 		}
 	}
-	return b.s.submit(&request{prepare: b.prepare, apply: b.apply})
+	return b.s.committer.submit(&request{prepare: b.prepare, apply: b.apply})
 }
 
 // pins tells whether the batch pins something; if not, its blocks are loose.
@@ -322,14 +316,11 @@ func (b *Batch) end() bool {
 func (b *Batch) forget() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.s.unreserve(b.account, b.reserved)
+	b.s.quotas.unreserve(b.account, b.reserved)
 	b.reserved = 0
-	if b.s.enter(context.Background()) == nil {
+	if b.s.calls.enter(context.Background()) == nil {
 		_ = b.blocks.drop(b.s.index) // what stays is dropped at the next start
-		b.s.leave()
+		b.s.calls.leave()
 	}
-	b.s.openMu.Lock()
-	defer b.s.openMu.Unlock()
-	delete(b.s.open, b)
-	b.s.discard(b.unwanted())
+	b.s.uploads.end(b)
 }

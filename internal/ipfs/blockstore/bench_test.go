@@ -115,7 +115,7 @@ func BenchmarkOpenMillion(b *testing.B) {
 			if err := s.Close(); err != nil {
 				b.Fatal(err)
 			}
-			if err := s.cfg.index.RemoveAll(s.indexDir()); err != nil {
+			if err := s.cfg.index.RemoveAll(s.files.indexDir()); err != nil {
 				b.Fatal(err)
 			}
 			b.StartTimer()

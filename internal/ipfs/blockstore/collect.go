@@ -51,32 +51,20 @@ type collector struct {
 //
 // Returns Conflict when a collection is running.
 func (s *Store) Collect(ctx context.Context, dryRun bool) (CollectReport, error) {
-	if err := s.enter(ctx); err != nil {
+	if err := s.calls.enter(ctx); err != nil {
 		return CollectReport{}, err
 	}
-	defer s.leave()
+	defer s.calls.leave()
 	if !s.collecting.TryLock() {
 		return CollectReport{}, &nodegate.Error{Op: "blocks.collect", Code: nodegate.Conflict, Msg: "a collection is running already: wait until it ends"}
 	}
 	defer s.collecting.Unlock()
-	ctx, stop := s.untilClose(ctx)
+	ctx, stop := s.calls.untilClose(ctx)
 	defer stop()
 	c := &collector{s: s, dryRun: dryRun, pace: pace{rate: s.cfg.CollectRate}}
-	c.begin()
+	c.now, c.floor = s.uploads.floor()
 	err := c.run(ctx)
 	return c.report, err
-}
-
-// begin fixes what counts as new. A batch that is open now may pin later what it
-// touched since its start.
-func (c *collector) begin() {
-	c.s.openMu.Lock()
-	defer c.s.openMu.Unlock()
-	c.now = c.s.stamp()
-	c.floor = c.now
-	for b := range c.s.open {
-		c.floor = min(c.floor, b.start)
-	}
 }
 
 func (c *collector) run(ctx context.Context) error {
@@ -147,12 +135,7 @@ func (c *collector) expirePins(list []*pinState) error {
 		}
 		return nil
 	}
-	apply := func() error {
-		c.s.quotaMu.Lock()
-		defer c.s.quotaMu.Unlock()
-		return c.s.applyResult(r)
-	}
-	return c.s.submit(&request{prepare: prepare, apply: apply})
+	return c.s.committer.submit(&request{prepare: prepare, apply: func() error { return c.s.pins.apply(r) }})
 }
 
 // expireLoose lets go of what was stored without a pin, when its time is over.
@@ -185,22 +168,7 @@ func (c *collector) dropLoose(list []loose) error {
 	if c.dryRun || len(list) == 0 {
 		return nil
 	}
-	return c.s.submit(&request{apply: func() error {
-		c.s.quotaMu.Lock()
-		defer c.s.quotaMu.Unlock()
-		w := c.s.index.db.NewBatch()
-		changes := map[string]int64{}
-		for i := range list {
-			changes[list[i].account] -= list[i].bytes
-			if err := w.Delete(list[i].key(), nil); err != nil {
-				return c.s.index.failed(err)
-			}
-		}
-		if err := c.s.addUsage(w, changes); err != nil {
-			return err
-		}
-		return c.s.index.commit(w)
-	}})
+	return c.s.committer.submit(&request{apply: func() error { return c.s.pins.dropLoose(list) }})
 }
 
 // The ways of looking at a block: the same bytes can be raw under one CID and a
@@ -273,7 +241,7 @@ func (c *collector) visit(ctx context.Context, at cid.Cid, deep bool) ([]cid.Cid
 	if err := c.pace.wait(ctx, int64(e.length)); err != nil {
 		return nil, err
 	}
-	data, err := c.s.read(ctx, at, hash, nil)
+	data, err := c.s.blocks.read(ctx, at, hash, nil)
 	if errors.Is(err, nodegate.Damaged) || errors.Is(err, nodegate.NotFound) {
 		c.unknown(at.String())
 		return nil, nil
@@ -306,7 +274,7 @@ func (c *collector) noteLeaf(hash []byte) error {
 	if c.dryRun {
 		return nil
 	}
-	err := c.s.update(hash, func(_ *pebble.Batch, e *entry) error {
+	err := c.s.blocks.update(hash, func(_ *pebble.Batch, e *entry) error {
 		e.flags |= flagLeaf
 		return nil
 	})
@@ -359,8 +327,8 @@ func (c *collector) sweep(ctx context.Context) error {
 // delete removes the blocks of a list that are still dead: one may have been put
 // again since it was found.
 func (c *collector) delete(hashes [][]byte) error {
-	c.s.entries.Lock()
-	defer c.s.entries.Unlock()
+	c.s.blocks.mu.Lock()
+	defer c.s.blocks.mu.Unlock()
 	w := c.s.index.db.NewBatch()
 	for _, hash := range hashes {
 		e, ok, err := c.s.index.block(hash)

@@ -1,10 +1,8 @@
 package blockstore
 
 import (
-	"encoding/binary"
 	"time"
 
-	"github.com/cockroachdb/pebble"
 	"github.com/nodegate/nodegate"
 )
 
@@ -28,45 +26,53 @@ type request struct {
 
 // group are the requests of one sync.
 type group struct {
-	s          *Store
+	index      *index
 	generation uint64
 	pins       map[string]*pinState // what earlier requests of the group made of pins
 }
 
+// committer is the one that changes pins and ends batches.
+type committer struct {
+	log      *log
+	index    *index
+	uploads  *uploads
+	reclaims signal
+	requests chan *request
+}
+
 // submit hands a request to the committer and waits.
-func (s *Store) submit(r *request) error {
+func (c *committer) submit(r *request) error {
 	r.done = make(chan struct{})
-	s.requests <- r
+	c.requests <- r
 	<-r.done
 	return r.err
 }
 
-// commitLoop is the committer. It ends when the requests are closed.
-func (s *Store) commitLoop() {
-	defer s.workers.Done()
+// run serves requests until they are closed.
+func (c *committer) run() {
 	flush := time.NewTicker(flushEvery)
 	defer flush.Stop()
 	for {
 		select {
-		case r, ok := <-s.requests:
+		case r, ok := <-c.requests:
 			if !ok {
 				return
 			}
-			s.commitGroup(s.gather(r))
+			c.commitGroup(c.gather(r))
 		case <-flush.C:
-			s.saveCheckpoint()
-			s.flushIndex()
-			s.wakeReclaim()
+			c.saveCheckpoint()
+			c.index.flushSoon()
+			c.reclaims.raise()
 		}
 	}
 }
 
 // gather takes all that waits.
-func (s *Store) gather(first *request) []*request {
+func (c *committer) gather(first *request) []*request {
 	list := []*request{first}
 	for len(list) < groupSize {
 		select {
-		case r, ok := <-s.requests:
+		case r, ok := <-c.requests:
 			if !ok {
 				return list
 			}
@@ -78,9 +84,9 @@ func (s *Store) gather(first *request) []*request {
 	return list
 }
 
-func (s *Store) commitGroup(list []*request) {
-	_, generation := s.log.now()
-	g := &group{s: s, generation: generation, pins: map[string]*pinState{}}
+func (c *committer) commitGroup(list []*request) {
+	_, generation := c.log.now()
+	g := &group{index: c.index, generation: generation, pins: map[string]*pinState{}}
 	sync := false
 	for _, r := range list {
 		if r.prepare != nil {
@@ -89,20 +95,23 @@ func (s *Store) commitGroup(list []*request) {
 		}
 	}
 	if sync {
-		g.fail(list, s.log.sync(generation))
+		g.fail(list, c.log.sync(generation))
 	}
 	for _, r := range list {
 		if r.err == nil && r.apply != nil {
 			if r.err = r.apply(); r.err != nil {
-				s.index.broken.Store(true) // it lacks what the log has
+				c.index.broken.Store(true) // it lacks what the log has
 			}
 		}
 	}
-	s.saveCheckpoint()
+	c.saveCheckpoint()
 	for _, r := range list {
 		close(r.done)
 	}
 }
+
+// saveCheckpoint notes how far the index is.
+func (c *committer) saveCheckpoint() { c.index.saveCheckpoint(c.uploads.checkpoint()) }
 
 // fail gives every request that is in the log the error of its sync.
 func (g *group) fail(list []*request, err error) {
@@ -119,12 +128,12 @@ func (g *group) pin(account, cid string) (*pinState, error) {
 	if p, ok := g.pins[string(key)]; ok {
 		return p, nil
 	}
-	return g.s.index.pin(key)
+	return g.index.pin(key)
 }
 
 // prepare decides what the batch's pins become, and writes its commit record.
 func (b *Batch) prepare(g *group) error {
-	now := b.s.stamp()
+	now := b.s.clock.stamp()
 	next, stores, err := b.decide(g, now)
 	if err != nil {
 		return err
@@ -137,7 +146,7 @@ func (b *Batch) prepare(g *group) error {
 		c.loose = []loose{{b.account, b.bytes, now, b.blocks.batch}}
 		stores += b.bytes
 	}
-	if err := b.s.exchange(b.account, b.reserved, max(stores, 0), b.quota); err != nil {
+	if err := b.s.quotas.exchange(b.account, b.reserved, max(stores, 0), b.quota); err != nil {
 		return err
 	}
 	b.reserved = max(stores, 0)
@@ -237,212 +246,14 @@ func (g *group) place(list []*pinState, segment uint32) []*pinState {
 
 // apply makes the batch visible.
 func (b *Batch) apply() error {
-	err := b.blocks.each(b.s.index, func(list []found) error { return b.s.addBlocks(list, b.result.time) })
+	err := b.blocks.each(b.s.index, func(list []found) error { return b.s.blocks.add(list, b.result.time) })
 	if err != nil {
 		return err
 	}
-	b.s.quotaMu.Lock()
-	defer b.s.quotaMu.Unlock()
-	if err := b.s.applyResult(b.result); err != nil {
+	if err := b.s.pins.applyReserved(b.result, b.account, b.reserved); err != nil {
 		return err
 	}
-	b.s.addReserved(b.account, -b.reserved)
 	b.reserved = 0
 	b.applied.Store(true)
 	return nil
-}
-
-// addBlocks enters committed blocks in the index.
-func (s *Store) addBlocks(list []found, touched int64) error {
-	s.entries.Lock()
-	defer s.entries.Unlock()
-	w := s.index.db.NewBatch()
-	for _, f := range list {
-		f.touched = touched
-		if err := s.enterBlock(w, []byte(f.hash), f.entry); err != nil {
-			return err
-		}
-	}
-	return s.index.commit(w)
-}
-
-// enterBlock sets where a block stands. The later of two copies counts: it was
-// made from a good one, or because the other was missing or damaged.
-func (s *Store) enterBlock(w *pebble.Batch, hash []byte, next entry) error {
-	old, ok, err := s.index.block(hash)
-	if err != nil {
-		return err
-	}
-	better := !ok || old.position.before(next.position) || old.damaged() || !s.log.segs.has(old.segment)
-	if better && (!ok || old.position != next.position) {
-		if err := s.replaced(w, hash, old, ok, next); err != nil {
-			return s.index.failed(err)
-		}
-		next.flags = old.flags &^ flagDamaged
-	} else {
-		next.position, next.length, next.flags = old.position, old.length, old.flags
-	}
-	next.touched = max(next.touched, old.touched)
-	if err := w.Set(blockKey(hash), next.encode(), nil); err != nil {
-		return s.index.failed(err)
-	}
-	return nil
-}
-
-// replaced keeps the books when a block gets a new place.
-func (s *Store) replaced(w *pebble.Batch, hash []byte, old entry, had bool, next entry) error {
-	if had && old.damaged() {
-		s.cfg.Log.Info("a damaged block is healed", "multihash", hexOf(hash))
-		if err := w.Delete(damagedKey(hash), nil); err != nil {
-			return err
-		}
-	}
-	if had && !old.damaged() { // a damaged one was taken off the books
-		if err := addLive(w, old.segment, -old.space(hash)); err != nil {
-			return err
-		}
-	}
-	return addLive(w, next.segment, next.space(hash))
-}
-
-// applyResult enters the pins and the loose bytes of a commit.
-func (s *Store) applyResult(r *result) error {
-	w := s.index.db.NewBatch()
-	changes := map[string]int64{}
-	for _, p := range r.pins {
-		old, err := s.setPin(w, p)
-		if err != nil {
-			return err
-		}
-		changes[p.AccountID] += p.paid()
-		if old != nil {
-			changes[p.AccountID] -= old.paid()
-		}
-	}
-	for i := range r.loose {
-		l := &r.loose[i]
-		known, err := s.index.get(l.key())
-		if err != nil {
-			return err
-		}
-		if known == nil {
-			changes[l.account] += l.bytes
-		}
-		if err := w.Set(l.key(), l.encode(), nil); err != nil {
-			return s.index.failed(err)
-		}
-	}
-	if err := s.addUsage(w, changes); err != nil {
-		return err
-	}
-	return s.index.commit(w)
-}
-
-// setPin writes a pin's state and returns the one before.
-func (s *Store) setPin(w *pebble.Batch, p *pinState) (*pinState, error) {
-	key := pinKey(p.AccountID, p.CID)
-	old := p.before
-	if !p.looked {
-		var err error
-		if old, err = s.index.pin(key); err != nil {
-			return nil, err
-		}
-	}
-	p.first = p.segment
-	if old != nil {
-		p.first = min(old.first, p.segment)
-		if err := addLive(w, old.segment, -old.space()); err != nil {
-			return nil, s.index.failed(err)
-		}
-	}
-	if err := addLive(w, p.segment, p.space()); err != nil {
-		return nil, s.index.failed(err)
-	}
-	if err := w.Set(key, p.encode(), nil); err != nil {
-		return nil, s.index.failed(err)
-	}
-	return old, nil
-}
-
-// addUsage changes what accounts have stored.
-func (s *Store) addUsage(w *pebble.Batch, changes map[string]int64) error {
-	for account, n := range changes {
-		if n == 0 {
-			continue
-		}
-		stored, err := s.storedNow(account)
-		if err != nil {
-			return err
-		}
-		if err := setUsage(w, account, stored+n); err != nil {
-			return s.index.failed(err)
-		}
-		s.usage[account] = stored + n
-	}
-	return nil
-}
-
-// checkpoint is from where a start replays the log, and what can't be read there.
-type checkpoint struct {
-	position
-	batch uint64 // the highest number in use
-	clock int64  // the highest stamp
-}
-
-// saveCheckpoint notes how far the index is. Batches that are open have records
-// that a replay needs.
-func (s *Store) saveCheckpoint() {
-	if s.index.broken.Load() {
-		return
-	}
-	c := s.checkpointNow()
-	b := binary.LittleEndian.AppendUint32(nil, c.segment)
-	b = binary.LittleEndian.AppendUint64(b, uint64(c.off))
-	b = binary.LittleEndian.AppendUint64(b, c.batch)
-	b = binary.LittleEndian.AppendUint64(b, uint64(c.clock))
-	if err := s.index.db.Set([]byte{keyCheckpoint}, b, pebble.NoSync); err != nil {
-		s.cfg.Log.Error("the index of the block store takes no checkpoint", "err", err)
-	}
-}
-
-func (s *Store) checkpointNow() checkpoint {
-	s.openMu.Lock()
-	defer s.openMu.Unlock()
-	s.log.mu.Lock()
-	defer s.log.mu.Unlock()
-	c := checkpoint{position: s.log.endLocked(), batch: s.lastBatch, clock: s.clock.Load()}
-	if s.log.active != nil {
-		c.off = s.log.synced // what is behind it belongs to nobody, or to open batches
-	}
-	for b := range s.open {
-		if b.first != (position{}) && !b.applied.Load() && b.first.before(c.position) {
-			c.position = b.first
-		}
-	}
-	for _, r := range s.discarded { // a start after a crash gives them back
-		if r.position().before(c.position) {
-			c.position = r.position()
-		}
-	}
-	return c
-}
-
-// readCheckpoint reads what saveCheckpoint wrote.
-func (x *index) readCheckpoint() (c checkpoint, err error) {
-	b, err := x.get([]byte{keyCheckpoint})
-	if err != nil || len(b) != 28 {
-		return c, err
-	}
-	c.segment = binary.LittleEndian.Uint32(b)
-	c.off = int64(binary.LittleEndian.Uint64(b[4:]))
-	c.batch = binary.LittleEndian.Uint64(b[12:])
-	c.clock = int64(binary.LittleEndian.Uint64(b[20:]))
-	return c, nil
-}
-
-// flushIndex lets the index write what it has in memory, beside all other work.
-func (s *Store) flushIndex() {
-	if _, err := s.index.db.AsyncFlush(); err != nil {
-		s.cfg.Log.Error("the index of the block store can't be flushed", "err", err)
-	}
 }

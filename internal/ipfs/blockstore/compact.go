@@ -34,9 +34,6 @@ func (c *collector) compact(ctx context.Context) error {
 	return errors.Join(err, c.remove(emptied))
 }
 
-// worthSealing is when the active segment is large enough to be sealed early.
-const worthSealing = 64 << 10
-
 // victims are the sealed segments that are mostly empty, the emptiest first, as
 // they make room for the others. Segments in which an open batch may have records
 // are left alone.
@@ -48,12 +45,12 @@ func (c *collector) victims() ([]uint32, error) {
 	segs := c.s.log.segs
 	wasted := func(n uint32) bool { return 2*max(live[n], 0) < segs.size(n)-segmentHeader }
 	end, _ := c.s.log.now()
-	cut, err := c.s.sealActive(end.segment, wasted(end.segment))
+	cut, err := c.s.uploads.sealActive(end.segment, wasted(end.segment))
 	if err != nil {
 		return nil, err
 	}
 	c.report.Freed += cut
-	keep := c.s.checkpointNow().segment
+	keep := c.s.uploads.checkpoint().segment
 	var list []uint32
 	for _, n := range segs.numbers() {
 		if n < keep && (wasted(n) || segs.size(n) <= segmentHeader) {
@@ -62,52 +59,6 @@ func (c *collector) victims() ([]uint32, error) {
 	}
 	slices.SortFunc(list, func(a, b uint32) int { return cmp.Compare(live[a], live[b]) })
 	return list, nil
-}
-
-// sealActive ends the active segment early, if it is still that one, mostly empty
-// and nobody writes. What aborted uploads left at its end is cut off without a copy,
-// so that a full disk has room for the copies of compaction; it returns how much
-// that was.
-func (s *Store) sealActive(number uint32, wasted bool) (cut int64, err error) {
-	l := s.log
-	l.syncing.Lock()
-	defer l.syncing.Unlock()
-	s.openMu.Lock()
-	defer s.openMu.Unlock()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.broken != nil || l.active == nil || l.active.number != number || l.end < worthSealing || s.writing() {
-		return 0, l.broken
-	}
-	cut = l.end - l.kept
-	if !wasted && cut < worthSealing {
-		return 0, nil
-	}
-	if cut > 0 {
-		if err := l.active.f.Truncate(l.kept); err != nil {
-			return 0, l.failedWrite("truncate", err)
-		}
-		l.end = l.kept
-		l.segs.resize(number, l.end)
-	}
-	if err := l.active.f.Sync(); err != nil {
-		return 0, l.failedSync(err)
-	}
-	l.segs.give(l.active)
-	l.active = nil // the index may know a place behind the cut: nothing is written there again
-	l.roll()
-	return cut, nil
-}
-
-// writing tells whether an open batch has records in the log. The caller holds the
-// locks of both.
-func (s *Store) writing() bool {
-	for b := range s.open {
-		if b.first != (position{}) && !b.applied.Load() {
-			return true
-		}
-	}
-	return false
 }
 
 func (c *collector) remove(numbers []uint32) error {
@@ -208,7 +159,7 @@ func (m *mover) record(r *record, off int64) error {
 		}
 		data, err := readData(m.file, r, off, m.buf)
 		if err != nil {
-			m.s.quarantine(append([]byte(nil), r.key...), e, err)
+			m.s.blocks.quarantine(append([]byte(nil), r.key...), e, err)
 			return nil
 		}
 		m.buf = data
@@ -252,11 +203,11 @@ func (m *mover) settle() error {
 	if len(m.moved) == 0 {
 		return nil
 	}
-	if err := m.s.submit(&request{prepare: m.sameGeneration}); err != nil {
+	if err := m.s.committer.submit(&request{prepare: m.sameGeneration}); err != nil {
 		return err
 	}
 	for i := range m.moved {
-		if err := m.s.moveBlock(&m.moved[i]); err != nil {
+		if err := m.s.blocks.move(&m.moved[i]); err != nil {
 			return err
 		}
 	}
@@ -348,15 +299,8 @@ func (m *mover) carry() error {
 		}
 		return err
 	}
-	apply := func() error {
-		m.s.quotaMu.Lock()
-		defer m.s.quotaMu.Unlock()
-		if err := m.s.applyResult(r); err != nil {
-			return err
-		}
-		return m.s.forgetPins(over)
-	}
-	err := m.s.submit(&request{prepare: prepare, apply: apply})
+	apply := func() error { return m.s.pins.applyCarried(r, over) }
+	err := m.s.committer.submit(&request{prepare: prepare, apply: apply})
 	clear(m.pins)
 	m.loose, m.done = nil, nil
 	return err
@@ -392,17 +336,6 @@ func (m *mover) current(g *group, r *result) (over []*pinState, err error) {
 	return over, nil
 }
 
-// forgetPins removes pins of which the log knows nothing any more.
-func (s *Store) forgetPins(list []*pinState) error {
-	w := s.index.db.NewBatch()
-	for _, p := range list {
-		if err := w.Delete(pinKey(p.AccountID, p.CID), nil); err != nil {
-			return s.index.failed(err)
-		}
-	}
-	return s.index.commit(w)
-}
-
 // rescue is for a segment whose records can't all be found: it asks the index what
 // stands here, which takes longer.
 func (m *mover) rescue(ctx context.Context) error {
@@ -419,9 +352,9 @@ func (m *mover) rescue(ctx context.Context) error {
 		if err != nil || !ok || now.position != e.position {
 			return true, err
 		}
-		data, err := m.s.readAt(ctx, hash, e, nil)
+		data, err := m.s.blocks.readAt(ctx, hash, e, nil)
 		if err != nil {
-			m.s.quarantine(hash, e, err)
+			m.s.blocks.quarantine(hash, e, err)
 			return true, nil
 		}
 		return true, m.copy(hash, e, data)

@@ -259,7 +259,7 @@ func powerCutRound(t *testing.T, s *Store, disk *faultyDisk, files *vfs.MemFS, p
 			if i%4 == 1 {
 				abortTree(s, name+"-aborted")
 				if i%8 == 1 {
-					_ = s.reclaim() // the power may have gone
+					_ = s.reclaimer.reclaim() // the power may have gone
 				}
 				if alone && i%8 == 5 {
 					_, _ = s.Collect(context.Background(), false) // nobody writes: the aborted end is cut off

@@ -192,7 +192,7 @@ func TestEveryByte(t *testing.T) {
 		if err := os.WriteFile(path, whole, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		must(t, os.RemoveAll(s.indexDir())) // the next round reads the log without it
+		must(t, os.RemoveAll(s.files.indexDir())) // the next round reads the log without it
 	}
 }
 
@@ -200,8 +200,8 @@ func TestEveryByte(t *testing.T) {
 // sums are the same.
 func TestIndexLost(t *testing.T) {
 	for name, harm := range map[string]func(*testing.T, *Store){
-		"deleted": func(t *testing.T, s *Store) { must(t, os.RemoveAll(s.indexDir())) },
-		"marked":  func(_ *testing.T, s *Store) { s.markIndex() },
+		"deleted": func(t *testing.T, s *Store) { must(t, os.RemoveAll(s.files.indexDir())) },
+		"marked":  func(_ *testing.T, s *Store) { s.files.markIndex() },
 		"truncated": func(t *testing.T, s *Store) {
 			eachIndexFile(t, s, func(path string) { must(t, os.Truncate(path, 10)) })
 		},
@@ -272,7 +272,7 @@ func must(t *testing.T, err error) {
 
 func eachIndexFile(t *testing.T, s *Store, do func(path string)) {
 	t.Helper()
-	must(t, filepath.WalkDir(s.indexDir(), func(path string, d fs.DirEntry, err error) error {
+	must(t, filepath.WalkDir(s.files.indexDir(), func(path string, d fs.DirEntry, err error) error {
 		if info, _ := d.Info(); err == nil && !d.IsDir() && info.Size() > 10 {
 			do(path)
 		}

@@ -1,6 +1,9 @@
 // Package blockstore is the embedded block store: content-addressed blocks and the
 // pins that keep them, on one disk. It knows no files and no HTTP. Start at Open
 // in store.go, then Begin in batch.go for writing and Get in read.go for reading.
+// Store joins types that have one job each: the log and the index, the tables of
+// blocks, pins and quotas on them, the open uploads, and the workers that commit,
+// reclaim and scrub.
 //
 // # The log
 //

@@ -163,7 +163,7 @@ func TestCollectOnFullDisk(t *testing.T) {
 		b.Abort()
 	}
 	r := mustCollect(t, s)
-	must(t, s.reclaim()) // which may have taken them away before
+	must(t, s.reclaimer.reclaim()) // which may have taken them away before
 	if used := disk.usedNow(); used > 300_000 {
 		t.Errorf("%d bytes are in use: %+v", used, r)
 	}

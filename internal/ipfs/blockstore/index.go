@@ -131,6 +131,13 @@ func (x *index) flush() error {
 	}
 }
 
+// flushSoon lets the index write what it has in memory, beside all other work.
+func (x *index) flushSoon() {
+	if _, err := x.db.AsyncFlush(); err != nil {
+		x.log.Error("the index of the block store can't be flushed", "err", err)
+	}
+}
+
 // flushPause is how long the index waits after a failed write. It would try again at
 // once, and keep a core busy while the disk is full.
 const flushPause = 50 * time.Millisecond

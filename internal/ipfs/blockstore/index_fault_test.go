@@ -44,7 +44,7 @@ func TestIndexCannotFlush(t *testing.T) {
 			s := open(t, cfg)
 			addAcked(t, s, "before")
 			fault.with.Store(&cause)
-			s.flushIndex()
+			s.index.flushSoon()
 			want := nodegate.Internal
 			if cause == syscall.ENOSPC {
 				want = nodegate.InsufficientStorage
@@ -103,7 +103,7 @@ func TestIndexManifestFails(t *testing.T) {
 		addAcked(t, s, acked[i])
 	}
 	fault.with.Store(&cause)
-	s.flushIndex()
+	s.index.flushSoon()
 	waitFor(t, s.Ready)
 	_, err := addTree(s, "acc", "refused")
 	wantCode(t, err, nodegate.Internal)

@@ -66,7 +66,7 @@ func (m *model) reopen(rt *rapid.T, lose bool) {
 		rt.Fatal(err)
 	}
 	if lose {
-		if err := m.s.cfg.index.RemoveAll(m.s.indexDir()); err != nil {
+		if err := m.s.cfg.index.RemoveAll(m.s.files.indexDir()); err != nil {
 			rt.Fatal(err)
 		}
 	}

@@ -13,33 +13,24 @@ func (s *Store) Pins(ctx context.Context, account string, each func(nodegate.Pin
 
 // Unpinned hands out the pins that an account took off and that Undo can bring back.
 func (s *Store) Unpinned(ctx context.Context, account string, each func(nodegate.Pin) bool) error {
-	now := s.stamp()
+	now := s.clock.stamp()
 	return s.eachPin(ctx, account, func(p *pinState) bool { return p.undoable(now, s.cfg.Undo) }, each)
 }
 
 func (s *Store) eachPin(ctx context.Context, account string, wanted func(*pinState) bool, each func(nodegate.Pin) bool) error {
-	if err := s.enter(ctx); err != nil {
+	if err := s.calls.enter(ctx); err != nil {
 		return err
 	}
-	defer s.leave()
-	return s.index.scan(accountKey(keyPin, account), func(_, value []byte) (bool, error) {
-		if err := ctx.Err(); err != nil {
-			return false, err
-		}
-		p, err := decodePinState(value)
-		if err != nil {
-			return false, s.index.failed(err)
-		}
-		return !wanted(p) || each(p.Pin), nil
-	})
+	defer s.calls.leave()
+	return s.pins.each(ctx, account, wanted, each)
 }
 
 // PinOf is an account's pin of a CID, or NotFound.
 func (s *Store) PinOf(ctx context.Context, account, cid string) (nodegate.Pin, error) {
-	if err := s.enter(ctx); err != nil {
+	if err := s.calls.enter(ctx); err != nil {
 		return nodegate.Pin{}, err
 	}
-	defer s.leave()
+	defer s.calls.leave()
 	p, err := s.index.pin(pinKey(account, cid))
 	if err != nil {
 		return nodegate.Pin{}, err

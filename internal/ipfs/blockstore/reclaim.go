@@ -4,7 +4,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"log/slog"
 	"slices"
+	"sync"
+	"sync/atomic"
 
 	"github.com/nodegate/nodegate"
 )
@@ -67,71 +70,70 @@ func (b *Batch) unwanted() runs {
 	return list
 }
 
-// discard notes records that are to be given back. The caller holds openMu: a
-// checkpoint must see a batch, or what is left of it.
-func (s *Store) discard(list runs) {
-	if len(list) == 0 {
-		return
-	}
-	s.discarded = append(s.discarded, list...)
-	if s.discarded.bytes() >= reclaimBytes {
-		s.wakeReclaim()
-	}
-}
+// signal wakes one goroutine. Raising it again before that has no effect.
+type signal chan struct{}
 
-// wakeReclaim lets the background give back what is there.
-func (s *Store) wakeReclaim() {
+func (s signal) raise() {
 	select {
-	case s.reclaims <- struct{}{}:
+	case s <- struct{}{}:
 	default:
 	}
 }
 
-// reclaimLoop gives space back as uploads end, beside all other work.
-func (s *Store) reclaimLoop(ctx context.Context) {
-	defer s.workers.Done()
+// reclaimer gives the space of uploads back that ended without a commit.
+type reclaimer struct {
+	log       *log
+	uploads   *uploads
+	committer *committer
+	calls     *calls
+	clock     *clock
+	wake      signal
+	logger    *slog.Logger
+
+	mu      sync.Mutex  // one at a time
+	noHoles atomic.Bool // the file system can't free a part of a file
+}
+
+// run gives space back as uploads end, beside all other work.
+func (r *reclaimer) run(ctx context.Context) {
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-s.reclaims:
+		case <-r.wake:
 		}
-		if s.enter(ctx) != nil {
+		if r.calls.enter(ctx) != nil {
 			return
 		}
-		err := s.reclaim()
-		s.leave()
+		err := r.reclaim()
+		r.calls.leave()
 		if err != nil {
-			s.cfg.Log.Warn("the space of uploads that were broken off is free only after the next collection", "err", err)
+			r.logger.Warn("the space of uploads that were broken off is free only after the next collection", "err", err)
 		}
 	}
 }
 
 // reclaim gives back what is discarded so far.
-func (s *Store) reclaim() error {
-	s.reclaiming.Lock()
-	defer s.reclaiming.Unlock()
-	s.openMu.Lock()
-	list := slices.Clone(s.discarded)
-	s.openMu.Unlock()
+func (r *reclaimer) reclaim() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	list := r.uploads.toReclaim()
 	if len(list) == 0 {
 		return nil
 	}
-	err := s.giveBack(list)
-	s.openMu.Lock()
-	defer s.openMu.Unlock()
-	s.discarded = slices.Delete(s.discarded, 0, len(list))
+	err := r.giveBack(list)
+	r.uploads.reclaimed(len(list))
 	return err
 }
 
-func (s *Store) giveBack(list runs) error {
-	if !s.noHoles.Load() {
-		err := s.submit(&request{prepare: s.markSynced})
+func (r *reclaimer) giveBack(list runs) error {
+	if !r.noHoles.Load() {
+		err := r.committer.submit(&request{prepare: r.markSynced})
 		if err == nil {
-			err = s.voidAll(list)
+			err = r.voidAll(list)
 		}
 		if errors.Is(err, errors.ErrUnsupported) {
-			s.noHoles.Store(true)
+			r.noHoles.Store(true)
 		}
 		if !errors.Is(err, nodegate.InsufficientStorage) {
 			return err
@@ -139,26 +141,26 @@ func (s *Store) giveBack(list runs) error {
 	}
 	// The file system has no holes, or no room for one more record: cut the end of the
 	// log off, if nobody else writes there.
-	end, _ := s.log.now()
-	_, err := s.sealActive(end.segment, false)
+	end, _ := r.log.now()
+	_, err := r.uploads.sealActive(end.segment, false)
 	return err
 }
 
 // markSynced writes down that all before is synced: what is damaged there later is
 // not the torn end of the log. A void record that is written over others half may
 // look like one.
-func (s *Store) markSynced(g *group) error {
-	if err := s.log.sync(g.generation); err != nil {
+func (r *reclaimer) markSynced(g *group) error {
+	if err := r.log.sync(g.generation); err != nil {
 		return err
 	}
-	c := commit{synced: s.log.syncedBefore()}
-	_, err := s.log.append(g.generation, record{kind: kindCommit, time: s.stamp()}, c.encode(), nil)
+	c := commit{synced: r.log.syncedBefore()}
+	_, err := r.log.append(g.generation, record{kind: kindCommit, time: r.clock.stamp()}, c.encode(), nil)
 	return err
 }
 
-func (s *Store) voidAll(list runs) error {
-	for _, r := range joined(list) {
-		if err := s.void(r); err != nil {
+func (r *reclaimer) voidAll(list runs) error {
+	for _, stretch := range joined(list) {
+		if err := r.void(stretch); err != nil {
 			return err
 		}
 	}
@@ -185,9 +187,9 @@ func joined(list runs) (out runs) {
 const holePage = 4 << 10
 
 // void makes one record of a run and frees the disk below it.
-func (s *Store) void(r run) error {
-	segs := s.log.segs
-	seg, err := segs.take(r.segment)
+func (r *reclaimer) void(stretch run) error {
+	segs := r.log.segs
+	seg, err := segs.take(stretch.segment)
 	if errors.Is(err, errGone) {
 		return nil
 	}
@@ -195,8 +197,8 @@ func (s *Store) void(r run) error {
 		return fail("reclaim", err)
 	}
 	defer segs.give(seg)
-	r.to = min(r.to, segs.size(r.segment)) // a full disk may have cut it off already
-	from, to := (r.from+recordHeader+holePage-1)&^(holePage-1), r.to&^(holePage-1)
+	stretch.to = min(stretch.to, segs.size(stretch.segment)) // a full disk may have cut it off already
+	from, to := (stretch.from+recordHeader+holePage-1)&^(holePage-1), stretch.to&^(holePage-1)
 	if to <= from {
 		return nil
 	}
@@ -204,8 +206,8 @@ func (s *Store) void(r run) error {
 	if !ok {
 		return nil // damaged: nothing is written there any more
 	}
-	head := record{kind: kindVoid, length: uint32(r.to - r.from - recordHeader), time: s.stamp()}
-	if _, err := seg.f.WriteAt(head.appendHead(nil, tag), r.from); err != nil {
+	head := record{kind: kindVoid, length: uint32(stretch.to - stretch.from - recordHeader), time: r.clock.stamp()}
+	if _, err := seg.f.WriteAt(head.appendHead(nil, tag), stretch.from); err != nil {
 		return fail("reclaim", err)
 	}
 	if err := seg.f.Punch(from, to-from); err != nil {

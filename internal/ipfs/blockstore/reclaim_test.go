@@ -51,7 +51,7 @@ func TestAbortGivesSpaceBack(t *testing.T) {
 			}
 			before := disk.usedNow()
 			broken.Abort()
-			must(t, s.reclaim())
+			must(t, s.reclaimer.reclaim())
 			if freed := before - disk.usedNow(); freed < 3_000_000 {
 				t.Errorf("%d of %d bytes are free again", freed, before)
 			}
@@ -86,7 +86,7 @@ func TestAbortWithoutHoles(t *testing.T) {
 		b := s.Begin("acc", 0)
 		put(t, b, 10, 10, 50_000)
 		b.Abort()
-		if err := s.reclaim(); err != nil && !errors.Is(err, errors.ErrUnsupported) {
+		if err := s.reclaimer.reclaim(); err != nil && !errors.Is(err, errors.ErrUnsupported) {
 			t.Fatal(err)
 		}
 	}
@@ -132,7 +132,7 @@ func TestAbortsOnASmallDisk(t *testing.T) {
 		}
 		wantCode(t, err, nodegate.QuotaReached)
 		b.Abort()
-		must(t, s.reclaim())
+		must(t, s.reclaimer.reclaim())
 	}
 	mustAdd(t, s, content(1, 1_000_000))
 }
@@ -144,16 +144,16 @@ func TestReserveCountsWritesInFlight(t *testing.T) {
 	disk.capacity = 2 << 20
 	cfg.disk, cfg.Reserve = disk, 1<<20
 	s := open(t, cfg)
-	if err := s.claimRoom(600 << 10); err != nil {
+	if err := s.room.claim(600 << 10); err != nil {
 		t.Fatal(err)
 	}
-	wantCode(t, s.claimRoom(600<<10), nodegate.InsufficientStorage)
-	s.room.Add(-600 << 10)
-	if err := s.claimRoom(600 << 10); err != nil {
+	wantCode(t, s.room.claim(600<<10), nodegate.InsufficientStorage)
+	s.room.release(600 << 10)
+	if err := s.room.claim(600 << 10); err != nil {
 		t.Fatal(err)
 	}
-	s.room.Add(-600 << 10)
-	if n := s.room.Load(); n != 0 {
+	s.room.release(600 << 10)
+	if n := s.room.claimed.Load(); n != 0 {
 		t.Errorf("%d bytes are claimed by nobody", n)
 	}
 }
@@ -193,14 +193,14 @@ func TestAbortBesideCommitOfTheSame(t *testing.T) {
 				return
 			default:
 				_, _ = s.Collect(context.Background(), false)
-				_ = s.reclaim()
+				_ = s.reclaimer.reclaim()
 			}
 		}
 	})
 	wait.Wait()
 	close(stop)
 	background.Wait()
-	must(t, s.reclaim())
+	must(t, s.reclaimer.reclaim())
 	check := func() {
 		for round := range rounds {
 			for i := range blocks {
@@ -233,7 +233,7 @@ func TestAbortOnARealDisk(t *testing.T) {
 		put(t, b, 1000*i, 25, 1_000_000)
 		mustAdd(t, s, content(i, 1000))
 		b.Abort()
-		must(t, s.reclaim())
+		must(t, s.reclaimer.reclaim())
 	}
 	after, err := space.Free(cfg.Dir)
 	must(t, err)

@@ -4,80 +4,9 @@ import (
 	"context"
 	"errors"
 	"io"
-	"path/filepath"
 
 	"github.com/cockroachdb/pebble"
 )
-
-func (s *Store) indexDir() string { return filepath.Join(s.cfg.Dir, "index") }
-
-// marker is a file whose presence says that the index has to be made anew.
-func (s *Store) marker() string { return filepath.Join(s.cfg.Dir, "index.damaged") }
-
-func (s *Store) markIndex() {
-	f, err := s.cfg.index.Create(s.marker())
-	if err == nil {
-		err = f.Close()
-	}
-	if err != nil {
-		s.cfg.Log.Error("the damaged index can't be marked: remove its folder by hand", "folder", s.indexDir(), "err", err)
-	}
-}
-
-// openOrMakeIndex opens the index, or makes an empty one when it can't be used.
-func (s *Store) openOrMakeIndex() (*index, error) {
-	if _, err := s.cfg.index.Stat(s.marker()); err == nil {
-		s.cfg.Log.Warn("the index of the block store is marked as damaged and is made anew")
-	} else {
-		x, err := tryIndex(s.indexDir(), s.cfg.index, s.cfg.Log)
-		if err == nil {
-			if err = x.usable(); err == nil {
-				if err := s.checkSegments(x); err != nil {
-					return nil, errors.Join(err, x.db.Close())
-				}
-				return x, nil
-			}
-			_ = x.db.Close() // it is thrown away
-		}
-		if len(s.log.segs.numbers()) > 0 { // else the store is new
-			s.cfg.Log.Warn("the index of the block store can't be used and is made anew", "err", err)
-		}
-	}
-	return s.makeIndex()
-}
-
-func (s *Store) makeIndex() (*index, error) {
-	if err := s.cfg.index.RemoveAll(s.indexDir()); err != nil {
-		return nil, badFolder("the damaged index of the block store can't be removed: "+err.Error(), err)
-	}
-	x, err := openIndex(s.indexDir(), s.cfg.index, s.cfg.Log)
-	if err != nil {
-		return nil, badFolder("the index of the block store can't be made: "+err.Error(), err)
-	}
-	err = x.db.Set([]byte{keyVersion}, []byte(indexVersion), pebble.NoSync)
-	if err = errors.Join(err, x.db.Flush()); err != nil {
-		return nil, errors.Join(fail("open", err), x.db.Close())
-	}
-	_ = s.cfg.index.Remove(s.marker()) // most often there is none
-	return x, nil
-}
-
-// usable checks an index that was there. One without a version is empty: either
-// new, or its first bytes were lost in a crash.
-func (x *index) usable() error {
-	version, err := x.get([]byte{keyVersion})
-	if err != nil {
-		return err
-	}
-	if string(version) != indexVersion {
-		return errors.New("it is empty or of another version")
-	}
-	if _, err = x.live(); err != nil {
-		return err
-	}
-	_, err = x.readCheckpoint()
-	return err
-}
 
 // replayer applies the records behind the checkpoint to the index.
 type replayer struct {
@@ -93,23 +22,33 @@ type replayed struct {
 	runs    runs // its records, to be given back when there is no commit
 }
 
-// replay brings the index up to the log and finds the place where it goes on.
+// replay brings the index up to the log and finds the place where it goes on. Nobody
+// else uses the store yet.
 func (s *Store) replay(ctx context.Context) error {
 	c, err := s.index.readCheckpoint()
 	if err != nil {
 		return err
 	}
-	s.lastBatch = c.batch
-	s.clock.Store(c.clock)
+	s.uploads.last = c.batch
+	s.clock.last.Store(c.clock)
 	if err := s.index.db.DeleteRange([]byte{keyPending}, []byte{keyPending + 1}, pebble.NoSync); err != nil {
 		return s.index.failed(err)
 	}
-	numbers := s.log.segs.numbers()
-	if len(numbers) > 0 {
-		s.log.last = numbers[len(numbers)-1]
+	r := &replayer{s: s, open: map[uint64]*replayed{}, now: s.clock.stamp()}
+	if err := r.run(ctx, c); err != nil {
+		return err
 	}
-	s.log.last = max(s.log.last, c.segment)
-	r := &replayer{s: s, open: map[uint64]*replayed{}, now: s.stamp()}
+	s.committer.saveCheckpoint()
+	return nil
+}
+
+// run replays the log behind a checkpoint.
+func (r *replayer) run(ctx context.Context, c checkpoint) error {
+	numbers := r.s.log.segs.numbers()
+	if len(numbers) > 0 {
+		r.s.log.last = numbers[len(numbers)-1]
+	}
+	r.s.log.last = max(r.s.log.last, c.segment)
 	for i, number := range numbers {
 		if number < c.segment {
 			continue
@@ -126,12 +65,11 @@ func (s *Store) replay(ctx context.Context) error {
 		}
 	}
 	for _, b := range r.open {
-		if err := b.blocks.drop(s.index); err != nil {
-			return s.index.failed(err)
+		if err := b.blocks.drop(r.s.index); err != nil {
+			return r.s.index.failed(err)
 		}
-		s.discarded = append(s.discarded, b.runs...)
+		r.s.uploads.discarded = append(r.s.uploads.discarded, b.runs...)
 	}
-	s.saveCheckpoint()
 	return nil
 }
 
@@ -267,12 +205,12 @@ func (r *replayer) records(f file, sc *scanner, number uint32) error {
 }
 
 func (r *replayer) record(f file, rec *record, pos position) error {
-	r.s.lastBatch = max(r.s.lastBatch, rec.batch)
+	r.s.uploads.last = max(r.s.uploads.last, rec.batch)
 	switch rec.kind {
 	case kindBlock:
 		e := entry{position: pos, length: rec.length, touched: rec.time}
 		if rec.batch == 0 {
-			return r.s.addBlocks([]found{{string(rec.key), e}}, rec.time)
+			return r.s.blocks.add([]found{{string(rec.key), e}}, rec.time)
 		}
 		b := r.batch(rec.batch)
 		b.runs.add(pos, rec.size())
@@ -287,7 +225,7 @@ func (r *replayer) record(f file, rec *record, pos position) error {
 			return r.commit(rec, data, pos)
 		}
 		if rec.batch == 0 {
-			return r.s.touchAll(data, rec.time)
+			return r.s.blocks.touchAll(data, rec.time)
 		}
 		b := r.batch(rec.batch)
 		b.runs.add(pos, rec.size())
@@ -327,7 +265,7 @@ func (r *replayer) commit(rec *record, data []byte, pos position) error {
 			res.loose = append(res.loose, l)
 		}
 	}
-	return r.s.applyResult(res)
+	return r.s.pins.apply(res)
 }
 
 // applyBatch enters the blocks of a batch that committed.
@@ -338,11 +276,11 @@ func (r *replayer) applyBatch(id uint64, time int64) error {
 	}
 	delete(r.open, id)
 	x := r.s.index
-	if err := b.blocks.each(x, func(list []found) error { return r.s.addBlocks(list, time) }); err != nil {
+	if err := b.blocks.each(x, func(list []found) error { return r.s.blocks.add(list, time) }); err != nil {
 		return err
 	}
 	if err := b.blocks.drop(x); err != nil {
 		return x.failed(err)
 	}
-	return r.s.touchAll(b.touched, time)
+	return r.s.blocks.touchAll(b.touched, time)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
+	"log/slog"
 	"math"
 	"time"
 
@@ -46,10 +47,10 @@ func (s *Store) Ready() error {
 
 // Report returns how the store is.
 func (s *Store) Report(ctx context.Context) (Report, error) {
-	if err := s.enter(ctx); err != nil {
+	if err := s.calls.enter(ctx); err != nil {
 		return Report{}, err
 	}
-	defer s.leave()
+	defer s.calls.leave()
 	live, err := s.index.live()
 	if err != nil {
 		return Report{}, err
@@ -75,23 +76,24 @@ func (s *Store) Report(ctx context.Context) (Report, error) {
 // Scrub reads every block and hands the damaged ones to each. A block in
 // quarantine that is whole again, after a passing fault of the disk, is released.
 func (s *Store) Scrub(ctx context.Context, each func(Damage)) error {
-	if err := s.enter(ctx); err != nil {
+	if err := s.calls.enter(ctx); err != nil {
 		return err
 	}
-	defer s.leave()
-	ctx, stop := s.untilClose(ctx)
+	defer s.calls.leave()
+	ctx, stop := s.calls.untilClose(ctx)
 	defer stop()
-	return s.scrub(ctx, pace{rate: math.MaxInt64}, each)
+	return s.scrubber.scrub(ctx, pace{rate: math.MaxInt64}, each)
 }
 
-// untilClose is a context that also ends with the store.
-func (s *Store) untilClose(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(ctx)
-	stop := context.AfterFunc(s.life, cancel)
-	return ctx, func() { stop(); cancel() }
+// scrubber reads stored blocks to find damage.
+type scrubber struct {
+	index  *index
+	blocks *blockTable
+	rate   int64 // bytes a second in the background
+	log    *slog.Logger
 }
 
-func (s *Store) scrub(ctx context.Context, p pace, each func(Damage)) error {
+func (s *scrubber) scrub(ctx context.Context, p pace, each func(Damage)) error {
 	var buf []byte
 	from := blockKey(nil)
 	for {
@@ -133,8 +135,8 @@ func (x *index) blocksFrom(key []byte) (list []found, err error) {
 }
 
 // check reads one block, and returns the buffer for the next.
-func (s *Store) check(ctx context.Context, hash []byte, e entry, buf []byte, each func(Damage)) ([]byte, error) {
-	data, err := s.readAt(ctx, hash, e, buf)
+func (s *scrubber) check(ctx context.Context, hash []byte, e entry, buf []byte, each func(Damage)) ([]byte, error) {
+	data, err := s.blocks.readAt(ctx, hash, e, buf)
 	if data != nil {
 		buf = data
 	}
@@ -143,9 +145,9 @@ func (s *Store) check(ctx context.Context, hash []byte, e entry, buf []byte, eac
 	}
 	switch {
 	case err == nil && e.damaged():
-		s.releaseBlock(hash, e)
+		s.blocks.release(hash, e)
 	case err != nil && isDamage(err):
-		s.quarantine(hash, e, err)
+		s.blocks.quarantine(hash, e, err)
 		each(Damage{hex.EncodeToString(hash), segmentName(e.segment), e.off, int(e.length)})
 	case err != nil:
 		return buf, fail("scrub", err)
@@ -155,7 +157,7 @@ func (s *Store) check(ctx context.Context, hash []byte, e entry, buf []byte, eac
 
 // recheck reads a block again where it is now: a scan sees the index as it was,
 // and a collection may have moved or deleted the block since.
-func (s *Store) recheck(ctx context.Context, hash []byte, seen entry, cause error) (entry, error) {
+func (s *scrubber) recheck(ctx context.Context, hash []byte, seen entry, cause error) (entry, error) {
 	now, ok, err := s.index.block(hash)
 	if err != nil {
 		return now, err
@@ -166,40 +168,22 @@ func (s *Store) recheck(ctx context.Context, hash []byte, seen entry, cause erro
 	if now.position == seen.position {
 		return now, cause
 	}
-	_, err = s.readAt(ctx, hash, now, nil)
+	_, err = s.blocks.readAt(ctx, hash, now, nil)
 	if errors.Is(err, errGone) {
 		err = nil // moved once more: the next round sees it
 	}
 	return now, err
 }
 
-// releaseBlock ends the quarantine of a block that is whole.
-func (s *Store) releaseBlock(hash []byte, seen entry) {
-	err := s.update(hash, func(w *pebble.Batch, e *entry) error {
-		if e.position != seen.position || !e.damaged() {
-			return errUnchanged
-		}
-		e.flags &^= flagDamaged
-		if err := addLive(w, e.segment, e.space(hash)); err != nil {
-			return err
-		}
-		return w.Delete(damagedKey(hash), nil)
-	})
-	if err == nil {
-		s.cfg.Log.Info("a block in quarantine is whole again", "multihash", hexOf(hash))
-	}
-}
-
 // scrubPause is how long the background scrub rests between two rounds.
 const scrubPause = time.Hour
 
-// scrubLoop checks all blocks, slowly, again and again.
-func (s *Store) scrubLoop(ctx context.Context) {
-	defer s.workers.Done()
+// run checks all blocks, slowly, again and again.
+func (s *scrubber) run(ctx context.Context) {
 	for ctx.Err() == nil {
-		err := s.scrub(ctx, pace{rate: s.cfg.ScrubRate}, func(Damage) {}) // quarantine reports them
+		err := s.scrub(ctx, pace{rate: s.rate}, func(Damage) {}) // quarantine reports them
 		if err != nil && ctx.Err() == nil {
-			s.cfg.Log.Error("the stored blocks can't be checked", "err", err)
+			s.log.Error("the stored blocks can't be checked", "err", err)
 		}
 		select {
 		case <-ctx.Done():

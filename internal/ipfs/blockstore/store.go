@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/cockroachdb/pebble/vfs"
@@ -45,42 +44,29 @@ const (
 	defaultCollect = 256 << 20
 )
 
-// Store is an open block store. Its methods may be called by many goroutines.
+// Store is an open block store. Its methods may be called by many goroutines. What it
+// does is in the types that it joins.
 type Store struct {
 	cfg   Config
-	log   *log
-	index *index
+	files indexFiles
 	lock  io.Closer
+	calls calls
+	clock clock
 
-	clock atomic.Int64 // the highest stamp given
+	log   *log   // what must survive
+	index *index // what is found by it
 
-	entries sync.Mutex // held between reading and changing a block's entry
-
-	quotaMu  sync.Mutex
-	reserved map[string]int64 // bytes that open batches claim, by account
-	usage    map[string]int64 // what the index says of some accounts
-
-	openMu    sync.Mutex // taken before the log's lock
-	open      map[*Batch]struct{}
-	lastBatch uint64
-	discarded runs // records of uploads that ended without a commit, not given back yet
-
-	reclaiming sync.Mutex    // one at a time
-	reclaims   chan struct{} // told when there is something to give back
-	room       atomic.Int64  // bytes that are being written, for the reserve
-	noHoles    atomic.Bool   // the file system can't free a part of a file
+	blocks    *blockTable // blocks by their hash
+	pins      *pinTable   // pins by their account
+	quotas    *quotas     // what accounts have stored
+	room      *room       // what the disk has left
+	uploads   *uploads    // open batches
+	committer *committer  // ends batches
+	reclaimer *reclaimer  // frees the space of those that were aborted
+	scrubber  *scrubber   // finds damage
 
 	collecting sync.Mutex // one collection at a time
-	buffers    compareBuffers
-
-	requests chan *request
-	life     context.Context // ends with Close
-	stop     context.CancelFunc
-	workers  sync.WaitGroup
-
-	state  sync.Mutex
-	closed bool
-	users  sync.WaitGroup // calls that are under way
+	workers    sync.WaitGroup
 }
 
 // Open opens the store in c.Dir, or makes one there. After a crash it replays the
@@ -98,7 +84,8 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	if err != nil {
 		return nil, badFolder("the folder of the block store is in use by another process, or can't be written: "+c.Dir, err)
 	}
-	s := &Store{cfg: c, lock: lock, reserved: map[string]int64{}, usage: map[string]int64{}, open: map[*Batch]struct{}{}, requests: make(chan *request, groupSize), reclaims: make(chan struct{}, 1)}
+	s := &Store{cfg: c, lock: lock, files: indexFiles{dir: c.Dir, fs: c.index, log: c.Log}, clock: clock{now: c.now}}
+	s.calls.life, s.calls.stop = context.WithCancel(context.Background())
 	if err := s.load(ctx); err != nil {
 		return nil, errors.Join(err, s.release())
 	}
@@ -145,34 +132,44 @@ func (s *Store) load(ctx context.Context) error {
 		return badFolder("the segments of the block store can't be read: "+err.Error(), err)
 	}
 	s.log = &log{segs: segs, limit: s.cfg.SegmentBytes, generation: 1, flush: make(chan struct{}, 1), roll: func() {}}
-	if s.index, err = s.openOrMakeIndex(); err != nil {
+	if s.index, err = s.files.openOrMakeIndex(segs); err != nil {
 		return err
 	}
-	if err := s.opened(); err != nil {
+	if err := s.files.opened(); err != nil {
 		return err
 	}
-	s.log.roll = s.flushIndex
+	s.log.roll = s.index.flushSoon
+	s.join()
 	return s.replay(ctx)
+}
+
+// join builds what stands on the log and the index.
+func (s *Store) join() {
+	reclaims := make(signal, 1)
+	s.blocks = &blockTable{index: s.index, segs: s.log.segs, clock: &s.clock, log: s.cfg.Log}
+	s.quotas = newQuotas(s.index)
+	s.pins = &pinTable{index: s.index, quotas: s.quotas}
+	s.room = &room{disk: s.log.segs.disk, index: s.index, reserve: s.cfg.Reserve, reclaims: reclaims}
+	s.uploads = newUploads(s.log, &s.clock, reclaims)
+	s.committer = &committer{log: s.log, index: s.index, uploads: s.uploads, reclaims: reclaims, requests: make(chan *request, groupSize)}
+	s.reclaimer = &reclaimer{log: s.log, uploads: s.uploads, committer: s.committer, calls: &s.calls, clock: &s.clock, wake: reclaims, logger: s.cfg.Log}
+	s.scrubber = &scrubber{index: s.index, blocks: s.blocks, rate: s.cfg.ScrubRate, log: s.cfg.Log}
 }
 
 // start begins the background work.
 func (s *Store) start() {
-	ctx, stop := context.WithCancel(context.Background())
-	s.life, s.stop = ctx, stop
-	s.workers.Add(3)
-	go s.commitLoop()
-	go s.reclaimLoop(ctx)
-	s.wakeReclaim() // what a crash left
-	go s.flushLoop(ctx)
+	life := s.calls.life
+	s.workers.Go(s.committer.run)
+	s.workers.Go(func() { s.reclaimer.run(life) })
+	s.reclaimer.wake.raise() // what a crash left
+	s.workers.Go(func() { s.flushLoop(life) })
 	if s.cfg.ScrubRate > 0 {
-		s.workers.Add(1)
-		go s.scrubLoop(ctx)
+		s.workers.Go(func() { s.scrubber.run(life) })
 	}
 }
 
 // flushLoop syncs while an upload is written, so that little is left for its end.
 func (s *Store) flushLoop(ctx context.Context) {
-	defer s.workers.Done()
 	for {
 		select {
 		case <-ctx.Done():
@@ -186,61 +183,24 @@ func (s *Store) flushLoop(ctx context.Context) {
 	}
 }
 
-// enter begins a call, unless the store is closing or the caller has gone.
-func (s *Store) enter(ctx context.Context) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
-	s.state.Lock()
-	defer s.state.Unlock()
-	if s.closed {
-		return errClosed()
-	}
-	s.users.Add(1)
-	return nil
-}
-
-func (s *Store) leave() { s.users.Done() }
-
-// stamp is the time, and never before an earlier stamp: a clock that is set back
-// must not make new content look old to a collection.
-func (s *Store) stamp() int64 {
-	now := s.cfg.now().UnixNano()
-	for {
-		last := s.clock.Load()
-		if now <= last {
-			return last
-		}
-		if s.clock.CompareAndSwap(last, now) {
-			return now
-		}
-	}
-}
-
 // Close ends the background work, waits for calls under way and closes all files.
 // Batches that are open are lost, as Abort does.
 func (s *Store) Close() error {
-	s.state.Lock()
-	again := s.closed
-	s.closed = true
-	s.state.Unlock()
-	if again {
+	if !s.calls.close() {
 		return nil
 	}
-	s.stop()
-	s.users.Wait()
-	close(s.requests)
+	close(s.committer.requests)
 	s.workers.Wait()
 	_, generation := s.log.now()
 	err := s.log.sync(generation)
 	if err == nil {
-		s.saveCheckpoint()
+		s.committer.saveCheckpoint()
 	}
 	switch {
 	case s.index.broken.Load():
-		s.markIndex()
+		s.files.markIndex()
 	case err == nil:
-		if unclean := s.closedCleanly(); unclean != nil {
+		if unclean := s.files.closedCleanly(s.index); unclean != nil {
 			s.cfg.Log.Warn("the block store is closed, but the next start can't check that all segments are there", "err", unclean)
 		}
 	}
@@ -249,6 +209,7 @@ func (s *Store) Close() error {
 
 // release gives up the files.
 func (s *Store) release() error {
+	s.calls.stop()
 	var errs []error
 	if s.index != nil {
 		errs = append(errs, s.index.close())

@@ -358,7 +358,7 @@ func loseIndex(t testing.TB, s *Store) *Store {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.cfg.index.RemoveAll(s.indexDir()); err != nil {
+	if err := s.cfg.index.RemoveAll(s.files.indexDir()); err != nil {
 		t.Fatal(err)
 	}
 	return open(t, s.cfg)

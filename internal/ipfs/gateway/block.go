@@ -28,14 +28,13 @@ func get(ctx context.Context, c *call) error {
 	if compress && !archive && !tree.IsFile() {
 		return failed("file is not regular")
 	}
-	if compress {
-		if err := c.checkCompress(tree.Size()); err != nil {
-			return err
-		}
+	most := c.gateway.maxCompress()
+	if compress && tree.Size() > most {
+		return errCompress(most)
 	}
 	kind, write := "application/x-tar", func(w io.Writer) error { return tree.WriteTar(ctx, w, archive) }
 	if compress {
-		kind, write = "application/gzip", func(w io.Writer) error { return c.writeGzip(ctx, w, tree, archive, level) }
+		kind, write = "application/gzip", func(w io.Writer) error { return (&compressor{most: most}).writeGzip(ctx, w, tree, archive, level) }
 	}
 	h := c.answer.head(kind)
 	h.Set("X-Stream-Output", "1")

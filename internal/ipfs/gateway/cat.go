@@ -25,14 +25,14 @@ func cat(ctx context.Context, c *call) error {
 		return err
 	}
 	defer content.Close()
-	tag := c.tag(content, span)
+	tag := tagOf(content, span)
 	if span.ToEnd && span.Offset == 0 && hasTag(c.req.Header.Get("If-None-Match"), tag) {
 		c.answer.Header().Set("ETag", tag)
 		c.answer.WriteHeader(http.StatusNotModified)
 		return nil
 	}
 	status := http.StatusOK
-	if part, ok := c.wantedRange(content.Size(), tag); ok && span.ToEnd && span.Offset == 0 {
+	if part, ok := wantedRange(c.req.Header, content.Size(), tag); ok && span.ToEnd && span.Offset == 0 {
 		content.Close()
 		if content, err = c.gateway.objects.Cat(ctx, c.args, part.span()); err != nil {
 			return err
@@ -49,8 +49,8 @@ func cat(ctx context.Context, c *call) error {
 	return err
 }
 
-// tag names the content: it never changes.
-func (c *call) tag(content *unixfs.Content, span unixfs.Span) string {
+// tagOf names the content: it never changes.
+func tagOf(content *unixfs.Content, span unixfs.Span) string {
 	var names []string
 	for _, id := range content.CIDs() {
 		names = append(names, id.String())
@@ -73,11 +73,11 @@ func (r byteRange) String() string { return fmt.Sprintf("bytes %d-%d/%d", r.from
 // wantedRange reads a Range header of one part that can be given. Any other is
 // ignored and all is sent, which HTTP allows and Kubo does; so is one for other
 // content than what is here.
-func (c *call) wantedRange(size int64, tag string) (r byteRange, ok bool) {
-	if of := c.req.Header.Get("If-Range"); of != "" && of != tag {
+func wantedRange(h http.Header, size int64, tag string) (r byteRange, ok bool) {
+	if of := h.Get("If-Range"); of != "" && of != tag {
 		return r, false
 	}
-	text, ok := strings.CutPrefix(c.req.Header.Get("Range"), "bytes=")
+	text, ok := strings.CutPrefix(h.Get("Range"), "bytes=")
 	if !ok {
 		return r, false
 	}

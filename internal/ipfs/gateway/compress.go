@@ -13,24 +13,17 @@ import (
 	"github.com/nodegate/nodegate/internal/ipfs/unixfs"
 )
 
-// checkCompress refuses to compress very much. What is sent of it counts for the
-// transfer quota, but a core works for what is read.
-func (c *call) checkCompress(size int64) error {
-	if most := cmp.Or(c.gateway.cfg.CompressBytes, defaultCompress); size > most {
-		return errCompress(most)
-	}
-	return nil
-}
+// maxCompress is how much is compressed for one request. What is sent of it counts for
+// the transfer quota, but a core works for what is read.
+func (g *Gateway) maxCompress() int64 { return cmp.Or(g.cfg.CompressBytes, defaultCompress) }
 
 func errCompress(most int64) error {
 	return &nodegate.Error{Op: "storage", Code: nodegate.TooLarge, Msg: fmt.Sprintf("too much to compress: at most %d bytes (storage.max_compress). Get it without compress", most)}
 }
 
 // writeGzip sends a file or an archive compressed.
-func (c *call) writeGzip(ctx context.Context, w io.Writer, tree *unixfs.Tree, archive bool, level int) error {
-	z := &compressor{ctx: ctx, out: w, most: cmp.Or(c.gateway.cfg.CompressBytes, defaultCompress)}
-	z.left = z.most + maxArchiveExtra
-	var err error
+func (z *compressor) writeGzip(ctx context.Context, w io.Writer, tree *unixfs.Tree, archive bool, level int) (err error) {
+	z.ctx, z.out, z.left = ctx, w, z.most+maxArchiveExtra
 	if z.gzip, err = gzip.NewWriterLevel(&z.buffer, level); err != nil {
 		return err
 	}

@@ -108,9 +108,7 @@ func TestRange(t *testing.T) {
 }
 
 func rangeOf(header string, size int64) (byteRange, bool) {
-	c := &call{req: httptest.NewRequest(http.MethodPost, "/", nil)}
-	c.req.Header.Set("Range", header)
-	return c.wantedRange(size, `"tag"`)
+	return wantedRange(http.Header{"Range": {header}}, size, `"tag"`)
 }
 
 // TestSpanNames: parts of the same content have tags of their own.

@@ -176,7 +176,7 @@ func TestReadCodes(t *testing.T) {
 		w := httptest.NewRecorder()
 		g.readHead(w.Header())
 		c := g.newCall(w, httptest.NewRequest(http.MethodGet, "/ipfs/x", nil))
-		c.refuseRead(&nodegate.Error{Op: "test", Code: code, Msg: "told", Err: errors.New("hidden")})
+		(&reading{call: c}).refuseRead(&nodegate.Error{Op: "test", Code: code, Msg: "told", Err: errors.New("hidden")})
 		if w.Code < 400 || w.Header().Get("Content-Security-Policy") != "sandbox" || w.Header().Get("Content-Type") != "text/plain; charset=utf-8" || len(w.Body.String()) > 100 {
 			t.Errorf("%v: %d %v %s", code, w.Code, w.Header(), w.Body)
 		}

@@ -10,13 +10,13 @@ const downloadBytes = 2 * unixfs.DefaultChunk
 func (c *call) holdDownload() error { return c.hold.Grow(downloadBytes) }
 
 // holdRead opens the hold of a reader, who has an account only where keys are asked for.
-func (c *call) holdRead() error {
+func (r *reading) holdRead() error {
 	account := ""
-	if c.grant != nil {
-		account = c.grant.AccountID
+	if r.grant != nil {
+		account = r.grant.AccountID
 	}
-	c.hold = c.gateway.cfg.Memory.Hold(account)
-	return c.holdDownload()
+	r.hold = r.gateway.cfg.Memory.Hold(account)
+	return r.holdDownload()
 }
 
 // holdBody reserves the buffer that an upload's body is read through. It comes first, so

@@ -29,7 +29,7 @@ func (e engine) Begin(accountID string, quota int64) unixfs.Batch {
 }
 
 // noUsage forgets usage.
-type noUsage struct{ nodegate.UsageStore }
+type noUsage struct{ nodegate.UsageWriter }
 
 func (noUsage) AddUsage(context.Context, *nodegate.UsageBatch) error { return nil }
 

@@ -31,12 +31,13 @@ func pinAdd(ctx context.Context, c *call) error {
 	report := &pinProgress{call: c, wanted: progress}
 	batch, answer := c.begin(), pinned{}
 	defer batch.Abort()
+	pins := &pinning{call: c, batch: batch, seen: report.seen}
 	for _, arg := range c.args {
 		id, err := c.resolve(ctx, arg)
 		if err != nil {
 			return err
 		}
-		p, err := c.newPin(ctx, batch, id, recursive, report.seen)
+		p, err := pins.newPin(ctx, id, recursive)
 		if err != nil {
 			return err
 		}
@@ -116,31 +117,38 @@ func (p *pinProgress) finish(answer pinned) error {
 	return p.out.send(answer)
 }
 
+// pinning makes new pins, in a batch.
+type pinning struct {
+	*call
+	batch unixfs.Batch
+	seen  func(unixfs.Walked) // called as blocks are read
+}
+
 // newPin walks the content, so that a pin is never of something that is not whole.
-func (c *call) newPin(ctx context.Context, batch unixfs.Batch, id cid.Cid, recursive bool, seen func(unixfs.Walked)) (nodegate.Pin, error) {
-	before, err := c.gateway.cfg.Engine.PinOf(ctx, c.account(), id.String())
+func (p *pinning) newPin(ctx context.Context, id cid.Cid, recursive bool) (nodegate.Pin, error) {
+	before, err := p.gateway.cfg.Engine.PinOf(ctx, p.account(), id.String())
 	if err != nil && !errors.Is(err, nodegate.NotFound) {
 		return before, err
 	}
 	if err == nil && before.Recursive && !recursive {
 		return before, failed(fmt.Sprintf("pin: %s already pinned recursively", id))
 	}
-	walked, err := c.walk(ctx, batch, id, recursive, seen)
+	walked, err := p.walk(ctx, id, recursive)
 	if e := nodegate.AsError(err); err != nil && e.Code == nodegate.NotFound {
 		return before, failed("pin: " + e.Msg)
 	} else if err != nil {
 		return before, err
 	}
-	return nodegate.Pin{AccountID: c.account(), CID: id.String(), Recursive: recursive, Size: walked.Bytes, Created: time.Now()}, nil
+	return nodegate.Pin{AccountID: p.account(), CID: id.String(), Recursive: recursive, Size: walked.Bytes, Created: time.Now()}, nil
 }
 
 // walk goes through what a pin keeps: one block, or all below it. What it read is
 // safe from collection while the batch lasts.
-func (c *call) walk(ctx context.Context, batch unixfs.Batch, id cid.Cid, deep bool, seen func(unixfs.Walked)) (unixfs.Walked, error) {
+func (p *pinning) walk(ctx context.Context, id cid.Cid, deep bool) (unixfs.Walked, error) {
 	if deep {
-		return c.gateway.objects.Walk(ctx, batch, id, c.gateway.cfg.Limits, seen)
+		return p.gateway.objects.Walk(ctx, p.batch, id, p.gateway.cfg.Limits, p.seen)
 	}
-	data, err := batch.Get(ctx, id)
+	data, err := p.batch.Get(ctx, id)
 	return unixfs.Walked{Blocks: 1, Bytes: int64(len(data))}, err
 }
 
@@ -205,7 +213,8 @@ func pinUpdate(ctx context.Context, c *call) error {
 	}
 	batch := c.begin()
 	defer batch.Abort()
-	p, err := c.newPin(ctx, batch, to, true, func(unixfs.Walked) {})
+	pins := &pinning{call: c, batch: batch, seen: func(unixfs.Walked) {}}
+	p, err := pins.newPin(ctx, to, true)
 	if err != nil {
 		return err
 	}

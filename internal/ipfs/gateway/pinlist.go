@@ -14,8 +14,9 @@ import (
 
 // listing is what a client asked pin/ls for.
 type listing struct {
+	*call
 	kind    string // all, recursive, direct or indirect
-	name    string // a part of the pin's name
+	part    string // a part of the pin's name
 	names   bool
 	encoder unixfs.Encoder
 }
@@ -32,10 +33,10 @@ type pinLine struct {
 
 // pinList shows an account its own pins.
 func pinList(ctx context.Context, c *call) error {
-	l := listing{}
+	l := &listing{call: c}
 	l.kind, _ = c.query.String("all", "type", "t")
-	l.name, _ = c.query.String("", "name", "n")
-	l.names = c.query.Flag("names") || l.name != ""
+	l.part, _ = c.query.String("", "name", "n")
+	l.names = c.query.Flag("names") || l.part != ""
 	stream := c.query.Flag("stream", "s")
 	l.encoder = unixfs.ParseEncoder(c.query)
 	if err := c.query.Err(); err != nil {
@@ -61,7 +62,7 @@ func pinList(ctx context.Context, c *call) error {
 		keys[l.encoder.Encode(id)] = pinKey{Type: kind, Name: name}
 		return nil
 	}
-	if err := c.eachPin(ctx, l, send); err != nil {
+	if err := l.eachPin(ctx, send); err != nil {
 		return err
 	}
 	if out != nil {
@@ -73,25 +74,25 @@ func pinList(ctx context.Context, c *call) error {
 }
 
 // eachPin finds the pins of the arguments, or all of the account's.
-func (c *call) eachPin(ctx context.Context, l listing, send func(id cid.Cid, kind, name string) error) error {
-	if len(c.args) > 0 {
-		for _, arg := range c.args {
-			if err := c.pinOf(ctx, l, arg, send); err != nil {
+func (l *listing) eachPin(ctx context.Context, send func(id cid.Cid, kind, name string) error) error {
+	if len(l.args) > 0 {
+		for _, arg := range l.args {
+			if err := l.pinOf(ctx, arg, send); err != nil {
 				return err
 			}
 		}
 		return nil
 	}
-	return c.eachOwn(ctx, l, send)
+	return l.eachOwn(ctx, send)
 }
 
 // eachOwn finds all pins of the account, and the blocks below them where they are
 // wanted too. They are sent as they are found.
-func (c *call) eachOwn(ctx context.Context, l listing, send func(id cid.Cid, kind, name string) error) error {
-	below := l.name == "" && (l.kind == "all" || l.kind == "indirect")
+func (l *listing) eachOwn(ctx context.Context, send func(id cid.Cid, kind, name string) error) error {
+	below := l.part == "" && (l.kind == "all" || l.kind == "indirect")
 	roots, deep := map[cid.Cid]bool{}, []cid.Cid(nil)
 	var failure error
-	err := c.gateway.cfg.Engine.Pins(ctx, c.account(), func(p nodegate.Pin) bool {
+	err := l.gateway.cfg.Engine.Pins(ctx, l.account(), func(p nodegate.Pin) bool {
 		var id cid.Cid
 		if id, failure = cid.Decode(p.CID); failure != nil {
 			return false
@@ -101,7 +102,7 @@ func (c *call) eachOwn(ctx context.Context, l listing, send func(id cid.Cid, kin
 				deep = append(deep, id)
 			}
 		}
-		if kind := kindOf(p); (l.kind == "all" || l.kind == kind) && strings.Contains(p.Name, l.name) {
+		if kind := kindOf(p); (l.kind == "all" || l.kind == kind) && strings.Contains(p.Name, l.part) {
 			failure = send(id, kind, p.Name)
 		}
 		return failure == nil
@@ -109,7 +110,7 @@ func (c *call) eachOwn(ctx context.Context, l listing, send func(id cid.Cid, kin
 	if err = errors.Join(failure, err); err != nil || !below {
 		return err
 	}
-	walk := c.below(func(id cid.Cid) error {
+	walk := l.below(func(id cid.Cid) error {
 		if roots[id] {
 			return nil
 		}
@@ -126,9 +127,9 @@ func (c *call) eachOwn(ctx context.Context, l listing, send func(id cid.Cid, kin
 
 // below visits the blocks below roots. One that can't be read must not hide all
 // others: it is logged, and what is below it is not listed.
-func (c *call) below(visit func(cid.Cid) error) *unixfs.Below {
-	return c.gateway.objects.Below(c.gateway.cfg.Limits, visit, func(id cid.Cid, err error) {
-		c.gateway.cfg.Log.Warn("a block below a pin can't be read; adding the content again heals it", "account", c.account(), "block", id, "err", err)
+func (l *listing) below(visit func(cid.Cid) error) *unixfs.Below {
+	return l.gateway.objects.Below(l.gateway.cfg.Limits, visit, func(id cid.Cid, err error) {
+		l.gateway.cfg.Log.Warn("a block below a pin can't be read; adding the content again heals it", "account", l.account(), "block", id, "err", err)
 	})
 }
 
@@ -140,8 +141,8 @@ func kindOf(p nodegate.Pin) string {
 }
 
 // pins reads the account's pins whole, so that nothing is held while they are sent.
-func (c *call) pins(ctx context.Context) (list []nodegate.Pin, err error) {
-	err = c.gateway.cfg.Engine.Pins(ctx, c.account(), func(p nodegate.Pin) bool {
+func (l *listing) pins(ctx context.Context) (list []nodegate.Pin, err error) {
+	err = l.gateway.cfg.Engine.Pins(ctx, l.account(), func(p nodegate.Pin) bool {
 		list = append(list, p)
 		return true
 	})
@@ -149,12 +150,12 @@ func (c *call) pins(ctx context.Context) (list []nodegate.Pin, err error) {
 }
 
 // pinOf answers how one argument is pinned.
-func (c *call) pinOf(ctx context.Context, l listing, arg string, send func(cid.Cid, string, string) error) error {
-	id, err := c.resolve(ctx, arg)
+func (l *listing) pinOf(ctx context.Context, arg string, send func(cid.Cid, string, string) error) error {
+	id, err := l.resolve(ctx, arg)
 	if err != nil {
 		return err
 	}
-	p, err := c.gateway.cfg.Engine.PinOf(ctx, c.account(), id.String())
+	p, err := l.gateway.cfg.Engine.PinOf(ctx, l.account(), id.String())
 	if err == nil && (l.kind == "all" || l.kind == kindOf(p)) {
 		return send(id, kindOf(p), p.Name)
 	}
@@ -162,7 +163,7 @@ func (c *call) pinOf(ctx context.Context, l listing, arg string, send func(cid.C
 		return err
 	}
 	if l.kind == "all" || l.kind == "indirect" {
-		through, err := c.through(ctx, id)
+		through, err := l.through(ctx, id)
 		if err != nil {
 			return err
 		}
@@ -177,12 +178,12 @@ func (c *call) pinOf(ctx context.Context, l listing, arg string, send func(cid.C
 var errFound = errors.New("storage: found")
 
 // through is the recursive pin that keeps a block, or "".
-func (c *call) through(ctx context.Context, id cid.Cid) (string, error) {
-	pins, err := c.pins(ctx)
+func (l *listing) through(ctx context.Context, id cid.Cid) (string, error) {
+	pins, err := l.pins(ctx)
 	if err != nil {
 		return "", err
 	}
-	walk := c.below(func(below cid.Cid) error {
+	walk := l.below(func(below cid.Cid) error {
 		if below.Equals(id) {
 			return errFound
 		}

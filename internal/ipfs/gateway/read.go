@@ -50,13 +50,13 @@ func (g *Gateway) serveRead(w http.ResponseWriter, req *http.Request) {
 		plain(w, http.StatusMethodNotAllowed, "Method "+req.Method+" not allowed: read only access")
 		return
 	}
-	c := g.newCall(w, req)
-	c.command = readCommand
-	err := c.guarded(c.readContent)
-	if err != nil && !c.answer.begun {
-		c.refuseRead(err)
+	r := &reading{call: g.newCall(w, req), text: req.URL.Path}
+	r.command = readCommand
+	err := r.guarded(r.answerContent)
+	if err != nil && !r.answer.begun {
+		r.refuseRead(err)
 	}
-	c.end(err, time.Since(start))
+	r.end(err, time.Since(start))
 }
 
 const readMethods = "GET, HEAD, OPTIONS"
@@ -85,16 +85,15 @@ type reading struct {
 	found  *unixfs.Found
 }
 
-// readContent does one request.
-func (c *call) readContent() error {
-	if err := c.mayRead(); err != nil {
+// answerContent does one request.
+func (r *reading) answerContent() error {
+	if err := r.mayRead(); err != nil {
 		return err
 	}
-	web.Welcome(c.req)
-	if err := c.holdRead(); err != nil {
+	web.Welcome(r.req)
+	if err := r.holdRead(); err != nil {
 		return err
 	}
-	r := &reading{call: c, text: c.req.URL.Path}
 	if err := r.check(); err != nil {
 		return err
 	}
@@ -103,11 +102,11 @@ func (c *call) readContent() error {
 		return err
 	}
 	defer done()
-	short, cancel := c.shortly()
+	short, cancel := r.shortly()
 	defer cancel()
-	if r.found, err = c.gateway.objects.Find(short, r.text); err != nil {
+	if r.found, err = r.gateway.objects.Find(short, r.text); err != nil {
 		if errors.Is(err, nodegate.InvalidInput) {
-			c.w.Header().Del("X-Ipfs-Path") // it is none
+			r.w.Header().Del("X-Ipfs-Path") // it is none
 		}
 		return timedOut(err)
 	}
@@ -142,23 +141,23 @@ func (r *reading) enter() (done func(), err error) {
 
 // shortly bounds what is done before content is sent. Content may take as long as it
 // moves.
-func (c *call) shortly() (context.Context, context.CancelFunc) {
-	if d := c.gateway.cfg.Timeout; d > 0 {
-		return context.WithTimeout(c.req.Context(), d)
+func (r *reading) shortly() (context.Context, context.CancelFunc) {
+	if d := r.gateway.cfg.Timeout; d > 0 {
+		return context.WithTimeout(r.req.Context(), d)
 	}
-	return context.WithCancel(c.req.Context())
+	return context.WithCancel(r.req.Context())
 }
 
 // mayRead lets holders of keys in as the API does, or everybody at a rate.
-func (c *call) mayRead() (err error) {
-	g := c.gateway
+func (r *reading) mayRead() (err error) {
+	g := r.gateway
 	if g.cfg.Read == Everybody {
-		return g.mayVisit(web.ClientAddr(c.req, g.cfg.TrustedProxies))
+		return g.mayVisit(web.ClientAddr(r.req, g.cfg.TrustedProxies))
 	}
-	if c.grant, err = g.admit(c.w, c.req); err != nil {
+	if r.grant, err = g.admit(r.w, r.req); err != nil {
 		return err
 	}
-	return g.mayUse(c.grant, false)
+	return g.mayUse(r.grant, false)
 }
 
 // mayVisit holds an address to its rate.
@@ -266,8 +265,8 @@ func accepted(h http.Header) (kind string, params map[string]string, err error) 
 
 // cacheControl is for content that never changes. What a key opened is for its
 // holder's own cache.
-func (c *call) cacheControl(how string) string {
-	if c.gateway.cfg.Read == Everybody {
+func (r *reading) cacheControl(how string) string {
+	if r.gateway.cfg.Read == Everybody {
 		return "public, " + how
 	}
 	return "private, " + how
@@ -276,10 +275,10 @@ func (c *call) cacheControl(how string) string {
 const forGood = "max-age=29030400, immutable"
 
 // refuseRead answers an error with a line of text.
-func (c *call) refuseRead(err error) {
-	e, h := nodegate.AsError(err), c.w.Header()
-	if c.status == 0 {
-		c.status = readStatus(e.Code)
+func (r *reading) refuseRead(err error) {
+	e, h := nodegate.AsError(err), r.w.Header()
+	if r.status == 0 {
+		r.status = readStatus(e.Code)
 		for _, name := range []string{"Content-Length", "Content-Disposition", "Cache-Control", "Etag", "Accept-Ranges", "X-Ipfs-Roots"} {
 			h.Del(name) // of an answer that was not begun
 		}
@@ -292,12 +291,12 @@ func (c *call) refuseRead(err error) {
 	}
 	msg := e.Msg
 	if e.Code == nodegate.Internal {
-		msg = c.gateway.logged(err)
+		msg = r.gateway.logged(err)
 	}
 	if e.Code == nodegate.NotFound {
-		msg = "failed to resolve " + strings.Trim(strconv.QuoteToASCII(c.req.URL.Path), `"`) + ": " + msg
+		msg = "failed to resolve " + strings.Trim(strconv.QuoteToASCII(r.req.URL.Path), `"`) + ": " + msg
 	}
-	plain(c.w, c.status, msg)
+	plain(r.w, r.status, msg)
 }
 
 func readStatus(code nodegate.Code) int {

@@ -12,16 +12,16 @@ const accountColumns = `id, email, password, plan, operator,
 	card_brand, card_last_four, card_exp_month, card_exp_year, card_processor, card_reference, created, version`
 
 // Account reads an account by its id.
-func (s *Store) Account(ctx context.Context, id string) (*nodegate.Account, error) {
+func (s *accountTable) Account(ctx context.Context, id string) (*nodegate.Account, error) {
 	return s.account(ctx, "id", id)
 }
 
 // AccountByEmail reads an account by its address, in lower case.
-func (s *Store) AccountByEmail(ctx context.Context, email string) (*nodegate.Account, error) {
+func (s *accountTable) AccountByEmail(ctx context.Context, email string) (*nodegate.Account, error) {
 	return s.account(ctx, "email", email)
 }
 
-func (s *Store) account(ctx context.Context, column, value string) (*nodegate.Account, error) {
+func (s *accountTable) account(ctx context.Context, column, value string) (*nodegate.Account, error) {
 	if !storable(value) {
 		return nil, notFound("account", "account")
 	}
@@ -37,7 +37,7 @@ func (s *Store) account(ctx context.Context, column, value string) (*nodegate.Ac
 }
 
 // Accounts lists in the order of ids, beginning after one.
-func (s *Store) Accounts(ctx context.Context, after string, limit int) ([]*nodegate.Account, error) {
+func (s *accountTable) Accounts(ctx context.Context, after string, limit int) ([]*nodegate.Account, error) {
 	return s.accounts(ctx, "id > $1 ORDER BY id LIMIT $2", cleaned(after), max(limit, 0))
 }
 
@@ -45,12 +45,12 @@ func (s *Store) Accounts(ctx context.Context, after string, limit int) ([]*nodeg
 var literally = strings.NewReplacer("!", "!!", "%", "!%", "_", "!_")
 
 // AccountsLike lists accounts whose address holds a text, in the order of addresses.
-func (s *Store) AccountsLike(ctx context.Context, part, after string, limit int) ([]*nodegate.Account, error) {
+func (s *accountTable) AccountsLike(ctx context.Context, part, after string, limit int) ([]*nodegate.Account, error) {
 	return s.accounts(ctx, "email > $1 AND email LIKE $2 ESCAPE '!' ORDER BY email LIMIT $3",
 		cleaned(after), "%"+literally.Replace(cleaned(part))+"%", max(limit, 0))
 }
 
-func (s *Store) accounts(ctx context.Context, where string, args ...any) ([]*nodegate.Account, error) {
+func (s *accountTable) accounts(ctx context.Context, where string, args ...any) ([]*nodegate.Account, error) {
 	var list []*nodegate.Account
 	err := s.each(ctx, "accounts", "account", "SELECT "+accountColumns+" FROM accounts WHERE "+where, args, func(row scan) error {
 		a, err := scanAccount(row)

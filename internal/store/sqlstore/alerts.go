@@ -10,7 +10,7 @@ import (
 
 // ClaimAlert lets one caller send an alert. One that was sent is found without a
 // write: every server asks again until it knows.
-func (s *Store) ClaimAlert(ctx context.Context, a nodegate.Alert, now time.Time, lease time.Duration) (nodegate.AlertClaim, error) {
+func (s *alertTable) ClaimAlert(ctx context.Context, a nodegate.Alert, now time.Time, lease time.Duration) (nodegate.AlertClaim, error) {
 	var leased stamp
 	err := s.one(ctx, "claimAlert", "alert", "SELECT leased FROM alerts WHERE account = $1 AND day = $2 AND percent = $3", alertArgs(a), &leased)
 	switch {
@@ -31,7 +31,7 @@ func (s *Store) ClaimAlert(ctx context.Context, a nodegate.Alert, now time.Time,
 }
 
 // AlertSent ends the claims to an alert for good.
-func (s *Store) AlertSent(ctx context.Context, a nodegate.Alert) error {
+func (s *alertTable) AlertSent(ctx context.Context, a nodegate.Alert) error {
 	_, err := s.writeOne(ctx, "alertSent", "alert", `INSERT INTO alerts (account, day, percent, leased) VALUES ($1, $2, $3, NULL)
 		ON CONFLICT (account, day, percent) DO UPDATE SET leased = NULL`, alertArgs(a)...)
 	return err

@@ -26,20 +26,20 @@ func (t *tx) addAudit(e *nodegate.AuditEntry, key []byte) error {
 }
 
 // Audit lists entries after a number.
-func (s *Store) Audit(ctx context.Context, after int64, limit int) ([]nodegate.AuditEntry, error) {
+func (s *auditTable) Audit(ctx context.Context, after int64, limit int) ([]nodegate.AuditEntry, error) {
 	return s.audit(ctx, "number > $1 ORDER BY number LIMIT $2", after, max(limit, 0))
 }
 
 // LastAudit is the number of the newest entry that was written, by the table that
 // numbers them: it shows entries that were cut off at the end.
-func (s *Store) LastAudit(ctx context.Context) (int64, error) {
+func (s *auditTable) LastAudit(ctx context.Context) (int64, error) {
 	var last int64
 	err := s.one(ctx, "lastAudit", "audit entry", "SELECT audit FROM sequences", nil, &last)
 	return last, err
 }
 
 // AuditBefore lists the latest entries before a number, newest first.
-func (s *Store) AuditBefore(ctx context.Context, accountID string, before int64, limit int) ([]nodegate.AuditEntry, error) {
+func (s *auditTable) AuditBefore(ctx context.Context, accountID string, before int64, limit int) ([]nodegate.AuditEntry, error) {
 	if before <= 0 {
 		before = math.MaxInt64
 	}
@@ -49,7 +49,7 @@ func (s *Store) AuditBefore(ctx context.Context, accountID string, before int64,
 	return s.audit(ctx, "account = $1 AND number < $2 ORDER BY number DESC LIMIT $3", cleaned(accountID), before, max(limit, 0))
 }
 
-func (s *Store) audit(ctx context.Context, where string, args ...any) ([]nodegate.AuditEntry, error) {
+func (s *auditTable) audit(ctx context.Context, where string, args ...any) ([]nodegate.AuditEntry, error) {
 	var list []nodegate.AuditEntry
 	err := s.each(ctx, "audit", "audit entry", `SELECT number, at, actor, origin, action, account, subject, detail, digest
 		FROM audit WHERE `+where, args, func(row scan) error {

@@ -30,7 +30,7 @@ func (t *tx) addChanges(list []nodegate.Changed, last int64) error {
 }
 
 // Changes lists what was saved after a number, in the order of commits.
-func (s *Store) Changes(ctx context.Context, after int64, limit int) ([]nodegate.Changed, error) {
+func (s *changeTable) Changes(ctx context.Context, after int64, limit int) ([]nodegate.Changed, error) {
 	var list []nodegate.Changed
 	err := s.each(ctx, "changes", "change", "SELECT number, account, key_id FROM changes WHERE number > $1 ORDER BY number LIMIT $2",
 		[]any{after, max(limit, 0)}, func(row scan) error {
@@ -46,7 +46,7 @@ func (s *Store) Changes(ctx context.Context, after int64, limit int) ([]nodegate
 }
 
 // LastChange is the newest number of the change sequence, 0 before the first.
-func (s *Store) LastChange(ctx context.Context) (int64, error) {
+func (s *changeTable) LastChange(ctx context.Context) (int64, error) {
 	var last int64
 	err := s.one(ctx, "lastChange", "change", "SELECT change FROM sequences", nil, &last)
 	return last, err

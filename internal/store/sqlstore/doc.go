@@ -1,4 +1,4 @@
-// Package sqlstore is nodegate.Store on SQLite and on Postgres, with one set of
+// Package sqlstore is the domain's stores on SQLite and on Postgres, with one set of
 // queries through database/sql. Start at OpenSQLite or OpenPostgres in open.go; a
 // file for each topic follows: accounts, keys, save, changes, audit, sessions,
 // usage, pins.

@@ -15,7 +15,7 @@ import (
 const retryAfter = time.Second
 
 // fail turns a driver's error into ours. noun is what was looked for.
-func (s *Store) fail(op, noun string, err error) error {
+func (c *conn) fail(op, noun string, err error) error {
 	var known *nodegate.Error
 	if err == nil || errors.As(err, &known) {
 		return err
@@ -26,7 +26,7 @@ func (s *Store) fail(op, noun string, err error) error {
 		return e
 	}
 	var taken string
-	if e.Code, taken = s.dialect.fault(err); s.closed.Load() {
+	if e.Code, taken = c.dialect.fault(err); c.closed.Load() {
 		e.Code = nodegate.Busy
 	}
 	switch e.Code {

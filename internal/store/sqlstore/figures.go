@@ -35,7 +35,7 @@ func monthOf(t time.Time) time.Time {
 }
 
 // Figures returns an account's storage figures; a month without any is zero.
-func (s *Store) Figures(ctx context.Context, accountID string, month time.Time) (nodegate.Figures, error) {
+func (s *usageRows) Figures(ctx context.Context, accountID string, month time.Time) (nodegate.Figures, error) {
 	f := nodegate.Figures{AccountID: accountID, Month: monthOf(month)}
 	err := s.one(ctx, "figures", "account", `SELECT
 		COALESCE((SELECT bytes FROM moved_bytes WHERE account = $1 AND month = $2), 0),

@@ -16,7 +16,7 @@ const selectKeys = `SELECT k.id, k.account, k.name, k.settings, k.created, k.rev
 	FROM keys k LEFT JOIN key_values v ON v.key_id = k.id LEFT JOIN key_secrets s ON s.key_id = k.id `
 
 // Key finds a key of an account.
-func (s *Store) Key(ctx context.Context, accountID, id string) (*nodegate.Key, error) {
+func (s *keyTable) Key(ctx context.Context, accountID, id string) (*nodegate.Key, error) {
 	if !storable(accountID, id) {
 		return nil, notFound("key", "API key")
 	}
@@ -24,11 +24,11 @@ func (s *Store) Key(ctx context.Context, accountID, id string) (*nodegate.Key, e
 }
 
 // KeyByDigest finds the key that has a version with this digest.
-func (s *Store) KeyByDigest(ctx context.Context, d nodegate.Digest) (*nodegate.Key, error) {
+func (s *keyTable) KeyByDigest(ctx context.Context, d nodegate.Digest) (*nodegate.Key, error) {
 	return s.key(ctx, "WHERE k.id = (SELECT key_id FROM key_values WHERE digest = $1)", d[:])
 }
 
-func (s *Store) key(ctx context.Context, where string, args ...any) (*nodegate.Key, error) {
+func (s *keyTable) key(ctx context.Context, where string, args ...any) (*nodegate.Key, error) {
 	list, err := s.keys(ctx, "key", where+" ORDER BY v.position, s.position", args...)
 	if err != nil {
 		return nil, err
@@ -40,18 +40,18 @@ func (s *Store) key(ctx context.Context, where string, args ...any) (*nodegate.K
 }
 
 // KeysOf lists an account's keys, revoked ones too, oldest first.
-func (s *Store) KeysOf(ctx context.Context, accountID string) ([]*nodegate.Key, error) {
+func (s *keyTable) KeysOf(ctx context.Context, accountID string) ([]*nodegate.Key, error) {
 	return s.keys(ctx, "keysOf", "WHERE k.account = $1 ORDER BY COALESCE(k.created, 0), k.id, v.position, s.position", cleaned(accountID))
 }
 
 // LiveKeys lists all keys that are not revoked, in the order of ids.
-func (s *Store) LiveKeys(ctx context.Context, after string, limit int) ([]*nodegate.Key, error) {
+func (s *keyTable) LiveKeys(ctx context.Context, after string, limit int) ([]*nodegate.Key, error) {
 	return s.keys(ctx, "liveKeys", `WHERE k.id IN (SELECT id FROM keys WHERE revoked IS NULL AND id > $1 ORDER BY id LIMIT $2)
 		ORDER BY k.id, v.position, s.position`, cleaned(after), max(limit, 0))
 }
 
 // keys puts the rows together again; those of one key follow each other.
-func (s *Store) keys(ctx context.Context, op, where string, args ...any) ([]*nodegate.Key, error) {
+func (s *keyTable) keys(ctx context.Context, op, where string, args ...any) ([]*nodegate.Key, error) {
 	var list []*nodegate.Key
 	err := s.each(ctx, op, "API key", selectKeys+where, args, func(row scan) error {
 		r, err := scanKey(row)

@@ -45,12 +45,12 @@ func (d *dialect) migrations() ([]string, error) {
 // migrate brings the tables up to date, forward only, each number in a transaction
 // of its own. Servers that start at the same time wait for each other. It may take far
 // longer than whoever opens a store waits for a database: a large one has to be read.
-func (s *Store) migrate(ctx context.Context) error {
+func (c *conn) migrate(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), migrateTimeout)
 	defer cancel()
-	texts, err := s.dialect.migrations()
+	texts, err := c.dialect.migrations()
 	for done := false; err == nil && !done; {
-		done, err = s.migrateOnce(ctx, texts)
+		done, err = c.migrateOnce(ctx, texts)
 	}
 	var known *nodegate.Error
 	if err == nil || errors.As(err, &known) {
@@ -60,13 +60,13 @@ func (s *Store) migrate(ctx context.Context) error {
 }
 
 // migrateOnce takes the next step, and is done when there is none.
-func (s *Store) migrateOnce(ctx context.Context, texts []string) (done bool, err error) {
-	t, err := s.begin(ctx)
+func (c *conn) migrateOnce(ctx context.Context, texts []string) (done bool, err error) {
+	t, err := c.begin(ctx)
 	if err != nil {
 		return false, err
 	}
 	defer func() { _ = t.Rollback() }() // does nothing after the commit
-	for _, statement := range append(s.dialect.lock, "CREATE TABLE IF NOT EXISTS migrations (number BIGINT PRIMARY KEY, at BIGINT NOT NULL)") {
+	for _, statement := range append(c.dialect.lock, "CREATE TABLE IF NOT EXISTS migrations (number BIGINT PRIMARY KEY, at BIGINT NOT NULL)") {
 		if _, err := t.ExecContext(ctx, statement); err != nil {
 			return false, err
 		}
@@ -87,6 +87,6 @@ func (s *Store) migrateOnce(ctx context.Context, texts []string) (done bool, err
 	if _, err := t.ExecContext(ctx, "INSERT INTO migrations (number, at) VALUES ($1, $2)", have+1, time.Now().UnixMicro()); err != nil {
 		return false, err
 	}
-	s.log.Info("the database's tables are brought up to date", "database", s.dialect.name, "number", have+1)
+	c.log.Info("the database's tables are brought up to date", "database", c.dialect.name, "number", have+1)
 	return false, t.Commit()
 }

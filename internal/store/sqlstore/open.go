@@ -22,13 +22,52 @@ import (
 	"github.com/nodegate/nodegate/internal/disk"
 )
 
-// Store is a nodegate.Store in a SQL database.
+// Store keeps everything in one SQL database. Each subject is a type of its own; their
+// methods are the store's.
 type Store struct {
+	*conn
+	accountTable
+	keyTable
+	changeTable
+	auditTable
+	sessionTable
+	metaTable
+	usageRows
+	alertTable
+	pinTables
+}
+
+// The parts of a Store, by the tables that they read and write.
+type (
+	accountTable struct{ *conn }
+	keyTable     struct{ *conn }
+	changeTable  struct { // and what Save writes with it
+		*conn
+		auditKey []byte
+	}
+	auditTable   struct{ *conn }
+	sessionTable struct{ *conn }
+	metaTable    struct{ *conn }
+	usageRows    struct {
+		*conn
+		maxRows int // of one answer
+	}
+	alertTable struct{ *conn }
+	pinTables  struct{ *conn }
+)
+
+func newStore(c *conn, auditKey []byte) *Store {
+	return &Store{
+		conn: c, accountTable: accountTable{c}, keyTable: keyTable{c}, changeTable: changeTable{c, auditKey}, auditTable: auditTable{c},
+		sessionTable: sessionTable{c}, metaTable: metaTable{c}, usageRows: usageRows{c, maxUsageRows}, alertTable: alertTable{c}, pinTables: pinTables{c},
+	}
+}
+
+// conn is an open database.
+type conn struct {
 	reader, writer *sql.DB // the same one on Postgres
 	dialect        *dialect
-	auditKey       []byte
 	log            *slog.Logger
-	maxRows        int // of one answer about usage
 	closed         atomic.Bool
 	guard          *disk.Guard // refuses writes while the disk is almost full; nil never does
 }
@@ -63,11 +102,11 @@ func OpenSQLite(ctx context.Context, path string, auditKey []byte, log *slog.Log
 	if err != nil {
 		return nil, errors.Join(err, writer.Close())
 	}
-	s := &Store{reader: reader, writer: writer, dialect: sqliteDialect(), auditKey: auditKey, log: log, maxRows: maxUsageRows}
-	if err := s.waitForWriter(ctx); err != nil {
-		return nil, errors.Join(explainSQLite(path, err), s.Close())
+	c := &conn{reader: reader, writer: writer, dialect: sqliteDialect(), log: log}
+	if err := c.waitForWriter(ctx); err != nil {
+		return nil, errors.Join(explainSQLite(path, err), c.Close())
 	}
-	return s.migrated(ctx)
+	return migrated(ctx, c, auditKey)
 }
 
 // makePrivate makes the file for its owner only. SQLite gives the files beside it
@@ -106,12 +145,12 @@ func sqlitePool(path string, size int, settings url.Values) (*sql.DB, error) {
 
 // waitForWriter opens the writing connection. The switch to the write-ahead log
 // does not wait by itself for another process that does the same.
-func (s *Store) waitForWriter(ctx context.Context) error {
+func (c *conn) waitForWriter(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, stepTimeout)
 	defer cancel()
 	for {
-		err := s.writer.PingContext(ctx)
-		if err == nil || !s.dialect.locked(err) {
+		err := c.writer.PingContext(ctx)
+		if err == nil || !c.dialect.locked(err) {
 			return err
 		}
 		select {
@@ -152,29 +191,29 @@ func OpenPostgres(ctx context.Context, dsn string, auditKey []byte, log *slog.Lo
 	db.SetMaxOpenConns(postgresConnections)
 	db.SetMaxIdleConns(postgresConnections)
 	db.SetConnMaxIdleTime(connectionIdle)
-	s := &Store{reader: db, writer: db, dialect: postgresDialect(), auditKey: auditKey, log: log, maxRows: maxUsageRows}
+	c := &conn{reader: db, writer: db, dialect: postgresDialect(), log: log}
 	pinged, cancel := context.WithTimeout(ctx, stepTimeout)
 	defer cancel()
 	if err := db.PingContext(pinged); err != nil {
 		msg := fmt.Sprintf("can't use Postgres at %s, port %d, database %q as user %q: check that it runs and that the address, the user and the password are right",
 			config.Host, config.Port, config.Database, config.User)
 		// Only its text: the error itself carries the whole configuration.
-		return nil, errors.Join(badConfig(msg, errors.New(err.Error())), s.Close())
+		return nil, errors.Join(badConfig(msg, errors.New(err.Error())), c.Close())
 	}
-	return s.migrated(ctx)
+	return migrated(ctx, c, auditKey)
 }
 
 // migrated is the last step of opening.
-func (s *Store) migrated(ctx context.Context) (*Store, error) {
-	if err := s.migrate(ctx); err != nil {
-		return nil, errors.Join(err, s.Close())
+func migrated(ctx context.Context, c *conn, auditKey []byte) (*Store, error) {
+	if err := c.migrate(ctx); err != nil {
+		return nil, errors.Join(err, c.Close())
 	}
-	return s, nil
+	return newStore(c, auditKey), nil
 }
 
 // Close ends all connections. Calls after it are Busy.
-func (s *Store) Close() error {
-	s.closed.Store(true)
+func (c *conn) Close() error {
+	c.closed.Store(true)
 	// The writer last: it folds the write-ahead log into the file.
-	return errors.Join(s.reader.Close(), s.writer.Close())
+	return errors.Join(c.reader.Close(), c.writer.Close())
 }

@@ -13,7 +13,7 @@ import (
 
 // ClaimPins reserves what a change's new pins need: the quota, and that their
 // content stays.
-func (s *Store) ClaimPins(ctx context.Context, c *nodegate.PinChange) (held []string, err error) {
+func (s *pinTables) ClaimPins(ctx context.Context, c *nodegate.PinChange) (held []string, err error) {
 	if err := checkPinTexts(c); err != nil {
 		return nil, err
 	}
@@ -103,7 +103,7 @@ func (t *tx) holdContent(content string, now time.Time) (before bool, err error)
 }
 
 // CommitPins makes a change: all of it or nothing.
-func (s *Store) CommitPins(ctx context.Context, c *nodegate.PinChange) error {
+func (s *pinTables) CommitPins(ctx context.Context, c *nodegate.PinChange) error {
 	if err := checkPinTexts(c); err != nil {
 		return err
 	}
@@ -247,7 +247,7 @@ func changedPin(c *nodegate.PinChange, op nodegate.PinOp, old *pinRow) (*pinRow,
 }
 
 // ReleasePins gives up a claim.
-func (s *Store) ReleasePins(ctx context.Context, accountID, claim string) error {
+func (s *pinTables) ReleasePins(ctx context.Context, accountID, claim string) error {
 	return s.write(ctx, "releasePins", "pin", func(t *tx) error {
 		return t.releaseClaims(accountID, time.Now(), "id = $1 AND account = $2", cleaned(claim), cleaned(accountID))
 	})

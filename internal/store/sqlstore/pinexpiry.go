@@ -23,7 +23,7 @@ const expirePart = 500
 
 // ExpirePins forgets what is past its time. Each part is a transaction of its own:
 // what is done stays done when the context ends.
-func (s *Store) ExpirePins(ctx context.Context, before nodegate.PinCutoffs, dryRun bool) (out nodegate.ExpiredPins, err error) {
+func (s *pinTables) ExpirePins(ctx context.Context, before nodegate.PinCutoffs, dryRun bool) (out nodegate.ExpiredPins, err error) {
 	for _, e := range []expiring{
 		{"pins", "cid", "unpinned", "size", "content", before.Unpinned, &out.Pins},
 		{"pin_claims", "id, content", "at", "bytes", "content", before.Claimed, &out.Claims},
@@ -41,7 +41,7 @@ func (s *Store) ExpirePins(ctx context.Context, before nodegate.PinCutoffs, dryR
 	return out, nil
 }
 
-func (s *Store) countExpired(ctx context.Context, e expiring, out *nodegate.ExpiredPins) error {
+func (s *pinTables) countExpired(ctx context.Context, e expiring, out *nodegate.ExpiredPins) error {
 	var bytes int64
 	err := s.one(ctx, "expirePins", "pin", fmt.Sprintf("SELECT COUNT(*), CAST(COALESCE(SUM(%s), 0) AS BIGINT) FROM %s WHERE %s <= $1", e.bytes, e.table, e.column),
 		[]any{e.before.UnixMicro()}, e.count, &bytes)
@@ -50,7 +50,7 @@ func (s *Store) countExpired(ctx context.Context, e expiring, out *nodegate.Expi
 }
 
 // expire goes from account to account, as who holds an account's row may count it.
-func (s *Store) expire(ctx context.Context, e expiring, now time.Time, out *nodegate.ExpiredPins) error {
+func (s *pinTables) expire(ctx context.Context, e expiring, now time.Time, out *nodegate.ExpiredPins) error {
 	for {
 		var account string
 		found := false
@@ -65,7 +65,7 @@ func (s *Store) expire(ctx context.Context, e expiring, now time.Time, out *node
 	}
 }
 
-func (s *Store) expireOf(ctx context.Context, e expiring, account string, now time.Time, out *nodegate.ExpiredPins) error {
+func (s *pinTables) expireOf(ctx context.Context, e expiring, account string, now time.Time, out *nodegate.ExpiredPins) error {
 	var gone expired
 	err := s.write(ctx, "expirePins", "pin", func(t *tx) error {
 		used, err := t.lockPins(account)
@@ -122,7 +122,7 @@ func (t *tx) dropExpired(e expiring, account string) (gone expired, err error) {
 }
 
 // FreedContent lists content that somebody let go of, in order, after one.
-func (s *Store) FreedContent(ctx context.Context, after string, limit int) (list []string, err error) {
+func (s *pinTables) FreedContent(ctx context.Context, after string, limit int) (list []string, err error) {
 	err = s.each(ctx, "freedContent", "content", "SELECT content FROM pin_content WHERE freed IS NOT NULL AND content > $1 ORDER BY content LIMIT $2",
 		[]any{cleaned(after), limit}, func(row scan) error {
 			var content string
@@ -135,7 +135,7 @@ func (s *Store) FreedContent(ctx context.Context, after string, limit int) (list
 
 // BeginRemoval holds freed content for its removal. Its first statement waits for a
 // claim of the same content that is under way; the second one then sees it.
-func (s *Store) BeginRemoval(ctx context.Context, content string, now time.Time) (mine bool, err error) {
+func (s *pinTables) BeginRemoval(ctx context.Context, content string, now time.Time) (mine bool, err error) {
 	err = s.write(ctx, "beginRemoval", "content", func(t *tx) error {
 		n, err := t.exec("UPDATE pin_content SET removing = $2 WHERE content = $1 AND freed IS NOT NULL AND (removing IS NULL OR removing <= $3)",
 			content, now.UnixMicro(), now.Add(-nodegate.RemovalTime).UnixMicro())
@@ -158,7 +158,7 @@ func (s *Store) BeginRemoval(ctx context.Context, content string, now time.Time)
 }
 
 // EndRemoval ends what BeginRemoval began at that time.
-func (s *Store) EndRemoval(ctx context.Context, content string, began time.Time, removed bool) error {
+func (s *pinTables) EndRemoval(ctx context.Context, content string, began time.Time, removed bool) error {
 	query := "UPDATE pin_content SET removing = NULL WHERE content = $1 AND removing = $2"
 	if removed {
 		query = "DELETE FROM pin_content WHERE content = $1 AND removing = $2"

@@ -24,7 +24,7 @@ func scanPin(account string, row scan) (p pinRow, err error) {
 }
 
 // PinOf finds an account's pin of a CID. One that was taken off is NotFound.
-func (s *Store) PinOf(ctx context.Context, accountID, cid string) (nodegate.Pin, error) {
+func (s *pinTables) PinOf(ctx context.Context, accountID, cid string) (nodegate.Pin, error) {
 	p, err := scanPin(accountID, func(into ...any) error {
 		return s.one(ctx, "pinOf", "pin", "SELECT "+pinColumns+" FROM pins WHERE account = $1 AND cid = $2 AND unpinned IS NULL",
 			[]any{cleaned(accountID), cleaned(cid)}, into...)
@@ -33,7 +33,7 @@ func (s *Store) PinOf(ctx context.Context, accountID, cid string) (nodegate.Pin,
 }
 
 // PinsOf lists an account's pins in the order of CIDs.
-func (s *Store) PinsOf(ctx context.Context, q nodegate.PinQuery) (list []nodegate.Pin, err error) {
+func (s *pinTables) PinsOf(ctx context.Context, q nodegate.PinQuery) (list []nodegate.Pin, err error) {
 	where, args := "unpinned IS NULL", []any{cleaned(q.AccountID), cleaned(q.After), q.Limit}
 	if !q.Unpinned.IsZero() {
 		where, args = "unpinned > $4", append(args, q.Unpinned.UnixMicro())
@@ -47,7 +47,7 @@ func (s *Store) PinsOf(ctx context.Context, q nodegate.PinQuery) (list []nodegat
 }
 
 // PinnedBytes is what an account pays for.
-func (s *Store) PinnedBytes(ctx context.Context, accountID string) (n int64, err error) {
+func (s *pinTables) PinnedBytes(ctx context.Context, accountID string) (n int64, err error) {
 	err = s.one(ctx, "pinnedBytes", "account", "SELECT COALESCE((SELECT bytes FROM pin_usage WHERE account = $1), 0)", []any{cleaned(accountID)}, &n)
 	return n, err
 }

@@ -38,7 +38,7 @@ func outdated(now time.Time) []old {
 // PurgeUsage deletes usage that is kept no longer, and with it expired sessions, the
 // numbers of old batches and the alerts of past days. Each part is a transaction of its own: what is done
 // stays done when the context ends.
-func (s *Store) PurgeUsage(ctx context.Context, now time.Time) (int64, error) {
+func (s *usageRows) PurgeUsage(ctx context.Context, now time.Time) (int64, error) {
 	var total int64
 	for _, old := range outdated(now) {
 		part := fmt.Sprintf("DELETE FROM %s WHERE (%s) IN (SELECT %s FROM %s WHERE %s < $1 LIMIT %d)", old.table, old.key, old.key, old.table, old.column, purgePart)

@@ -9,7 +9,7 @@ import (
 
 // Save writes a change in one transaction. It begins with the lock of the change
 // sequence, which it holds to the end.
-func (s *Store) Save(ctx context.Context, c *nodegate.Change) error {
+func (s *changeTable) Save(ctx context.Context, c *nodegate.Change) error {
 	if err := checkTexts(c); err != nil {
 		return err
 	}

@@ -9,8 +9,8 @@ type Database struct {
 }
 
 // Database says which database this is, and how large.
-func (s *Store) Database(ctx context.Context) (Database, error) {
-	d := Database{Kind: s.dialect.name}
-	err := s.one(ctx, "database", "database", s.dialect.size, nil, &d.Bytes)
+func (c *conn) Database(ctx context.Context) (Database, error) {
+	d := Database{Kind: c.dialect.name}
+	err := c.one(ctx, "database", "database", c.dialect.size, nil, &d.Bytes)
 	return d, err
 }

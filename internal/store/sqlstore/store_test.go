@@ -15,8 +15,6 @@ import (
 	"github.com/nodegate/nodegate/test/dbtest"
 )
 
-var _ nodegate.Store = (*Store)(nil)
-
 func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
 func openSQLite(t testing.TB, path string) *Store {
@@ -55,7 +53,7 @@ func databases() map[string]func(testing.TB) *Store {
 func TestConformance(t *testing.T) {
 	for name, open := range databases() {
 		t.Run(name, func(t *testing.T) {
-			storetest.Run(t, func(t *testing.T) nodegate.Store { return open(t) })
+			storetest.Run(t, func(t *testing.T) storetest.Store { return open(t) })
 		})
 	}
 }

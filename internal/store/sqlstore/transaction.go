@@ -41,31 +41,31 @@ type tx struct {
 }
 
 // write does something in one transaction. op and noun are for its error.
-func (s *Store) write(ctx context.Context, op, noun string, do func(*tx) error) error {
-	if err := s.guard.Check(); err != nil && !mayAlways(op) {
+func (c *conn) write(ctx context.Context, op, noun string, do func(*tx) error) error {
+	if err := c.guard.Check(); err != nil && !mayAlways(op) {
 		return err
 	}
 	ctx, p, end := withPatience(ctx)
 	defer end()
-	begun, err := s.begin(ctx)
+	begun, err := c.begin(ctx)
 	if err != nil {
-		return s.fail(op, noun, err)
+		return c.fail(op, noun, err)
 	}
 	p.renew()
 	if err := do(&tx{begun, ctx, p}); err != nil {
 		_ = begun.Rollback() // it may have ended with the connection
-		return s.fail(op, noun, err)
+		return c.fail(op, noun, err)
 	}
-	return s.fail(op, noun, begun.Commit())
+	return c.fail(op, noun, begun.Commit())
 }
 
 // begin starts a transaction that writes. SQLite's own wait for another process
 // looks ever more rarely and starves beside a busy one; this looks often, at
 // random times.
-func (s *Store) begin(ctx context.Context) (*sql.Tx, error) {
+func (c *conn) begin(ctx context.Context) (*sql.Tx, error) {
 	for deadline := time.Now().Add(stepTimeout); ; {
-		t, err := s.writer.BeginTx(ctx, nil)
-		if err == nil || !s.dialect.locked(err) || time.Now().After(deadline) {
+		t, err := c.writer.BeginTx(ctx, nil)
+		if err == nil || !c.dialect.locked(err) || time.Now().After(deadline) {
 			return t, err
 		}
 		select {
@@ -92,8 +92,8 @@ func (t *tx) queryRow(query string, args []any, into ...any) error {
 }
 
 // writeOne runs a single statement and returns how many rows it changed.
-func (s *Store) writeOne(ctx context.Context, op, noun, query string, args ...any) (n int64, err error) {
-	err = s.write(ctx, op, noun, func(t *tx) (err error) {
+func (c *conn) writeOne(ctx context.Context, op, noun, query string, args ...any) (n int64, err error) {
+	err = c.write(ctx, op, noun, func(t *tx) (err error) {
 		n, err = t.exec(query, args...)
 		return err
 	})
@@ -107,28 +107,28 @@ type scan func(into ...any) error
 const renewEvery = 1000
 
 // each calls row for every row that a query finds.
-func (s *Store) each(ctx context.Context, op, noun, query string, args []any, row func(scan) error) error {
+func (c *conn) each(ctx context.Context, op, noun, query string, args []any, row func(scan) error) error {
 	ctx, p, end := withPatience(ctx)
 	defer end()
-	rows, err := s.reader.QueryContext(ctx, query, args...)
+	rows, err := c.reader.QueryContext(ctx, query, args...)
 	if err != nil {
-		return s.fail(op, noun, err)
+		return c.fail(op, noun, err)
 	}
 	defer rows.Close()
 	for n := 1; rows.Next(); n++ {
 		if err := row(rows.Scan); err != nil {
-			return s.fail(op, noun, err)
+			return c.fail(op, noun, err)
 		}
 		if n%renewEvery == 0 {
 			p.renew()
 		}
 	}
-	return s.fail(op, noun, rows.Err())
+	return c.fail(op, noun, rows.Err())
 }
 
 // one reads a single row, and is NotFound without any.
-func (s *Store) one(ctx context.Context, op, noun, query string, args []any, into ...any) error {
+func (c *conn) one(ctx context.Context, op, noun, query string, args []any, into ...any) error {
 	ctx, _, end := withPatience(ctx)
 	defer end()
-	return s.fail(op, noun, s.reader.QueryRowContext(ctx, query, args...).Scan(into...))
+	return c.fail(op, noun, c.reader.QueryRowContext(ctx, query, args...).Scan(into...))
 }

@@ -31,7 +31,7 @@ func usageTable(r nodegate.Resolution) string {
 }
 
 // AddUsage adds a batch to all resolutions in one transaction, once.
-func (s *Store) AddUsage(ctx context.Context, b *nodegate.UsageBatch) error {
+func (s *usageRows) AddUsage(ctx context.Context, b *nodegate.UsageBatch) error {
 	return s.write(ctx, "addUsage", "account", func(t *tx) error {
 		n, err := t.exec("INSERT INTO usage_writers (server, number, at) VALUES ($1, $2, $3) ON CONFLICT DO NOTHING", b.Server, b.Number, time.Now().UnixMicro())
 		if err != nil || n == 0 {
@@ -153,7 +153,7 @@ func usageArgs(rows []*nodegate.Usage) []any {
 // and before To.
 //
 // Returns InvalidInput when there are more than can be answered at once.
-func (s *Store) Usage(ctx context.Context, q nodegate.UsageQuery) ([]nodegate.Usage, error) {
+func (s *usageRows) Usage(ctx context.Context, q nodegate.UsageQuery) ([]nodegate.Usage, error) {
 	where, args := "at >= $1 AND at < $2", []any{q.From.UnixMicro(), q.To.UnixMicro()}
 	for _, filter := range []struct{ column, value, all string }{{"account", q.AccountID, "*"}, {"key_id", q.KeyID, ""}} {
 		if filter.value != filter.all {
@@ -191,7 +191,7 @@ func tooMuch(op string) error {
 }
 
 // Spent sums the credits of a day.
-func (s *Store) Spent(ctx context.Context, day time.Time) (*nodegate.Spent, error) {
+func (s *usageRows) Spent(ctx context.Context, day time.Time) (*nodegate.Spent, error) {
 	spent := &nodegate.Spent{Accounts: map[string]int64{}, Keys: map[string]int64{}}
 	err := s.each(ctx, "spent", "usage", `SELECT account, key_id, CAST(SUM(credits) AS BIGINT) FROM usage_day
 		WHERE at = $1 GROUP BY account, key_id HAVING SUM(credits) > 0`, []any{nodegate.ByDay.Start(day).UnixMicro()}, func(row scan) error {

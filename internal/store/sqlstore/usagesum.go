@@ -76,7 +76,7 @@ func partOf(q *nodegate.UsageSums) string {
 }
 
 // SumUsage adds usage up, by step and by one dimension.
-func (s *Store) SumUsage(ctx context.Context, q nodegate.UsageSums) ([]nodegate.UsageSum, error) {
+func (s *usageRows) SumUsage(ctx context.Context, q nodegate.UsageSums) ([]nodegate.UsageSum, error) {
 	parts := s.split(q)
 	if len(parts) == 1 {
 		return s.sumPart(ctx, q)
@@ -102,7 +102,7 @@ const maxParts = 4
 
 // split divides the time of a query by key, the one that reads much, where the database
 // runs in this process: each part then has a core.
-func (s *Store) split(q nodegate.UsageSums) []nodegate.UsageSums {
+func (s *usageRows) split(q nodegate.UsageSums) []nodegate.UsageSums {
 	first := q.Resolution.Start(q.From)
 	spans := q.To.Sub(first) / q.Resolution.Length()
 	if !s.dialect.inside || q.By != nodegate.ByKey || q.Step != 0 || q.KeyID != "" || spans < maxParts {
@@ -134,7 +134,7 @@ func merged(at time.Time, list []nodegate.UsageSum) []nodegate.UsageSum {
 	return sums
 }
 
-func (s *Store) sumPart(ctx context.Context, q nodegate.UsageSums) ([]nodegate.UsageSum, error) {
+func (s *usageRows) sumPart(ctx context.Context, q nodegate.UsageSums) ([]nodegate.UsageSum, error) {
 	query, args, err := s.sumQuery(&q)
 	if err != nil {
 		return nil, err
@@ -163,7 +163,7 @@ func (s *Store) sumPart(ctx context.Context, q nodegate.UsageSums) ([]nodegate.U
 	return list, nil
 }
 
-func (s *Store) sumQuery(q *nodegate.UsageSums) (query string, args []any, err error) {
+func (s *usageRows) sumQuery(q *nodegate.UsageSums) (query string, args []any, err error) {
 	group, err := columnOf(q.By)
 	if err != nil {
 		return "", nil, err

@@ -10,7 +10,7 @@ import (
 	"github.com/nodegate/nodegate"
 )
 
-func accountsRoundTrip(t *testing.T, s nodegate.Store) {
+func accountsRoundTrip(t *testing.T, s Store) {
 	full := newAccount("full")
 	full.Operator = true
 	full.Card = &nodegate.Card{Brand: "visa", LastFour: "4242", ExpMonth: 12, ExpYear: 2031, Processor: "stripe", Reference: "pm_1"}
@@ -31,7 +31,7 @@ func accountsRoundTrip(t *testing.T, s nodegate.Store) {
 	}
 }
 
-func accountsInPages(t *testing.T, s nodegate.Store) {
+func accountsInPages(t *testing.T, s Store) {
 	// Ids are ordered by bytes, whatever the database thinks of languages.
 	ids := []string{"B", "a", "a-b", "aB", "ab", "b", "z", "ä"}
 	for _, id := range ids {
@@ -59,7 +59,7 @@ func accountsInPages(t *testing.T, s nodegate.Store) {
 	same(t, "a page of none", len(must[[]*nodegate.Account](t)(s.Accounts(t.Context(), "", 0))), 0)
 }
 
-func accountsLike(t *testing.T, s nodegate.Store) {
+func accountsLike(t *testing.T, s Store) {
 	for _, id := range []string{"b_1", "b%1", "b!1", "bx1", "B", "a", "ä"} {
 		a := newAccount(id)
 		a.Email = strings.ToLower(a.Email)
@@ -84,7 +84,7 @@ func accountsLike(t *testing.T, s nodegate.Store) {
 	}
 }
 
-func addressIsTaken(t *testing.T, s nodegate.Store) {
+func addressIsTaken(t *testing.T, s Store) {
 	saveAccount(t, s, newAccount("first"))
 	second := newAccount("second")
 	second.Email = "first@example.com"
@@ -99,7 +99,7 @@ func addressIsTaken(t *testing.T, s nodegate.Store) {
 	is(t, "an id twice", s.Save(t.Context(), &nodegate.Change{Account: again, Audit: entry("account.create", "first", "first")}), nodegate.Conflict)
 }
 
-func cardComesAndGoes(t *testing.T, s nodegate.Store) {
+func cardComesAndGoes(t *testing.T, s Store) {
 	a := newAccount("a")
 	saveAccount(t, s, a)
 	for _, card := range []*nodegate.Card{{Brand: "visa", LastFour: "4242", ExpMonth: 1, ExpYear: 2030, Processor: "test"}, nil, {}} {
@@ -109,7 +109,7 @@ func cardComesAndGoes(t *testing.T, s nodegate.Store) {
 	}
 }
 
-func notThere(t *testing.T, s nodegate.Store) {
+func notThere(t *testing.T, s Store) {
 	ctx := t.Context()
 	saveAccount(t, s, newAccount("a"))
 	for _, id := range []string{"", "b", "A", "a\x00", "\xff", "' OR '1'='1"} {
@@ -132,7 +132,7 @@ func notThere(t *testing.T, s nodegate.Store) {
 	is(t, "a session for nobody", s.SaveSession(ctx, nodegate.Session{Digest: digestOf("s"), AccountID: "nobody", Expires: noon()}), nodegate.NotFound)
 }
 
-func metaOnce(t *testing.T, s nodegate.Store) {
+func metaOnce(t *testing.T, s Store) {
 	set := func(name, value, want string) {
 		t.Helper()
 		same(t, name, must[string](t)(s.SetMeta(t.Context(), name, value)), want)

@@ -9,7 +9,7 @@ import (
 	"github.com/nodegate/nodegate"
 )
 
-func auditBefore(t *testing.T, s nodegate.Store) {
+func auditBefore(t *testing.T, s Store) {
 	for _, account := range []string{"a", "b", "a", "a", "b"} {
 		save(t, s, &nodegate.Change{Audit: entry("session.create", account, account)})
 	}
@@ -32,7 +32,7 @@ func auditBefore(t *testing.T, s nodegate.Store) {
 	same(t, "an entry", must[[]nodegate.AuditEntry](t)(s.AuditBefore(t.Context(), "", 3, 1))[0], all[1])
 }
 
-func usageByDay(t *testing.T, s nodegate.Store) {
+func usageByDay(t *testing.T, s Store) {
 	day := nodegate.ByDay.Start(noon())
 	add(t, s, 1, usageRow("a", "k1", day, 1), usageRow("a", "k2", day.Add(23*time.Hour), 2), usageRow("a", "k1", day.AddDate(0, 0, 2), 4),
 		usageRow("b", "k3", day, 8), usageRow("a", "k1", day.AddDate(0, 0, 3), 16))
@@ -45,7 +45,7 @@ func usageByDay(t *testing.T, s nodegate.Store) {
 }
 
 // alertsOnce lets one of many have an alert, and another one when its lease ends.
-func alertsOnce(t *testing.T, s nodegate.Store) {
+func alertsOnce(t *testing.T, s Store) {
 	now := noon()
 	a := nodegate.Alert{AccountID: "a", Day: now, Percent: 75}
 	claim := func(a nodegate.Alert, at time.Time) nodegate.AlertClaim {
@@ -83,7 +83,7 @@ func alertsOnce(t *testing.T, s nodegate.Store) {
 	}
 }
 
-func alertsGo(t *testing.T, s nodegate.Store) {
+func alertsGo(t *testing.T, s Store) {
 	now := noon()
 	a := nodegate.Alert{AccountID: "a", Day: now, Percent: 100}
 	if err := s.AlertSent(t.Context(), a); err != nil {

@@ -27,7 +27,7 @@ func checkChain(t *testing.T, entries []nodegate.AuditEntry, want int) {
 	}
 }
 
-func auditChain(t *testing.T, s nodegate.Store) {
+func auditChain(t *testing.T, s Store) {
 	var want []nodegate.AuditEntry
 	for i := range 10 {
 		e := entry("session.create", "a", "a")
@@ -68,7 +68,7 @@ func auditChain(t *testing.T, s nodegate.Store) {
 
 // oddTexts tries what clients may bring along: every database stores it, or
 // refuses it in the same way.
-func oddTexts(t *testing.T, s nodegate.Store) {
+func oddTexts(t *testing.T, s Store) {
 	ctx := t.Context()
 	a := newAccount("a")
 	a.Email = "o'brien+\"x\"$1?;--@example.com"

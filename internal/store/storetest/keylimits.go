@@ -12,14 +12,14 @@ import (
 )
 
 // addKey saves a new key under limits.
-func addKey(t *testing.T, s nodegate.Store, k *nodegate.Key, limits nodegate.KeyLimits) error {
+func addKey(t *testing.T, s Store, k *nodegate.Key, limits nodegate.KeyLimits) error {
 	return s.Save(t.Context(), &nodegate.Change{Key: k, Keys: limits, Audit: entry("key.create", k.AccountID, k.ID)})
 }
 
 // liveKeysBounded has an account with more keys than the bound, as after a change of
 // its plan: it keeps them, can change and revoke them, and can't add one until it is
 // below the bound.
-func liveKeysBounded(t *testing.T, s nodegate.Store) {
+func liveKeysBounded(t *testing.T, s Store) {
 	ctx := t.Context()
 	saveAccount(t, s, newAccount("a"))
 	saveAccount(t, s, newAccount("b"))
@@ -55,7 +55,7 @@ func liveKeysBounded(t *testing.T, s nodegate.Store) {
 
 // createdKeysBounded revokes each key at once: what was created counts all the same,
 // until it is old.
-func createdKeysBounded(t *testing.T, s nodegate.Store) {
+func createdKeysBounded(t *testing.T, s Store) {
 	saveAccount(t, s, newAccount("a"))
 	limits := nodegate.KeyLimits{Live: 1, Created: 3, Since: noon().Add(-time.Hour)}
 	create := func(id string, at time.Time) error {
@@ -90,7 +90,7 @@ func createdKeysBounded(t *testing.T, s nodegate.Store) {
 }
 
 // keysInParallel creates many keys at once.
-func keysInParallel(t *testing.T, s nodegate.Store) {
+func keysInParallel(t *testing.T, s Store) {
 	const most, writers = 5, 20
 	saveAccount(t, s, newAccount("a"))
 	var all sync.WaitGroup

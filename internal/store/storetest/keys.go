@@ -25,7 +25,7 @@ func fullKey(accountID, id string) *nodegate.Key {
 	return k
 }
 
-func keysRoundTrip(t *testing.T, s nodegate.Store) {
+func keysRoundTrip(t *testing.T, s Store) {
 	saveAccount(t, s, newAccount("a"))
 	bare := &nodegate.Key{ID: "bare", AccountID: "a"}
 	secretOnly := &nodegate.Key{ID: "secret", AccountID: "a", Secrets: []nodegate.KeySecret{{Digest: digestOf("only")}}}
@@ -41,7 +41,7 @@ func keysRoundTrip(t *testing.T, s nodegate.Store) {
 	}
 }
 
-func keysChange(t *testing.T, s nodegate.Store) {
+func keysChange(t *testing.T, s Store) {
 	saveAccount(t, s, newAccount("a"))
 	k := fullKey("a", "k")
 	saveKey(t, s, k)
@@ -61,7 +61,7 @@ func keysChange(t *testing.T, s nodegate.Store) {
 	same(t, "the key without versions", must[*nodegate.Key](t)(s.Key(t.Context(), "a", "k")), k)
 }
 
-func keysOfOthers(t *testing.T, s nodegate.Store) {
+func keysOfOthers(t *testing.T, s Store) {
 	ctx := t.Context()
 	saveAccount(t, s, newAccount("a"))
 	saveAccount(t, s, newAccount("b"))
@@ -76,7 +76,7 @@ func keysOfOthers(t *testing.T, s nodegate.Store) {
 	same(t, "the key after it", must[*nodegate.Key](t)(s.Key(ctx, "a", "k")), k)
 }
 
-func keysByDigest(t *testing.T, s nodegate.Store) {
+func keysByDigest(t *testing.T, s Store) {
 	ctx := t.Context()
 	saveAccount(t, s, newAccount("a"))
 	k := newKey("a", "k")
@@ -94,7 +94,7 @@ func keysByDigest(t *testing.T, s nodegate.Store) {
 	is(t, "an id that is taken", s.Save(ctx, &nodegate.Change{Key: other, Audit: entry("key.create", "a", "k")}), nodegate.Conflict)
 }
 
-func keysOldestFirst(t *testing.T, s nodegate.Store) {
+func keysOldestFirst(t *testing.T, s Store) {
 	saveAccount(t, s, newAccount("a"))
 	saveAccount(t, s, newAccount("b"))
 	var want []*nodegate.Key
@@ -113,7 +113,7 @@ func keysOldestFirst(t *testing.T, s nodegate.Store) {
 	same(t, "the keys", must[[]*nodegate.Key](t)(s.KeysOf(t.Context(), "a")), want)
 }
 
-func liveKeysInPages(t *testing.T, s nodegate.Store) {
+func liveKeysInPages(t *testing.T, s Store) {
 	var want []string
 	for _, account := range []string{"a", "b"} {
 		saveAccount(t, s, newAccount(account))

@@ -19,7 +19,7 @@ func everything(at time.Time) nodegate.PinCutoffs {
 	return nodegate.PinCutoffs{Unpinned: at, Claimed: at, Loose: at, Now: at}
 }
 
-func pinsExpire(t *testing.T, s nodegate.Store) {
+func pinsExpire(t *testing.T, s Store) {
 	ctx := t.Context()
 	for _, account := range []string{"a", "b"} {
 		mustPin(t, s, change(account, account, adding(pinOf(account, "c1", 10)), adding(pinOf(account, "c2", 20))))
@@ -49,7 +49,7 @@ func began(t *testing.T, s nodegate.PinStore, content string, at time.Time, want
 	same(t, "the removal of "+content+" may begin", must[bool](t)(s.BeginRemoval(t.Context(), content, at)), want)
 }
 
-func contentRemoved(t *testing.T, s nodegate.Store) {
+func contentRemoved(t *testing.T, s Store) {
 	ctx := t.Context()
 	c1 := contentOf("c1")
 	mustPin(t, s, change("a", "1", adding(pinOf("a", "c1", 10))))
@@ -85,7 +85,7 @@ func contentRemoved(t *testing.T, s nodegate.Store) {
 	same(t, "forgotten", len(must[[]string](t)(s.FreedContent(ctx, "", 9))), 0)
 }
 
-func claimsAndRemovals(t *testing.T, s nodegate.Store) {
+func claimsAndRemovals(t *testing.T, s Store) {
 	ctx := t.Context()
 	c1 := contentOf("c1")
 	claim := change("a", "1", adding(pinOf("a", "c1", 10)))
@@ -110,7 +110,7 @@ func claimsAndRemovals(t *testing.T, s nodegate.Store) {
 }
 
 // raceRemovals has many claim and remove the same content at once: never both.
-func raceRemovals(t *testing.T, s nodegate.Store) {
+func raceRemovals(t *testing.T, s Store) {
 	ctx := t.Context()
 	content := contentOf("raced")
 	var mu sync.Mutex
@@ -184,7 +184,7 @@ func (m *pinModel) paid() int64 {
 	return sum
 }
 
-func pinsAddUp(t *testing.T, s nodegate.Store) {
+func pinsAddUp(t *testing.T, s Store) {
 	round := 0
 	rapid.Check(t, func(r *rapid.T) {
 		round++

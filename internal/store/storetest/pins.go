@@ -63,7 +63,7 @@ func cidsOf(t *testing.T, s nodegate.PinStore, account string, unpinned time.Tim
 	return list
 }
 
-func metaReplaced(t *testing.T, s nodegate.Store) {
+func metaReplaced(t *testing.T, s Store) {
 	for _, value := range []string{"first", "second"} {
 		if err := s.ReplaceMeta(t.Context(), "name", value); err != nil {
 			t.Fatal(err)
@@ -73,7 +73,7 @@ func metaReplaced(t *testing.T, s nodegate.Store) {
 	}
 }
 
-func pinsRoundTrip(t *testing.T, s nodegate.Store) {
+func pinsRoundTrip(t *testing.T, s Store) {
 	ctx := t.Context()
 	p := pinOf("a", "c1", 100)
 	mustPin(t, s, change("a", "1", adding(p)))
@@ -100,7 +100,7 @@ func pinsRoundTrip(t *testing.T, s nodegate.Store) {
 	same(t, "those unpinned later", cidsOf(t, s, "a", noon()), []string{})
 }
 
-func pinsInPages(t *testing.T, s nodegate.Store) {
+func pinsInPages(t *testing.T, s Store) {
 	c := change("a", "1")
 	for _, cid := range []string{"Qm2", "bafy1", "Qm1", "b", "QmZ"} {
 		c.Ops = append(c.Ops, adding(pinOf("a", cid, 1)))
@@ -121,7 +121,7 @@ func pinsInPages(t *testing.T, s nodegate.Store) {
 	same(t, "all pages", got, []string{"Qm1", "Qm2", "QmZ", "b", "bafy1"}) // by bytes
 }
 
-func pinsKeepNames(t *testing.T, s nodegate.Store) {
+func pinsKeepNames(t *testing.T, s Store) {
 	p := pinOf("a", "c1", 1)
 	unnamed := p
 	unnamed.Name = ""
@@ -136,7 +136,7 @@ func pinsKeepNames(t *testing.T, s nodegate.Store) {
 	same(t, "the name after unpin and pin", named(), "")
 }
 
-func pinsWholeOrNot(t *testing.T, s nodegate.Store) {
+func pinsWholeOrNot(t *testing.T, s Store) {
 	ctx := t.Context()
 	mustPin(t, s, change("a", "1", adding(pinOf("a", "c1", 10)), adding(pinOf("a", "c2", 20))))
 	for name, ops := range map[string][]nodegate.PinOp{
@@ -165,7 +165,7 @@ func pinsWholeOrNot(t *testing.T, s nodegate.Store) {
 	pays(t, s, "a", 36)
 }
 
-func pinsComeBack(t *testing.T, s nodegate.Store) {
+func pinsComeBack(t *testing.T, s Store) {
 	ctx := t.Context()
 	p := pinOf("a", "c1", 10)
 	mustPin(t, s, change("a", "1", adding(p)))
@@ -185,7 +185,7 @@ func pinsComeBack(t *testing.T, s nodegate.Store) {
 	pays(t, s, "a", 10)
 }
 
-func pinsNeedClaim(t *testing.T, s nodegate.Store) {
+func pinsNeedClaim(t *testing.T, s Store) {
 	ctx := t.Context()
 	c := change("a", "1", adding(pinOf("a", "c1", 10)))
 	is(t, "a pin without a claim", s.CommitPins(ctx, c), nodegate.Conflict)
@@ -201,7 +201,7 @@ func pinsNeedClaim(t *testing.T, s nodegate.Store) {
 	pays(t, s, "a", 10)
 }
 
-func claimsCount(t *testing.T, s nodegate.Store) {
+func claimsCount(t *testing.T, s Store) {
 	ctx := t.Context()
 	c := change("a", "1", adding(pinOf("a", "c1", 60)))
 	c.Quota = 100
@@ -227,7 +227,7 @@ func claimsCount(t *testing.T, s nodegate.Store) {
 	same(t, "held before", must[[]string](t)(s.ClaimPins(ctx, change("b", "5", adding(pinOf("b", "c2", 1)), adding(pinOf("b", "c9", 1))))), []string{contentOf("c2")})
 }
 
-func looseCounts(t *testing.T, s nodegate.Store) {
+func looseCounts(t *testing.T, s Store) {
 	ctx := t.Context()
 	c := change("a", "1")
 	c.Quota, c.Loose = 100, 60
@@ -248,7 +248,7 @@ func looseCounts(t *testing.T, s nodegate.Store) {
 	pays(t, s, "a", 0)
 }
 
-func quotaInParallel(t *testing.T, s nodegate.Store) {
+func quotaInParallel(t *testing.T, s Store) {
 	var wait sync.WaitGroup
 	var mu sync.Mutex
 	done := 0
@@ -275,7 +275,7 @@ func quotaInParallel(t *testing.T, s nodegate.Store) {
 	pays(t, s, "a", 180)
 }
 
-func oddPinNames(t *testing.T, s nodegate.Store) {
+func oddPinNames(t *testing.T, s Store) {
 	ctx := t.Context()
 	p := pinOf("a", "c1", 1)
 	p.Name = "' \" $1 \t é 😀 %"

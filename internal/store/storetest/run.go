@@ -14,12 +14,28 @@ import (
 // AuditKey is the key of the audit chain that the opened stores must use.
 const AuditKey = "storetest's key of the audit chain"
 
+// Store is all that a store does for the service.
+type Store interface {
+	nodegate.AccountStore
+	nodegate.KeyStore
+	nodegate.Saver
+	nodegate.ChangeStore
+	nodegate.AuditStore
+	nodegate.SessionStore
+	nodegate.MetaStore
+	nodegate.UsageWriter
+	nodegate.UsageReader
+	nodegate.AlertStore
+	nodegate.PinStore
+	Close() error
+}
+
 // Run tests a store. open returns an empty one for each test and closes it after
 // the test.
-func Run(t *testing.T, open func(t *testing.T) nodegate.Store) {
+func Run(t *testing.T, open func(t *testing.T) Store) {
 	for _, c := range []struct {
 		name string
-		test func(*testing.T, nodegate.Store)
+		test func(*testing.T, Store)
 	}{
 		{"accounts round trip", accountsRoundTrip},
 		{"accounts are listed in pages", accountsInPages},
@@ -110,19 +126,19 @@ func entry(action, account, subject string) nodegate.AuditEntry {
 	return nodegate.AuditEntry{At: noon(), Actor: "ann@example.com", From: "192.0.2.7", Action: action, AccountID: account, Subject: subject, Detail: "a detail"}
 }
 
-func save(t *testing.T, s nodegate.Store, c *nodegate.Change) {
+func save(t *testing.T, s Store, c *nodegate.Change) {
 	t.Helper()
 	if err := s.Save(t.Context(), c); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func saveAccount(t *testing.T, s nodegate.Store, a *nodegate.Account) {
+func saveAccount(t *testing.T, s Store, a *nodegate.Account) {
 	t.Helper()
 	save(t, s, &nodegate.Change{Account: a, Audit: entry("account.save", a.ID, a.ID)})
 }
 
-func saveKey(t *testing.T, s nodegate.Store, k *nodegate.Key) {
+func saveKey(t *testing.T, s Store, k *nodegate.Key) {
 	t.Helper()
 	save(t, s, &nodegate.Change{Key: k, Audit: entry("key.save", k.AccountID, k.ID)})
 }
@@ -158,7 +174,7 @@ func is(t *testing.T, what string, err error, want nodegate.Code) {
 	}
 }
 
-func cancelledCall(t *testing.T, s nodegate.Store) {
+func cancelledCall(t *testing.T, s Store) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	_, err := s.Account(ctx, "a")

@@ -10,7 +10,7 @@ import (
 	"github.com/nodegate/nodegate"
 )
 
-func versions(t *testing.T, s nodegate.Store) {
+func versions(t *testing.T, s Store) {
 	ctx := t.Context()
 	a := newAccount("a")
 	saveAccount(t, s, a)
@@ -37,7 +37,7 @@ func versions(t *testing.T, s nodegate.Store) {
 	same(t, "the key", must[*nodegate.Key](t)(s.Key(ctx, "a", "k")), k)
 }
 
-func failedSave(t *testing.T, s nodegate.Store) {
+func failedSave(t *testing.T, s Store) {
 	ctx := t.Context()
 	a := newAccount("a")
 	saveAccount(t, s, a)
@@ -62,7 +62,7 @@ func failedSave(t *testing.T, s nodegate.Store) {
 	same(t, "the last change", must[int64](t)(s.LastChange(ctx)), before+2)
 }
 
-func oneWriterWins(t *testing.T, s nodegate.Store) {
+func oneWriterWins(t *testing.T, s Store) {
 	const writers, rounds = 16, 5
 	a := newAccount("a")
 	saveAccount(t, s, a)
@@ -92,7 +92,7 @@ func oneWriterWins(t *testing.T, s nodegate.Store) {
 	}
 }
 
-func accountAndKey(t *testing.T, s nodegate.Store) {
+func accountAndKey(t *testing.T, s Store) {
 	ctx := t.Context()
 	a, k := newAccount("a"), newKey("a", "k")
 	c := &nodegate.Change{Account: a, Key: k, Audit: entry("account.create", "a", "a")}
@@ -103,7 +103,7 @@ func accountAndKey(t *testing.T, s nodegate.Store) {
 	same(t, "the last change", must[int64](t)(s.LastChange(ctx)), int64(2))
 }
 
-func auditedOnly(t *testing.T, s nodegate.Store) {
+func auditedOnly(t *testing.T, s Store) {
 	c := &nodegate.Change{Audit: entry("session.create", "a", "a")}
 	save(t, s, c)
 	same(t, "the last change", must[int64](t)(s.LastChange(t.Context())), int64(0))
@@ -112,7 +112,7 @@ func auditedOnly(t *testing.T, s nodegate.Store) {
 
 // followersMissNone has writers and a reader that goes on from the last number at
 // once. A number that became visible before a smaller one would be a gap.
-func followersMissNone(t *testing.T, s nodegate.Store) {
+func followersMissNone(t *testing.T, s Store) {
 	const writers, each = 4, 25
 	var all sync.WaitGroup
 	for w := range writers {

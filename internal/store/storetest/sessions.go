@@ -11,7 +11,7 @@ func newSession(name, accountID string, expires time.Time) nodegate.Session {
 	return nodegate.Session{Digest: digestOf(name), AccountID: accountID, Created: noon().UTC(), Expires: expires.UTC()}
 }
 
-func sessions(t *testing.T, s nodegate.Store) {
+func sessions(t *testing.T, s Store) {
 	ctx := t.Context()
 	saveAccount(t, s, newAccount("a"))
 	one := newSession("one", "a", noon().Add(time.Hour))
@@ -33,7 +33,7 @@ func sessions(t *testing.T, s nodegate.Store) {
 	same(t, "changes by sessions", must[int64](t)(s.LastChange(ctx)), int64(1))
 }
 
-func endingSessions(t *testing.T, s nodegate.Store) {
+func endingSessions(t *testing.T, s Store) {
 	ctx := t.Context()
 	saveAccount(t, s, newAccount("a"))
 	saveAccount(t, s, newAccount("b"))

@@ -23,19 +23,19 @@ func usageRow(account, key string, at time.Time, n int64) nodegate.Usage {
 }
 
 // add adds rows as the next batch of a server.
-func add(t *testing.T, s nodegate.Store, number int64, rows ...nodegate.Usage) {
+func add(t *testing.T, s Store, number int64, rows ...nodegate.Usage) {
 	t.Helper()
 	if err := s.AddUsage(t.Context(), &nodegate.UsageBatch{Server: "server", Number: number, Rows: rows}); err != nil {
 		t.Fatal(err)
 	}
 }
 
-func usageOf(t *testing.T, s nodegate.Store, account string, by nodegate.Resolution) []nodegate.Usage {
+func usageOf(t *testing.T, s Store, account string, by nodegate.Resolution) []nodegate.Usage {
 	t.Helper()
 	return must[[]nodegate.Usage](t)(s.Usage(t.Context(), nodegate.UsageQuery{AccountID: account, From: noon().AddDate(-1, 0, 0), To: noon().AddDate(1, 0, 0), By: by}))
 }
 
-func usageAddsUp(t *testing.T, s nodegate.Store) {
+func usageAddsUp(t *testing.T, s Store) {
 	at := func(r nodegate.Resolution, d time.Duration) time.Time { return r.Start(noon().Add(d)) }
 	minute := at(nodegate.ByMinute, 0)
 	add(t, s, 1, usageRow("a", "k", minute, 1), usageRow("a", "k", minute, 2), usageRow("a", "k", minute.Add(time.Minute), 4))
@@ -57,7 +57,7 @@ func usageAddsUp(t *testing.T, s nodegate.Store) {
 	}
 }
 
-func usageSelected(t *testing.T, s nodegate.Store) {
+func usageSelected(t *testing.T, s Store) {
 	start := nodegate.ByMinute.Start(noon())
 	var rows, ofA []nodegate.Usage
 	for minute := range 3 {
@@ -93,7 +93,7 @@ func usageSelected(t *testing.T, s nodegate.Store) {
 	}
 }
 
-func batchesOnce(t *testing.T, s nodegate.Store) {
+func batchesOnce(t *testing.T, s Store) {
 	b := &nodegate.UsageBatch{
 		Server: "one", Number: 7, Rows: []nodegate.Usage{usageRow("a", "k", noon(), 1)},
 		Figures: []nodegate.Figures{{AccountID: "a", Month: noon(), Moved: 5, Stored: 3}},
@@ -117,7 +117,7 @@ func batchesOnce(t *testing.T, s nodegate.Store) {
 }
 
 // manyServers add to the same rows at the same time, each batch offered twice.
-func manyServers(t *testing.T, s nodegate.Store) {
+func manyServers(t *testing.T, s Store) {
 	const servers, batches = 6, 4
 	var all sync.WaitGroup
 	for n := range servers {
@@ -151,7 +151,7 @@ func manyServers(t *testing.T, s nodegate.Store) {
 	same(t, "stored", must[nodegate.Figures](t)(s.Figures(t.Context(), "a", noon())).Stored, int64(servers*batches))
 }
 
-func spentCredits(t *testing.T, s nodegate.Store) {
+func spentCredits(t *testing.T, s Store) {
 	day := nodegate.ByDay.Start(noon())
 	free := usageRow("c", "c1", day, 1)
 	free.Credits = 0
@@ -162,7 +162,7 @@ func spentCredits(t *testing.T, s nodegate.Store) {
 	same(t, "a day without any", must[*nodegate.Spent](t)(s.Spent(t.Context(), day.AddDate(0, 0, 5))), &nodegate.Spent{Accounts: map[string]int64{}, Keys: map[string]int64{}})
 }
 
-func storageFigures(t *testing.T, s nodegate.Store) {
+func storageFigures(t *testing.T, s Store) {
 	ctx := t.Context()
 	march, april := time.Date(2026, 3, 1, 0, 0, 0, 0, time.UTC), time.Date(2026, 4, 1, 0, 0, 0, 0, time.UTC)
 	for i, list := range [][]nodegate.Figures{
@@ -183,7 +183,7 @@ func storageFigures(t *testing.T, s nodegate.Store) {
 }
 
 // oldUsageGoes checks each resolution just before and just after its time.
-func oldUsageGoes(t *testing.T, s nodegate.Store) {
+func oldUsageGoes(t *testing.T, s Store) {
 	start := nodegate.ByDay.Start(noon())
 	add(t, s, 1, usageRow("a", "k", start, 1), usageRow("a", "k", start.Add(time.Minute), 1))
 	for _, c := range []struct {
@@ -209,7 +209,7 @@ func oldUsageGoes(t *testing.T, s nodegate.Store) {
 	}
 }
 
-func purgeForgets(t *testing.T, s nodegate.Store) {
+func purgeForgets(t *testing.T, s Store) {
 	ctx := t.Context()
 	now := time.Now()
 	saveAccount(t, s, newAccount("a"))

@@ -83,7 +83,7 @@ func drawSums(rt *rapid.T, begin time.Time) nodegate.UsageSums {
 }
 
 // usageSummed holds the sums against those that are made of the listed rows.
-func usageSummed(t *testing.T, s nodegate.Store) {
+func usageSummed(t *testing.T, s Store) {
 	begin := nodegate.ByDay.Start(noon())
 	rows := someUsage(begin)
 	for i := range 6 { // in parts, so that rows meet rows that are there
@@ -105,7 +105,7 @@ func usageSummed(t *testing.T, s nodegate.Store) {
 	})
 }
 
-func othersNotSummed(t *testing.T, s nodegate.Store) {
+func othersNotSummed(t *testing.T, s Store) {
 	begin := nodegate.ByDay.Start(noon())
 	add(t, s, 1, usageRow("a", "ka", begin, 1), usageRow("b", "kb", begin, 2))
 	q := nodegate.UsageSums{From: begin, To: begin.Add(time.Hour)}
@@ -126,7 +126,7 @@ func othersNotSummed(t *testing.T, s nodegate.Store) {
 }
 
 // oldSumsGo: what is kept as sums goes together with what it is the sum of.
-func oldSumsGo(t *testing.T, s nodegate.Store) {
+func oldSumsGo(t *testing.T, s Store) {
 	begin := nodegate.ByDay.Start(noon())
 	add(t, s, 1, usageRow("a", "k", begin, 1))
 	sums := func(by nodegate.Resolution) (n int) {

@@ -13,7 +13,7 @@ import (
 
 // Config is what reports are made from.
 type Config struct {
-	Store nodegate.UsageStore
+	Store nodegate.UsageReader
 	// SpentToday is what the meter knows of an account's credits of today, which is
 	// newer than what the store has. It may be nil.
 	SpentToday func(accountID string) int64

@@ -31,7 +31,7 @@ func open(t testing.TB) *sqlstore.Store {
 	return s
 }
 
-func add(t testing.TB, s nodegate.UsageStore, number int64, rows []nodegate.Usage, figures ...nodegate.Figures) {
+func add(t testing.TB, s nodegate.UsageWriter, number int64, rows []nodegate.Usage, figures ...nodegate.Figures) {
 	t.Helper()
 	if err := s.AddUsage(t.Context(), &nodegate.UsageBatch{Server: "test", Number: number, Rows: rows, Figures: figures}); err != nil {
 		t.Fatal(err)

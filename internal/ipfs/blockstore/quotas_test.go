@@ -33,8 +33,8 @@ func TestQuotaRace(t *testing.T) {
 			if n := s.Stored("acc"); n > quota || n != int64(done.Load())*blocks*size {
 				t.Errorf("%d bytes stored by %d uploads", n, done.Load())
 			}
-			if len(s.reserved) > 0 {
-				t.Errorf("still reserved: %v", s.reserved)
+			if len(s.quotas.reserved) > 0 {
+				t.Errorf("still reserved: %v", s.quotas.reserved)
 			}
 			err := uploadQuota(t, s, 99, 40, size, quota, pinned)
 			if want := done.Load() <= 1; (err == nil) != want {
@@ -84,7 +84,7 @@ func TestQuota(t *testing.T) {
 	pin.Pin(nodegate.Pin{CID: "bafkqaaa", Size: 401})
 	wantCode(t, pin.Commit(t.Context()), nodegate.QuotaReached)
 	unpin(t, s, "a", c) // is possible whatever the quota is
-	if s.Stored("a") != 600 || s.Stored("b") != 600 || len(s.reserved) > 0 {
-		t.Errorf("stored %d and %d, reserved %v", s.Stored("a"), s.Stored("b"), s.reserved)
+	if s.Stored("a") != 600 || s.Stored("b") != 600 || len(s.quotas.reserved) > 0 {
+		t.Errorf("stored %d and %d, reserved %v", s.Stored("a"), s.Stored("b"), s.quotas.reserved)
 	}
 }

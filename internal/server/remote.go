@@ -12,6 +12,7 @@ import (
 	"github.com/nodegate/nodegate/internal/rpc/blocktag"
 	"github.com/nodegate/nodegate/internal/rpc/cache"
 	"github.com/nodegate/nodegate/internal/rpc/eth"
+	"github.com/nodegate/nodegate/internal/rpc/upstream/heads"
 	"github.com/nodegate/nodegate/internal/rpc/upstream/pool"
 )
 
@@ -80,7 +81,7 @@ func nodesOf(n *config.Network) []pool.Node {
 func (s *Server) costOf(method string) int64 { return s.costs.Load().Of(method, true) }
 
 // sharedHeads are those of all servers, where there are several.
-func (s *Server) sharedHeads() pool.Heads {
+func (s *Server) sharedHeads() heads.Shared {
 	if s.accounts.redis == nil {
 		return nil
 	}

@@ -2,11 +2,13 @@ package pool
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/rpc/jsonrpc"
+	"github.com/nodegate/nodegate/internal/rpc/upstream/heads"
 )
 
 // The bounds of subscriptions.
@@ -142,7 +144,7 @@ func (p *Pool) anyLink() bool {
 
 // join adds a reader to its stream, and starts what the stream needs.
 func (f *feeds) join(s *stream, r *reader) error {
-	lead, at := f.pool.lead(nil)
+	lead, at := f.pool.heads.Lead(nil)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.closed {
@@ -249,4 +251,25 @@ func (f *feeds) close() {
 	}
 	f.mu.Unlock()
 	f.running.Wait()
+}
+
+// find is the node that the tracker of heads means; nil when it was removed.
+func (p *Pool) find(followed *heads.Node) *node {
+	for _, n := range p.all() {
+		if &n.Node == followed {
+			return n
+		}
+	}
+	return nil
+}
+
+var errRemoved = errors.New("the node was removed")
+
+// lookAt is look for a node that the tracker of heads means.
+func (p *Pool) lookAt(ctx context.Context, followed *heads.Node, name, params string) ([]byte, error) {
+	n := p.find(followed)
+	if n == nil {
+		return nil, errRemoved
+	}
+	return p.look(ctx, n, name, params)
 }

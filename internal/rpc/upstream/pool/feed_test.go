@@ -11,6 +11,8 @@ import (
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/rpc/jsonrpc"
+	"github.com/nodegate/nodegate/internal/rpc/upstream/heads"
+	"github.com/nodegate/nodegate/internal/rpc/upstream/hexjson"
 )
 
 // collect takes all events that are there.
@@ -32,12 +34,12 @@ func collect(c <-chan []byte) (list []string) {
 func numbers(events []string) string {
 	var b strings.Builder
 	for _, e := range events {
-		h, ok := readHeader([]byte(e))
+		h, ok := heads.Read([]byte(e))
 		if !ok {
 			b.WriteString(e + " ")
 			continue
 		}
-		fmt.Fprintf(&b, "%s%d ", h.hash[3:5], h.number)
+		fmt.Fprintf(&b, "%s%d ", h.Hash[3:5], h.Number)
 	}
 	return strings.TrimSpace(b.String())
 }
@@ -131,9 +133,9 @@ func TestEventForms(t *testing.T) {
 }
 
 // logOf is a log as a fake answers it.
-func logOf(h header, address, topic string) string {
+func logOf(h heads.Header, address, topic string) string {
 	return fmt.Sprintf(`{"address":"0x%s","topics":["0x%s"],"blockHash":%s,"blockNumber":"0x%x","removed":false}`,
-		strings.Repeat(address, 20), strings.Repeat(topic, 32), h.hash, h.number)
+		strings.Repeat(address, 20), strings.Repeat(topic, 32), h.Hash, h.Number)
 }
 
 // answerLogs gives every block two logs, and honours no filter: the pool must.
@@ -147,7 +149,7 @@ func answerLogs(f *fake) func(context.Context, string, []byte) ([]byte, error) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
 		for _, h := range f.chain {
-			if h.hash == hash {
+			if h.Hash == hash {
 				return []byte("[" + logOf(h, "11", "aa") + "," + logOf(h, "22", "bb") + "]"), nil
 			}
 		}
@@ -158,7 +160,7 @@ func answerLogs(f *fake) func(context.Context, string, []byte) ([]byte, error) {
 func logNumbers(events []string) string {
 	var list []string
 	for _, e := range events {
-		at, _ := quantity(member([]byte(e), "blockNumber"))
+		at, _ := hexjson.Quantity(member([]byte(e), "blockNumber"))
 		one := fmt.Sprint(string(member([]byte(e), "blockHash"))[3:5], at, "/", string(member([]byte(e), "address"))[3:5])
 		if string(member([]byte(e), "removed")) == "true" {
 			one = "-" + one

@@ -9,14 +9,15 @@ import (
 
 	"github.com/nodegate/nodegate/internal/method"
 	"github.com/nodegate/nodegate/internal/rpc/jsonrpc"
+	"github.com/nodegate/nodegate/internal/rpc/upstream/heads"
 )
 
 // logStep is a block that was added to the chain or taken off it.
 type logStep struct {
-	header
+	heads.Header
 	step    uint64
 	removed bool
-	lead    *node // that reported the block
+	lead    *heads.Node // that reported the block
 }
 
 // The bounds of following logs.
@@ -79,7 +80,7 @@ func (k *logKeeper) run(ctx context.Context) {
 
 func (k *logKeeper) do(ctx context.Context, s logStep) {
 	if s.removed {
-		if i := slices.IndexFunc(k.kept, func(b blockLogs) bool { return b.hash == s.hash }); i >= 0 {
+		if i := slices.IndexFunc(k.kept, func(b blockLogs) bool { return b.hash == s.Hash }); i >= 0 {
 			k.send(k.kept[i].logs, s)
 			k.bytes -= k.kept[i].size
 			k.kept = slices.Delete(k.kept, i, i+1)
@@ -93,12 +94,12 @@ func (k *logKeeper) do(ctx context.Context, s logStep) {
 	logs, err := k.fetch(ctx, s, filters)
 	if err != nil {
 		if ctx.Err() == nil {
-			k.feeds.pool.log.Warn("no node gives the logs of a block: subscriptions to logs end", "block", s.number, "err", err)
+			k.feeds.pool.log.Warn("no node gives the logs of a block: subscriptions to logs end", "block", s.Number, "err", err)
 			k.feeds.lose(ctx, kindLogs)
 		}
 		return
 	}
-	k.keep(s.hash, logs)
+	k.keep(s.Hash, logs)
 	k.send(logs, s)
 }
 
@@ -149,15 +150,15 @@ var errForeignLogs = errors.New("the node's logs are of another block than was a
 // fetch asks for a block's logs, of the node that reported it or any that has it: with
 // the filter when there is one, and all of them when there are several.
 func (k *logKeeper) fetch(ctx context.Context, s logStep, filters []*logFilter) ([]logEntry, error) {
-	params := `[{"blockHash":` + s.hash + "}]"
+	params := `[{"blockHash":` + s.Hash + "}]"
 	if len(filters) == 1 && filters[0].canonical != "{}" {
-		params = `[{"blockHash":` + s.hash + "," + filters[0].canonical[1:] + "]"
+		params = `[{"blockHash":` + s.Hash + "," + filters[0].canonical[1:] + "]"
 	}
 	var err error
 	for try := range logTries {
 		var raw []byte
 		if raw, err = k.ask(ctx, s, params, try == 0); err == nil {
-			logs, ok := readLogs(raw, s.hash)
+			logs, ok := readLogs(raw, s.Hash)
 			if ok {
 				return logs, nil
 			}
@@ -178,10 +179,10 @@ func (k *logKeeper) ask(ctx context.Context, s logStep, params string, first boo
 	defer cancel()
 	q := query{
 		method: "eth_getLogs", params: []byte(params), info: method.Of("eth_getLogs"), class: logs, cost: p.cfg.Cost("eth_getLogs"),
-		block: s.number, numbered: true,
+		block: s.Number, numbered: true,
 	}
-	if first && s.lead != nil {
-		q.only = []*node{s.lead}
+	if n := p.find(s.lead); first && n != nil {
+		q.only = []*node{n}
 	}
 	return p.read(ctx, &q)
 }

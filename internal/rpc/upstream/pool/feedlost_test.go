@@ -6,6 +6,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/nodegate/nodegate/internal/rpc/upstream/heads"
 )
 
 // TestFeedsEndWithTheirChain: a chain that was set back ends the subscriptions that
@@ -18,19 +20,19 @@ func TestFeedsEndWithTheirChain(t *testing.T) {
 				a.answer = answerLogs(a)
 				p, _ := openFakes(t, nil, a)
 				settle()
-				heads, logs := subscribe(t, p, `["newHeads"]`), subscribe(t, p, `["logs",{}]`)
+				news, logs := subscribe(t, p, `["newHeads"]`), subscribe(t, p, `["logs",{}]`)
 				a.reorg("bb", 1, 10)
-				time.Sleep(resetAfter + 10*time.Second)
+				time.Sleep(heads.ResetAfter + 10*time.Second)
 				synctest.Wait()
-				for _, c := range []<-chan []byte{heads, logs} {
+				for _, c := range []<-chan []byte{news, logs} {
 					if got := collect(c); len(got) != 1 || got[0] != "closed" {
 						t.Errorf("who followed the old chain got %q", got)
 					}
 				}
-				heads, logs = subscribe(t, p, `["newHeads"]`), subscribe(t, p, `["logs",{}]`)
+				news, logs = subscribe(t, p, `["newHeads"]`), subscribe(t, p, `["logs",{}]`)
 				a.grow("bb", 12)
 				settle()
-				if got, want := numbers(collect(heads)), "bb11 bb12"; got != want {
+				if got, want := numbers(collect(news)), "bb11 bb12"; got != want {
 					t.Errorf("%s, want %s", got, want)
 				}
 				if got, want := logNumbers(collect(logs)), "bb11/11 bb11/22 bb12/11 bb12/22"; got != want {

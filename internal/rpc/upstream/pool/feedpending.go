@@ -3,6 +3,8 @@ package pool
 import (
 	"context"
 	"time"
+
+	"github.com/nodegate/nodegate/internal/rpc/upstream/hexjson"
 )
 
 // startPending subscribes to pending transactions on one node, and on another when
@@ -38,7 +40,7 @@ func (f *feeds) pending(ctx context.Context, s *stream) {
 	}
 	whole := len(s.params) > len(`["newPendingTransactions"]`)
 	for event := range sub.C {
-		if whole != (event[0] == '{') || !whole && !isHash(event) {
+		if whole != (event[0] == '{') || !whole && !hexjson.IsHash(event) {
 			continue // not what was asked for
 		}
 		f.mu.Lock()
@@ -55,7 +57,7 @@ func (p *Pool) bestLink() socket {
 	var best socket
 	grade := unusable
 	for _, n := range p.all() {
-		if s := n.link.current(); s != nil && n.checked.Load() && p.grade(n) < grade {
+		if s := n.link.current(); s != nil && n.Checked.Load() && p.grade(n) < grade {
 			best, grade = s, p.grade(n)
 		}
 	}

@@ -368,7 +368,7 @@ func member(object []byte, name string) (found []byte) {
 // nothing in it that could break a line or an envelope.
 func callerError(e *client.CallError) *nodegate.Error {
 	const mostText, mostData = 4 << 10, 1 << 20
-	out := &nodegate.Error{Op: "upstream.call", Code: nodegate.NodeFault, Number: e.Code, Msg: printable(e.Message, mostText)}
+	out := &nodegate.Error{Op: "upstream.call", Code: nodegate.NodeFault, Number: e.Code, Msg: client.Printable(e.Message, mostText)}
 	if e.Code == 0 || e.Code > math.MaxInt32 || e.Code < math.MinInt32 {
 		out.Number = -32000
 	}

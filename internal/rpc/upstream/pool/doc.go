@@ -19,8 +19,8 @@
 // Beside the calls, every node has a goroutine that looks after it (health.go): that
 // it is of the right chain, where its head is, and when a node that was put aside
 // (eject.go) may come back. A second one holds its WebSocket, if it has one (link.go).
-// What they report of heads goes to package heads. Subscriptions (feed.go and
-// its companions) follow the same reports.
+// What they report of heads goes to package heads. Package feed makes the events of
+// subscriptions from the same reports.
 //
 // Nothing that a node says is trusted: envelopes and JSON are checked by package
 // client, and here that an answer is about what was asked.

@@ -13,7 +13,7 @@ import (
 func quietPool(count int) (*Pool, []*node) {
 	p := &Pool{log: discard, cfg: Config{}.withDefaults(), opened: time.Now(), ctx: context.Background()}
 	p.heads = p.newTracker()
-	p.feeds.open(p)
+	p.feed = p.newFeed()
 	nodes := make([]*node, count)
 	for i := range nodes {
 		nodes[i] = bareNode(Node{Name: string(rune('a' + i))})

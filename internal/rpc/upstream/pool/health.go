@@ -3,7 +3,6 @@ package pool
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"time"
 
 	"github.com/nodegate/nodegate/internal/method"
@@ -31,14 +30,9 @@ func (p *Pool) watch(ctx context.Context, n *node) {
 		}
 		select {
 		case <-ctx.Done():
-		case <-time.After(jitter(pause)):
+		case <-time.After(client.Jitter(pause)):
 		}
 	}
-}
-
-// jitter spreads pauses, so that nodes are not asked all at once.
-func jitter(d time.Duration) time.Duration {
-	return d - d/5 + rand.N(2*d/5+1)
 }
 
 // watcher is the state of one node's watch.

@@ -80,7 +80,7 @@ func (p *Pool) identify(ctx context.Context, n *node) error {
 	if raw, err := p.look(ctx, n, "web3_clientVersion", ""); err == nil {
 		if version, ok := jsonrpc.String(raw); ok {
 			n.mu.Lock()
-			n.client = printable(string(version), 100)
+			n.client = client.Printable(string(version), 100)
 			n.mu.Unlock()
 		}
 	}

@@ -57,7 +57,7 @@ func (p *Pool) tend(ctx context.Context, n *node) {
 		}
 		select {
 		case <-ctx.Done():
-		case <-time.After(jitter(pause)):
+		case <-time.After(client.Jitter(pause)):
 		}
 		pause = min(2*pause, linkPause)
 	}

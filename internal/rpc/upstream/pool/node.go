@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/nodegate/nodegate/internal/obs"
+	"github.com/nodegate/nodegate/internal/rpc/upstream/client"
 	"github.com/nodegate/nodegate/internal/rpc/upstream/heads"
 )
 
@@ -118,7 +119,7 @@ func (n *node) clean(err error) string {
 	for _, url := range []string{n.cfg.URL, n.cfg.WS} {
 		text = withoutAddress(text, url)
 	}
-	return printable(text, 300)
+	return client.Printable(text, 300)
 }
 
 func withoutAddress(text, url string) string {
@@ -132,19 +133,4 @@ func withoutAddress(text, url string) string {
 		}
 	}
 	return text
-}
-
-// printable is a node's text as it may be shown: one line, valid, not too long.
-func printable(s string, most int) string {
-	s = strings.ToValidUTF8(s, "?")
-	s = strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || r == '\u2028' || r == '\u2029' {
-			return ' '
-		}
-		return r
-	}, s)
-	if len(s) > most {
-		s = strings.ToValidUTF8(s[:most], "") + "..."
-	}
-	return s
 }

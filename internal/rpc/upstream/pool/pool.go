@@ -11,6 +11,7 @@ import (
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/method"
 	"github.com/nodegate/nodegate/internal/obs"
+	"github.com/nodegate/nodegate/internal/rpc/upstream/feed"
 	"github.com/nodegate/nodegate/internal/rpc/upstream/heads"
 	"github.com/nodegate/nodegate/internal/rpc/upstream/hexjson"
 )
@@ -36,7 +37,7 @@ type Pool struct {
 	sending chan struct{}
 	sent    recent
 	filters filters
-	feeds   feeds
+	feed    *feed.Feed
 
 	replacing sync.Mutex
 	ctx       context.Context
@@ -58,7 +59,7 @@ func open(cfg Config, dial dialer) *Pool {
 	}
 	p.ctx, p.stop = context.WithCancel(context.Background())
 	p.heads = p.newTracker()
-	p.feeds.open(p)
+	p.feed = p.newFeed()
 	p.fillBudgets()
 	if cfg.Metrics != nil {
 		p.figures = cfg.Metrics.Nodes()
@@ -73,8 +74,8 @@ func open(cfg Config, dial dialer) *Pool {
 
 func (p *Pool) newTracker() *heads.Tracker {
 	return heads.New(heads.Config{
-		Network: p.cfg.Network, Shared: p.cfg.Shared, Log: p.log, Changed: p.feeds.poke,
-		Reset: func() { p.feeds.lose(p.ctx, kindHeads, kindLogs) },
+		Network: p.cfg.Network, Shared: p.cfg.Shared, Log: p.log,
+		Changed: func() { p.feed.Poke() }, Reset: func() { p.feed.Reset() },
 	})
 }
 
@@ -176,7 +177,7 @@ func (p *Pool) Close() {
 	}
 	p.heads.Wake()
 	p.running.Wait()
-	p.feeds.close()
+	p.feed.Close()
 	for range maxSending {
 		p.sending <- struct{}{} // transactions on their way have been let go
 	}

@@ -1,4 +1,4 @@
-package pool
+package feed
 
 import (
 	"context"
@@ -13,31 +13,33 @@ import (
 
 // The bounds of following the chain.
 const (
-	keptBlocks  = 256  // of the newest blocks that were followed
-	maxGap      = 1024 // missed blocks that are fetched
+	keptBlocks  = 256 // of the newest blocks that were followed
 	followPause = 300 * time.Millisecond
 )
+
+// MaxGap is how many missed blocks are fetched. Subscriptions end when more are missing.
+const MaxGap = 1024
 
 // follower turns the heads that nodes report into a chain without gaps and repeats.
 // It follows one node at a time, and any other when that one falls behind or dies.
 type follower struct {
-	feeds *feeds
+	feed  *Feed
 	lead  *heads.Node
 	chain []heads.Header // the newest blocks, the oldest first
 	logs  *logKeeper
 }
 
 // begin starts at a node's head: what comes after it is news.
-func (w *follower) begin(f *feeds, lead *heads.Node, at heads.Header) {
-	*w = follower{feeds: f, lead: lead, logs: newLogKeeper(f)}
+func (w *follower) begin(f *Feed, lead *heads.Node, at heads.Header) {
+	*w = follower{feed: f, lead: lead, logs: newLogKeeper(f)}
 	if lead != nil {
 		w.chain = []heads.Header{at}
 	}
 }
 
-// startFollower runs it. The feeds are locked.
-func (f *feeds) startFollower() {
-	ctx, stop := context.WithCancel(f.pool.ctx)
+// startFollower runs it. The feed is locked.
+func (f *Feed) startFollower() {
+	ctx, stop := context.WithCancel(f.ctx)
 	f.stop = stop
 	w := f.follow
 	f.running.Go(func() { w.run(ctx) })
@@ -56,9 +58,9 @@ func (w *follower) run(ctx context.Context) {
 			if !failed {
 				continue
 			}
-		case <-w.feeds.poked:
+		case <-w.feed.poked:
 			if ctx.Err() != nil {
-				w.feeds.poke() // it was meant for the follower after this one
+				w.feed.Poke() // it was meant for the follower after this one
 				return
 			}
 		}
@@ -68,15 +70,15 @@ func (w *follower) run(ctx context.Context) {
 
 // advance goes to the newest head that there is.
 func (w *follower) advance(ctx context.Context) error {
-	lead, head := w.feeds.pool.heads.Lead(w.lead)
+	lead, head := w.feed.cfg.Heads.Lead(w.lead)
 	if lead == nil || w.find(head.Hash) >= 0 || len(w.chain) > 0 && head.Number < w.chain[len(w.chain)-1].Number {
 		return nil
 	}
 	w.lead = lead
 	added, fork, err := w.path(ctx, head)
 	if errors.Is(err, errTooFar) {
-		w.feeds.pool.log.Warn("too many blocks were missed or replaced: subscriptions to heads and logs end", "from", w.chain[len(w.chain)-1].Number, "to", head.Number)
-		w.feeds.lose(ctx, kindHeads, kindLogs)
+		w.feed.cfg.Log.Warn("too many blocks were missed or replaced: subscriptions to heads and logs end", "from", w.chain[len(w.chain)-1].Number, "to", head.Number)
+		w.feed.lose(ctx, kindHeads, kindLogs)
 		return nil
 	}
 	if err != nil {
@@ -118,11 +120,11 @@ func (w *follower) path(ctx context.Context, head heads.Header) (added []heads.H
 			slices.Reverse(added)
 			return added, 0, nil
 		}
-		if at.Number <= w.chain[0].Number || len(added) > maxGap {
+		if at.Number <= w.chain[0].Number || len(added) > MaxGap {
 			return nil, 0, errTooFar
 		}
 		parent := at.Parent
-		raw, err := w.feeds.pool.lookAt(ctx, w.lead, "eth_getBlockByHash", "["+parent+",false]")
+		raw, err := w.feed.cfg.Ask(ctx, w.lead, "eth_getBlockByHash", "["+parent+",false]")
 		if err != nil {
 			return nil, 0, err
 		}
@@ -137,7 +139,7 @@ func (w *follower) path(ctx context.Context, head heads.Header) (added []heads.H
 // tell brings the steps to the readers. A follower that was stopped has none: those that
 // are there now have one of their own.
 func (w *follower) tell(ctx context.Context, dropped, added []heads.Header) {
-	f := w.feeds
+	f := w.feed
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if ctx.Err() != nil {
@@ -150,7 +152,7 @@ func (w *follower) tell(ctx context.Context, dropped, added []heads.Header) {
 	for _, h := range added {
 		f.step++
 		if s := f.streams[kindHeads]; s != nil {
-			f.push(s, f.step, f.pool.cfg.FixHead(headEvent(h.Raw)))
+			f.push(s, f.step, f.cfg.FixHead(headEvent(h.Raw)))
 		}
 		w.logs.put(logStep{Header: h, step: f.step, lead: w.lead})
 	}

@@ -1,4 +1,4 @@
-package pool
+package feed
 
 import (
 	"context"
@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nodegate/nodegate/internal/method"
 	"github.com/nodegate/nodegate/internal/rpc/jsonrpc"
 	"github.com/nodegate/nodegate/internal/rpc/upstream/heads"
 )
@@ -32,7 +31,7 @@ const (
 // the newest blocks: should the chain drop such a block, its logs are sent again as
 // removed.
 type logKeeper struct {
-	feeds *feeds
+	feed  *Feed
 	steps chan logStep
 	kept  []blockLogs // the oldest first
 	bytes int
@@ -51,19 +50,19 @@ type logEntry struct {
 	topics  []string
 }
 
-func newLogKeeper(f *feeds) *logKeeper {
-	return &logKeeper{feeds: f, steps: make(chan logStep, maxSteps)}
+func newLogKeeper(f *Feed) *logKeeper {
+	return &logKeeper{feed: f, steps: make(chan logStep, maxSteps)}
 }
 
-// put queues a step, if anybody reads logs. The feeds are locked.
+// put queues a step, if anybody reads logs. The feed is locked.
 func (k *logKeeper) put(s logStep) {
-	if !k.feeds.wants(kindLogs) {
+	if !k.feed.wants(kindLogs) {
 		return
 	}
 	select {
 	case k.steps <- s:
 	default:
-		k.feeds.dropKinds(kindLogs) // the nodes are too slow: this step is lost, so no later one may follow
+		k.feed.dropKinds(kindLogs) // the nodes are too slow: this step is lost, so no later one may follow
 	}
 }
 
@@ -94,8 +93,8 @@ func (k *logKeeper) do(ctx context.Context, s logStep) {
 	logs, err := k.fetch(ctx, s, filters)
 	if err != nil {
 		if ctx.Err() == nil {
-			k.feeds.pool.log.Warn("no node gives the logs of a block: subscriptions to logs end", "block", s.Number, "err", err)
-			k.feeds.lose(ctx, kindLogs)
+			k.feed.cfg.Log.Warn("no node gives the logs of a block: subscriptions to logs end", "block", s.Number, "err", err)
+			k.feed.lose(ctx, kindLogs)
 		}
 		return
 	}
@@ -105,9 +104,9 @@ func (k *logKeeper) do(ctx context.Context, s logStep) {
 
 // filters are those that somebody reads.
 func (k *logKeeper) filters() (list []*logFilter) {
-	k.feeds.mu.Lock()
-	defer k.feeds.mu.Unlock()
-	for _, s := range k.feeds.streams {
+	k.feed.mu.Lock()
+	defer k.feed.mu.Unlock()
+	for _, s := range k.feed.streams {
 		if s.kind == kindLogs {
 			list = append(list, s.filter)
 		}
@@ -117,11 +116,11 @@ func (k *logKeeper) filters() (list []*logFilter) {
 
 // send gives logs to the readers whose filters they match.
 func (k *logKeeper) send(logs []logEntry, s logStep) {
-	f := k.feeds
+	f := k.feed
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, entry := range logs {
-		event := f.pool.cfg.FixLog(entry.raw)
+		event := f.cfg.FixLog(entry.raw)
 		if s.removed {
 			event = removedLog(event)
 		}
@@ -174,17 +173,13 @@ func (k *logKeeper) fetch(ctx context.Context, s logStep, filters []*logFilter) 
 }
 
 func (k *logKeeper) ask(ctx context.Context, s logStep, params string, first bool) ([]byte, error) {
-	p := k.feeds.pool
 	ctx, cancel := context.WithTimeout(ctx, longestLogs)
 	defer cancel()
-	q := query{
-		method: "eth_getLogs", params: []byte(params), info: method.Of("eth_getLogs"), class: logs, cost: p.cfg.Cost("eth_getLogs"),
-		block: s.Number, numbered: true,
+	from := s.lead
+	if !first {
+		from = nil
 	}
-	if n := p.find(s.lead); first && n != nil {
-		q.only = []*node{n}
-	}
-	return p.read(ctx, &q)
+	return k.feed.cfg.Logs(ctx, from, s.Number, params)
 }
 
 // readLogs splits a block's logs and checks that they are of the block.

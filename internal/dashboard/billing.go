@@ -12,10 +12,10 @@ import (
 
 func billingRoutes() []route {
 	return []route{
-		{pattern: "GET /billing", who: members, serve: (*visit).billingPage},
-		{pattern: "POST /billing/card", who: members, serve: (*visit).putCard},
-		{pattern: "POST /billing/card/begin", who: members, serve: (*visit).beginCard},
-		{pattern: "POST /billing/card/remove", who: members, serve: (*visit).removeCard},
+		{pattern: "GET /billing", who: members, serve: billingPage},
+		{pattern: "POST /billing/card", who: members, serve: putCard},
+		{pattern: "POST /billing/card/begin", who: members, serve: beginCard},
+		{pattern: "POST /billing/card/remove", who: members, serve: removeCard},
 	}
 }
 
@@ -31,9 +31,9 @@ type billingData struct {
 	Problem   string
 }
 
-func (v *visit) billingPage() error { return v.showBilling(http.StatusOK, "") }
+func billingPage(v *visit) error { return showBilling(v, http.StatusOK, "") }
 
-func (v *visit) showBilling(status int, problem string) error {
+func showBilling(v *visit, status int, problem string) error {
 	now := time.Now()
 	s, err := v.cfg.Accounts.Statement(v.req.Context(), v.account.ID, now)
 	if err != nil {
@@ -46,7 +46,7 @@ func (v *visit) showBilling(status int, problem string) error {
 
 // putCard takes what the test processor's form has, or the set-up that Stripe's form
 // finished.
-func (v *visit) putCard() error {
+func putCard(v *visit) error {
 	form := v.req.PostForm
 	entry := nodegate.CardEntry{AccountID: v.account.ID, SetupID: form.Get("setup")}
 	if !v.cfg.Stripe {
@@ -54,7 +54,7 @@ func (v *visit) putCard() error {
 		entry.ExpMonth, entry.ExpYear = wholeNumber(form.Get("month")), wholeNumber(form.Get("year"))
 	}
 	if _, err := v.cfg.Accounts.PutCard(v.req.Context(), v.actor(), entry); err != nil {
-		return v.billingAgain(err)
+		return billingAgain(v, err)
 	}
 	return v.seeOther("/billing?done=card")
 }
@@ -70,15 +70,15 @@ func wholeNumber(s string) int {
 
 // billingAgain shows the page with what is wrong about a card; anything that its holder
 // can't mend is an error page.
-func (v *visit) billingAgain(err error) error {
+func billingAgain(v *visit, err error) error {
 	switch e := nodegate.AsError(err); e.Code {
 	case nodegate.InvalidInput, nodegate.CardDeclined:
-		return v.showBilling(http.StatusUnprocessableEntity, sentence(e.Msg))
+		return showBilling(v, http.StatusUnprocessableEntity, sentence(e.Msg))
 	}
 	return err
 }
 
-func (v *visit) removeCard() error {
+func removeCard(v *visit) error {
 	if err := v.cfg.Accounts.RemoveCard(v.req.Context(), v.actor(), v.account.ID); err != nil {
 		return err
 	}
@@ -93,7 +93,7 @@ const stripePolicy = "default-src 'none'; style-src 'self'; script-src 'self' ht
 
 // beginCard shows Stripe's form. It is the answer to a POST because it makes something
 // at Stripe. The test processor has its form on the page itself.
-func (v *visit) beginCard() error {
+func beginCard(v *visit) error {
 	if !v.cfg.Stripe {
 		return v.seeOther("/billing")
 	}

@@ -96,7 +96,7 @@ func New(cfg Config) (*Dashboard, error) {
 		d.mux.Handle(r.pattern, d.handler(r))
 	}
 	d.mux.Handle("GET "+staticPath, d.static)
-	d.mux.Handle("/", d.handler(route{pattern: "/", who: everybody, serve: (*visit).nothingHere}))
+	d.mux.Handle("/", d.handler(route{pattern: "/", who: everybody, serve: nothingHere}))
 	return d, nil
 }
 

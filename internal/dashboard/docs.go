@@ -11,10 +11,10 @@ import (
 
 func docsRoutes() []route {
 	return []route{
-		{pattern: "GET /docs", who: everybody, serve: (*visit).docsPage},
-		{pattern: "GET /docs/types", who: everybody, serve: (*visit).typesPage},
-		{pattern: "GET /docs/{method}", who: everybody, serve: (*visit).methodPage},
-		{pattern: "GET /openrpc.json", who: everybody, serve: (*visit).openRPC},
+		{pattern: "GET /docs", who: everybody, serve: docsPage},
+		{pattern: "GET /docs/types", who: everybody, serve: typesPage},
+		{pattern: "GET /docs/{method}", who: everybody, serve: methodPage},
+		{pattern: "GET /openrpc.json", who: everybody, serve: openRPC},
 	}
 }
 
@@ -36,7 +36,7 @@ func (d docsData) Credits(method string) int64 { return d.cost(method) }
 // maxQuery bounds a search.
 const maxQuery = 100
 
-func (v *visit) docsPage() error {
+func docsPage(v *visit) error {
 	d := docsData{Query: v.req.URL.Query().Get("q"), Networks: v.cfg.Networks(), Common: v.book.Common, cost: v.cfg.Cost}
 	if len(d.Query) > maxQuery {
 		d.Query = strings.ToValidUTF8(d.Query[:maxQuery], "")
@@ -60,7 +60,7 @@ type methodData struct {
 	Aliases  []string // other names that networks have for it
 }
 
-func (v *visit) methodPage() error {
+func methodPage(v *visit) error {
 	m := v.book.Find(v.req.PathValue("method"))
 	if m == nil {
 		return errNotHere
@@ -92,13 +92,13 @@ type typesData struct {
 	Types []apidoc.Type
 }
 
-func (v *visit) typesPage() error { return v.show("types", typesData{v.book.Types}) }
+func typesPage(v *visit) error { return v.show("types", typesData{v.book.Types}) }
 
 // documentVersion is that of the addresses that the document describes: /v3.
 const documentVersion = "3.0.0"
 
 // openRPC is the same for machines. Tools on other sites may read it too.
-func (v *visit) openRPC() error {
+func openRPC(v *visit) error {
 	overHTTP, _ := v.base()
 	s := apidoc.Service{Version: documentVersion, Credits: v.cfg.Cost}
 	for _, n := range v.cfg.Networks() {

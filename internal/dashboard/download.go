@@ -8,9 +8,9 @@ import (
 	"github.com/nodegate/nodegate"
 )
 
-// download sends a file of the storage gateway to who is signed in. Whatever it holds, a
+// downloadFile sends a file of the storage gateway to who is signed in. Whatever it holds, a
 // browser must take it for a file: as a page it would be one of this site's own.
-func (v *visit) download() error {
+func downloadFile(v *visit) error {
 	if v.cfg.Storage == nil {
 		return errNoStorage
 	}
@@ -34,13 +34,13 @@ func (v *visit) download() error {
 		v.cfg.Storage(d, inner(v.req.Context(), "/api/v0/get", url.Values{"arg": {cid}, "archive": {"true"}}, ""), "get", grant)
 	}
 	if d.failed != nil {
-		return v.notRead(d.failed)
+		return notRead(v, d.failed)
 	}
 	return nil
 }
 
 // notRead tells why a file can't be had.
-func (v *visit) notRead(c *captured) error {
+func notRead(v *visit, c *captured) error {
 	code := nodegate.NotFound
 	switch c.status {
 	case http.StatusPaymentRequired:

@@ -15,11 +15,11 @@ import (
 
 func filesRoutes() []route {
 	return []route{
-		{pattern: "GET /files", who: members, serve: (*visit).filesPage},
-		{pattern: "POST /files", who: members, serve: (*visit).addFile, stream: true},
-		{pattern: "POST /files/unpin", who: members, serve: (*visit).unpin},
-		{pattern: "POST /files/undo", who: members, serve: (*visit).undoUnpin},
-		{pattern: "GET /files/download", who: members, serve: (*visit).download},
+		{pattern: "GET /files", who: members, serve: filesPage},
+		{pattern: "POST /files", who: members, serve: addFile, stream: true},
+		{pattern: "POST /files/unpin", who: members, serve: unpinFile},
+		{pattern: "POST /files/undo", who: members, serve: undoUnpin},
+		{pattern: "GET /files/download", who: members, serve: downloadFile},
 	}
 }
 
@@ -45,8 +45,8 @@ type added struct {
 
 var errNoStorage = &nodegate.Error{Op: "dashboard.files", Code: nodegate.NotFound, Msg: "this service has no storage gateway"}
 
-func (v *visit) filesPage() error {
-	data, _, err := v.filesForm()
+func filesPage(v *visit) error {
+	data, _, err := filesForm(v)
 	if err != nil {
 		return err
 	}
@@ -54,7 +54,7 @@ func (v *visit) filesPage() error {
 }
 
 // filesForm is the page as it is asked for.
-func (v *visit) filesForm() (*filesData, *nodegate.Grant, error) {
+func filesForm(v *visit) (*filesData, *nodegate.Grant, error) {
 	if v.cfg.Files == nil {
 		return nil, nil, errNoStorage
 	}
@@ -88,8 +88,8 @@ func filesAddress(search string, page int) string {
 
 // addFile hands an upload to the storage gateway's add as it comes: nothing of it is
 // kept here, and it is as long as the account's quota allows.
-func (v *visit) addFile() error {
-	data, grant, err := v.filesForm()
+func addFile(v *visit) error {
+	data, grant, err := filesForm(v)
 	if err != nil {
 		return err
 	}
@@ -102,10 +102,10 @@ func (v *visit) addFile() error {
 	req.Header.Set("Content-Type", v.req.Header.Get("Content-Type"))
 	v.cfg.Storage(&uploading{captured: answer, w: v.w}, req, "add", grant)
 	if answer.status != http.StatusOK {
-		return v.notAdded(answer)
+		return notAdded(v, answer)
 	}
 	data.Added, data.Cut = addedIn(answer), answer.over
-	return v.showAdded(data)
+	return showAdded(v, data)
 }
 
 // uploading lets the storage gateway set the deadlines of the real connection, so that
@@ -122,7 +122,7 @@ func (u *uploading) FlushError() error { return nil }
 func (u *uploading) Unwrap() http.ResponseWriter { return u.w }
 
 // notAdded tells why an upload was refused, in the gateway's words.
-func (v *visit) notAdded(answer *captured) error {
+func notAdded(v *visit, answer *captured) error {
 	message := sentence(messageOf(answer))
 	v.w.Header().Set("Connection", "close") // the rest of the body is not read
 	if v.wantsJSON() {
@@ -154,7 +154,7 @@ func addedIn(answer *captured) (list []added) {
 }
 
 // showAdded shows what was added: to a script as data, to others as a page.
-func (v *visit) showAdded(data *filesData) error {
+func showAdded(v *visit, data *filesData) error {
 	if v.wantsJSON() {
 		body, err := json.Marshal(data.Added)
 		if err != nil {
@@ -163,7 +163,7 @@ func (v *visit) showAdded(data *filesData) error {
 		v.send(http.StatusOK, "application/json", body)
 		return nil
 	}
-	fresh, _, err := v.filesForm() // with the new one in it
+	fresh, _, err := filesForm(v) // with the new one in it
 	if err != nil {
 		return err
 	}
@@ -171,7 +171,7 @@ func (v *visit) showAdded(data *filesData) error {
 	return v.show("files", fresh)
 }
 
-func (v *visit) unpin() error {
+func unpinFile(v *visit) error {
 	if v.cfg.Files == nil {
 		return errNoStorage
 	}
@@ -181,7 +181,7 @@ func (v *visit) unpin() error {
 	return v.seeOther("/files?done=unpinned")
 }
 
-func (v *visit) undoUnpin() error {
+func undoUnpin(v *visit) error {
 	if v.cfg.Files == nil {
 		return errNoStorage
 	}

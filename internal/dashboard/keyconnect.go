@@ -46,7 +46,7 @@ type tools struct {
 	Trust    string
 }
 
-func (v *visit) keyPage() error {
+func keyPage(v *visit) error {
 	k, err := v.key()
 	if err != nil {
 		return err
@@ -58,7 +58,7 @@ func (v *visit) keyPage() error {
 	if d.Value, err = v.cfg.Accounts.Reveal(v.req.Context(), v.account.ID, k.ID); err != nil {
 		return err
 	}
-	if d.reach, err = v.reach(k, d.Value); err != nil {
+	if d.reach, err = reachOf(v, k, d.Value); err != nil {
 		return err
 	}
 	return v.show("key", d)
@@ -89,7 +89,7 @@ type issuedData struct {
 }
 
 // showIssued answers the POST itself: a secret is never stored, so no later page has it.
-func (v *visit) showIssued(issued *account.IssuedKey, done string) error {
+func showIssued(v *visit, issued *account.IssuedKey, done string) error {
 	d := issuedData{Key: issued.Key, Done: done, Value: issued.Value, Secret: issued.Secret, Old: oldUntil(issued.Key, time.Now())}
 	value, err := issued.Value, error(nil)
 	if value == "" {
@@ -97,26 +97,26 @@ func (v *visit) showIssued(issued *account.IssuedKey, done string) error {
 			return err
 		}
 	}
-	if d.reach, err = v.reach(issued.Key, value); err != nil {
+	if d.reach, err = reachOf(v, issued.Key, value); err != nil {
 		return err
 	}
 	d.Tools.Choices = nil // links would lead away from the secret
 	return v.show("issued", d)
 }
 
-// reach finds the addresses of a key, and the snippets of the network that the page's
+// reachOf finds the addresses of a key, and the snippets of the network that the page's
 // address names, or of the first.
-func (v *visit) reach(k *nodegate.Key, value string) (r reach, err error) {
+func reachOf(v *visit, k *nodegate.Key, value string) (r reach, err error) {
 	httpBase, wsBase := v.base()
 	for _, n := range v.cfg.Networks() {
 		r.Networks = append(r.Networks, networkAddress{n.Name, httpBase + "/" + n.Name + "/v3/" + value, wsBase + "/" + n.Name + "/ws/v3/" + value})
 	}
 	r.StorageURL = v.storageURL()
-	r.Tools, err = v.tools(k, value, &r)
+	r.Tools, err = toolsOf(v, k, value, &r)
 	return r, err
 }
 
-func (v *visit) tools(k *nodegate.Key, value string, r *reach) (t tools, err error) {
+func toolsOf(v *visit, k *nodegate.Key, value string, r *reach) (t tools, err error) {
 	query, page := v.req.URL.Query(), "/keys/"+k.ID
 	t.Storage = r.StorageURL != "" && (query.Has("storage") || len(r.Networks) == 0)
 	at := max(0, slices.IndexFunc(r.Networks, func(n networkAddress) bool { return n.Name == query.Get("network") }))

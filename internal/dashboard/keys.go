@@ -11,14 +11,14 @@ import (
 
 func keyRoutes() []route {
 	return []route{
-		{pattern: "GET /keys", who: members, serve: (*visit).keysPage},
-		{pattern: "POST /keys", who: members, serve: (*visit).createKey},
-		{pattern: "GET /keys/{id}", who: members, serve: (*visit).keyPage},
-		{pattern: "GET /keys/{id}/settings", who: members, serve: (*visit).keySettingsPage},
-		{pattern: "POST /keys/{id}/settings", who: members, serve: (*visit).changeKeySettings},
-		{pattern: "GET /keys/{id}/rotate", who: members, serve: (*visit).rotatePage},
-		{pattern: "POST /keys/{id}/rotate", who: members, serve: (*visit).rotateKey},
-		{pattern: "POST /keys/{id}/revoke", who: members, serve: (*visit).revokeKey},
+		{pattern: "GET /keys", who: members, serve: keysPage},
+		{pattern: "POST /keys", who: members, serve: createKey},
+		{pattern: "GET /keys/{id}", who: members, serve: keyPage},
+		{pattern: "GET /keys/{id}/settings", who: members, serve: keySettingsPage},
+		{pattern: "POST /keys/{id}/settings", who: members, serve: changeKeySettings},
+		{pattern: "GET /keys/{id}/rotate", who: members, serve: rotatePage},
+		{pattern: "POST /keys/{id}/rotate", who: members, serve: rotateKey},
+		{pattern: "POST /keys/{id}/revoke", who: members, serve: revokeKey},
 	}
 }
 
@@ -46,10 +46,10 @@ func (d keysData) After() int {
 	return d.Page + 1
 }
 
-func (v *visit) keysPage() error { return v.showKeys(http.StatusOK, keysData{}) }
+func keysPage(v *visit) error { return showKeys(v, http.StatusOK, keysData{}) }
 
 // showKeys fills the list in: what works first, then by age, newest first.
-func (v *visit) showKeys(status int, d keysData) error {
+func showKeys(v *visit, status int, d keysData) error {
 	keys, err := v.cfg.Accounts.Keys(v.req.Context(), v.account.ID)
 	if err != nil {
 		return err
@@ -77,7 +77,7 @@ func ended(k *nodegate.Key) int64 {
 	return 1
 }
 
-func (v *visit) createKey() error {
+func createKey(v *visit) error {
 	name := v.req.PostFormValue("name")
 	issued, err := v.cfg.Accounts.CreateKey(v.req.Context(), v.actor(), v.account.ID, name, nodegate.KeySettings{})
 	if err != nil {
@@ -85,9 +85,9 @@ func (v *visit) createKey() error {
 		if other != nil {
 			return other
 		}
-		return v.showKeys(http.StatusUnprocessableEntity, keysData{Name: name, Problem: problem})
+		return showKeys(v, http.StatusUnprocessableEntity, keysData{Name: name, Problem: problem})
 	}
-	return v.showIssued(issued, "Key created")
+	return showIssued(v, issued, "Key created")
 }
 
 // mendable is what is wrong with what the user typed, or what the user can do something

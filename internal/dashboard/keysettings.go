@@ -30,7 +30,7 @@ type settingsForm struct {
 	CreditsPerSecond, CreditsPerDay         string // "" is the plan's
 }
 
-func (v *visit) keySettingsPage() error {
+func keySettingsPage(v *visit) error {
 	k, err := v.key()
 	if err != nil {
 		return err
@@ -38,10 +38,10 @@ func (v *visit) keySettingsPage() error {
 	if !k.Live() {
 		return v.seeOther("/keys/" + k.ID)
 	}
-	return v.showSettings(http.StatusOK, settingsData{Key: k, Form: formOf(k)})
+	return showSettings(v, http.StatusOK, settingsData{Key: k, Form: formOf(k)})
 }
 
-func (v *visit) showSettings(status int, d settingsData) error {
+func showSettings(v *visit, status int, d settingsData) error {
 	d.Plan = v.plan()
 	return v.showStatus(status, "keysettings", d)
 }
@@ -66,23 +66,23 @@ func ownLimit(n int64) string {
 	return strconv.FormatInt(n, 10)
 }
 
-func (v *visit) changeKeySettings() error {
+func changeKeySettings(v *visit) error {
 	k, err := v.key()
 	if err != nil {
 		return err
 	}
-	form := v.typedSettings()
-	if err = v.saveSettings(k.ID, form); err == nil {
+	form := typedSettings(v)
+	if err = saveSettings(v, k.ID, form); err == nil {
 		return v.seeOther("/keys/" + k.ID + "/settings?done=key-settings")
 	}
 	problem, err := mendable(err)
 	if err != nil {
 		return err
 	}
-	return v.showSettings(http.StatusUnprocessableEntity, settingsData{Key: k, Form: form, Problem: problem})
+	return showSettings(v, http.StatusUnprocessableEntity, settingsData{Key: k, Form: form, Problem: problem})
 }
 
-func (v *visit) typedSettings() settingsForm {
+func typedSettings(v *visit) settingsForm {
 	field := v.req.PostFormValue
 	return settingsForm{
 		Name: field("name"), SecretRequired: field("secret_required") != "", KeepParams: field("keep_params") != "",
@@ -93,7 +93,7 @@ func (v *visit) typedSettings() settingsForm {
 }
 
 // saveSettings changes what the form has and leaves the other settings alone.
-func (v *visit) saveSettings(id string, f settingsForm) error {
+func saveSettings(v *visit, id string, f settingsForm) error {
 	if f.ServicesShown && len(f.Services) == 0 {
 		return &nodegate.Error{Op: "dashboard.settings", Code: nodegate.InvalidInput, Msg: "select at least one service, or revoke the key"}
 	}
@@ -179,7 +179,7 @@ type overlap struct{ Value, Name string }
 
 var overlaps = []overlap{{"0s", "no longer: end them now"}, {"1h", "for an hour"}, {"24h", "for 24 hours"}, {"168h", "for 7 days"}}
 
-func (v *visit) rotatePage() error {
+func rotatePage(v *visit) error {
 	k, err := v.key()
 	if err != nil {
 		return err
@@ -187,31 +187,31 @@ func (v *visit) rotatePage() error {
 	if !k.Live() {
 		return v.seeOther("/keys/" + k.ID)
 	}
-	return v.showRotation(http.StatusOK, rotateData{Key: k, Value: true, Secret: true, Overlap: "24h"})
+	return showRotation(v, http.StatusOK, rotateData{Key: k, Value: true, Secret: true, Overlap: "24h"})
 }
 
-func (v *visit) showRotation(status int, d rotateData) error {
+func showRotation(v *visit, status int, d rotateData) error {
 	d.Overlaps = overlaps
 	return v.showStatus(status, "keyrotate", d)
 }
 
-func (v *visit) rotateKey() error {
+func rotateKey(v *visit) error {
 	k, err := v.key()
 	if err != nil {
 		return err
 	}
 	d := rotateData{Key: k, Value: v.req.PostFormValue("value") != "", Secret: v.req.PostFormValue("secret") != "", Overlap: v.req.PostFormValue("overlap")}
-	issued, err := v.rotation(d)
+	issued, err := rotate(v, d)
 	if err == nil {
-		return v.showIssued(issued, "Key rotated")
+		return showIssued(v, issued, "Key rotated")
 	}
 	if d.Problem, err = mendable(err); err != nil {
 		return err
 	}
-	return v.showRotation(http.StatusUnprocessableEntity, d)
+	return showRotation(v, http.StatusUnprocessableEntity, d)
 }
 
-func (v *visit) rotation(d rotateData) (*account.IssuedKey, error) {
+func rotate(v *visit, d rotateData) (*account.IssuedKey, error) {
 	length, err := time.ParseDuration(d.Overlap)
 	if err != nil {
 		return nil, &nodegate.Error{Op: "dashboard.rotate", Code: nodegate.InvalidInput, Msg: "choose how long the old values still work"}
@@ -219,13 +219,13 @@ func (v *visit) rotation(d rotateData) (*account.IssuedKey, error) {
 	return v.cfg.Accounts.RotateKey(v.req.Context(), v.actor(), v.account.ID, d.Key.ID, account.Rotation{Value: d.Value, Secret: d.Secret, Overlap: length})
 }
 
-func (v *visit) revokeKey() error {
+func revokeKey(v *visit) error {
 	k, err := v.key()
 	if err != nil {
 		return err
 	}
 	if v.req.PostFormValue("sure") == "" && k.Live() {
-		return v.showRotation(http.StatusUnprocessableEntity, rotateData{Key: k, Value: true, Secret: true, Overlap: "24h", RevokeProblem: "Check the box to confirm."})
+		return showRotation(v, http.StatusUnprocessableEntity, rotateData{Key: k, Value: true, Secret: true, Overlap: "24h", RevokeProblem: "Check the box to confirm."})
 	}
 	if err := v.cfg.Accounts.RevokeKey(v.req.Context(), v.actor(), v.account.ID, k.ID); err != nil {
 		return err

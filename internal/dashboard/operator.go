@@ -7,14 +7,14 @@ import (
 
 func operatorRoutes() []route {
 	return []route{
-		{pattern: "GET /operator", who: operators, serve: (*visit).networksPage},
-		{pattern: "GET /operator/accounts", who: operators, serve: (*visit).accountsPage},
-		{pattern: "GET /operator/accounts/{id}", who: operators, serve: (*visit).oneAccountPage},
-		{pattern: "POST /operator/accounts/{id}/plan", who: operators, serve: (*visit).setPlan},
-		{pattern: "POST /operator/accounts/{id}/password", who: operators, serve: (*visit).setPassword},
-		{pattern: "GET /operator/audit", who: operators, serve: (*visit).auditPage},
-		{pattern: "POST /operator/audit/verify", who: operators, serve: (*visit).verifyAudit},
-		{pattern: "GET /operator/system", who: operators, serve: (*visit).systemPage},
+		{pattern: "GET /operator", who: operators, serve: networksPage},
+		{pattern: "GET /operator/accounts", who: operators, serve: accountsPage},
+		{pattern: "GET /operator/accounts/{id}", who: operators, serve: oneAccountPage},
+		{pattern: "POST /operator/accounts/{id}/plan", who: operators, serve: setPlan},
+		{pattern: "POST /operator/accounts/{id}/password", who: operators, serve: setPassword},
+		{pattern: "GET /operator/audit", who: operators, serve: auditPage},
+		{pattern: "POST /operator/audit/verify", who: operators, serve: verifyAudit},
+		{pattern: "GET /operator/system", who: operators, serve: systemPage},
 	}
 }
 
@@ -79,10 +79,10 @@ type StorageNode struct {
 // Percent is the error rate for people.
 func (n NodeState) Percent() int64 { return int64(n.ErrorRate*100 + 0.5) }
 
-func (v *visit) networksPage() error {
+func networksPage(v *visit) error {
 	return v.show("operator-networks", v.cfg.Operator.Networks(v.req.Context()))
 }
 
-func (v *visit) systemPage() error {
+func systemPage(v *visit) error {
 	return v.show("operator-system", v.cfg.Operator.System(v.req.Context()))
 }

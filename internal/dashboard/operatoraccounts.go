@@ -20,7 +20,7 @@ type accountsData struct {
 	After    string // the address that the next page begins after; "" on the last page
 }
 
-func (v *visit) accountsPage() error {
+func accountsPage(v *visit) error {
 	query := v.req.FormValue("q")
 	list, err := v.cfg.Accounts.Search(v.req.Context(), query, v.req.FormValue("after"), pageSize+1)
 	if err != nil {
@@ -52,9 +52,9 @@ type keyState struct {
 	Revoked  time.Time
 }
 
-func (v *visit) oneAccountPage() error { return v.showAccount(http.StatusOK, "") }
+func oneAccountPage(v *visit) error { return showAccount(v, http.StatusOK, "") }
 
-func (v *visit) showAccount(status int, problem string) error {
+func showAccount(v *visit, status int, problem string) error {
 	ctx, id, now := v.req.Context(), v.req.PathValue("id"), time.Now()
 	a, err := v.cfg.Accounts.Find(ctx, id)
 	if err != nil {
@@ -77,23 +77,23 @@ func (v *visit) showAccount(status int, problem string) error {
 	return v.showStatus(status, "operator-account", d)
 }
 
-func (v *visit) setPlan() error {
+func setPlan(v *visit) error {
 	id := v.req.PathValue("id")
-	return v.afterChange(v.cfg.Accounts.SetPlan(v.req.Context(), v.actor(), id, v.req.PostFormValue("plan")), "plan")
+	return afterChange(v, v.cfg.Accounts.SetPlan(v.req.Context(), v.actor(), id, v.req.PostFormValue("plan")), "plan")
 }
 
-func (v *visit) setPassword() error {
+func setPassword(v *visit) error {
 	id := v.req.PathValue("id")
-	return v.afterChange(v.cfg.Accounts.SetPassword(v.req.Context(), v.actor(), id, v.req.PostFormValue("password")), "password-set")
+	return afterChange(v, v.cfg.Accounts.SetPassword(v.req.Context(), v.actor(), id, v.req.PostFormValue("password")), "password-set")
 }
 
 // afterChange goes back to the account, or shows what its operator can mend.
-func (v *visit) afterChange(err error, done string) error {
+func afterChange(v *visit, err error, done string) error {
 	if err == nil {
 		return v.seeOther("/operator/accounts/" + v.req.PathValue("id") + "?done=" + done)
 	}
 	if e := nodegate.AsError(err); e.Code == nodegate.InvalidInput || e.Code == nodegate.RateLimited {
-		return v.showAccount(statusOf(e.Code), sentence(e.Msg))
+		return showAccount(v, statusOf(e.Code), sentence(e.Msg))
 	}
 	return err
 }

@@ -18,9 +18,9 @@ type auditData struct {
 	Head    string               // of the report
 }
 
-func (v *visit) auditPage() error { return v.showAudit(nil) }
+func auditPage(v *visit) error { return showAudit(v, nil) }
 
-func (v *visit) showAudit(r *account.AuditReport) error {
+func showAudit(v *visit, r *account.AuditReport) error {
 	before, err := strconv.ParseInt(v.req.FormValue("before"), 10, 64)
 	if err != nil || before < 0 {
 		before = 0
@@ -44,12 +44,12 @@ func (v *visit) showAudit(r *account.AuditReport) error {
 const verifyTime = time.Minute
 
 // verifyAudit is a POST though it changes nothing: nobody should start it by a link.
-func (v *visit) verifyAudit() error {
+func verifyAudit(v *visit) error {
 	ctx, cancel := context.WithTimeout(v.req.Context(), verifyTime)
 	defer cancel()
 	r, err := v.cfg.Accounts.VerifyAudit(ctx)
 	if err != nil {
 		return err
 	}
-	return v.showAudit(&r)
+	return showAudit(v, &r)
 }

@@ -8,7 +8,7 @@ import (
 )
 
 func overviewRoutes() []route {
-	return []route{{pattern: "GET /{$}", who: members, serve: (*visit).overview}}
+	return []route{{pattern: "GET /{$}", who: members, serve: overviewPage}}
 }
 
 // overviewData is the first page: what to do next, and how things are.
@@ -22,7 +22,7 @@ type overviewData struct {
 	Failed   int // of the latest requests of all keys
 }
 
-func (v *visit) overview() error {
+func overviewPage(v *visit) error {
 	keys, err := v.cfg.Accounts.Keys(v.req.Context(), v.account.ID)
 	if err != nil {
 		return err

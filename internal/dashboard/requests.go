@@ -10,7 +10,7 @@ import (
 )
 
 func requestsRoutes() []route {
-	return []route{{pattern: "GET /requests", who: members, serve: (*visit).requestsPage}}
+	return []route{{pattern: "GET /requests", who: members, serve: requestsPage}}
 }
 
 // requestsShown is how many requests a page shows: all that are kept of a key.
@@ -33,27 +33,27 @@ type countedKey struct {
 	Chosen bool
 }
 
-func (v *visit) requestsPage() error {
+func requestsPage(v *visit) error {
 	form := v.req.URL.Query()
 	data := &requestsData{Filter: requestlog.Filter{
 		Outcome: form.Get("outcome"), Method: form.Get("method"), Network: form.Get("network"), Limit: requestsShown,
 	}}
 	var err error
-	if data.Keys, err = v.countedKeys(); err != nil {
+	if data.Keys, err = countedKeys(v); err != nil {
 		return err
 	}
 	if err := data.choose(form.Get("key")); err != nil {
 		return err
 	}
 	if data.Key != nil {
-		v.fillRequests(data)
+		fillRequests(v, data)
 	}
 	return v.show("requests", data)
 }
 
 // countedKeys are the keys that work or have requests to show: those with the most
 // failures first.
-func (v *visit) countedKeys() (list []countedKey, err error) {
+func countedKeys(v *visit) (list []countedKey, err error) {
 	keys, err := v.cfg.Accounts.Keys(v.req.Context(), v.account.ID)
 	if err != nil {
 		return nil, err
@@ -85,7 +85,7 @@ func (d *requestsData) choose(id string) error {
 }
 
 // fillRequests reads what is kept of the key.
-func (v *visit) fillRequests(data *requestsData) {
+func fillRequests(v *visit, data *requestsData) {
 	data.Page = v.cfg.Journal.Latest(v.account.ID, data.Key.ID, data.Filter)
 	only := url.Values{"key": {data.Key.ID}}
 	if data.Filter.Outcome == "" {

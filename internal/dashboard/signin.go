@@ -22,13 +22,13 @@ const deviceCookie = "__Host-device"
 
 func signInRoutes() []route {
 	return []route{
-		{pattern: "GET /login", who: everybody, serve: (*visit).signInPage},
-		{pattern: "POST /login", who: everybody, serve: (*visit).signIn},
-		{pattern: "GET /signup", who: everybody, serve: (*visit).signUpPage},
-		{pattern: "POST /signup", who: everybody, serve: (*visit).signUp},
-		{pattern: "POST /logout", who: everybody, serve: (*visit).signOut},
-		{pattern: "GET /account", who: members, serve: (*visit).accountPage},
-		{pattern: "POST /account/password", who: members, serve: (*visit).changePassword},
+		{pattern: "GET /login", who: everybody, serve: signInPage},
+		{pattern: "POST /login", who: everybody, serve: signIn},
+		{pattern: "GET /signup", who: everybody, serve: signUpPage},
+		{pattern: "POST /signup", who: everybody, serve: signUp},
+		{pattern: "POST /logout", who: everybody, serve: signOut},
+		{pattern: "GET /account", who: members, serve: accountPage},
+		{pattern: "POST /account/password", who: members, serve: changePassword},
 	}
 }
 
@@ -39,7 +39,7 @@ type credentialsPage struct {
 	Problem string
 }
 
-func (v *visit) signInPage() error {
+func signInPage(v *visit) error {
 	if v.account != nil {
 		return v.seeOther("/")
 	}
@@ -49,32 +49,32 @@ func (v *visit) signInPage() error {
 	return v.show("login", credentialsPage{Next: localPath(v.req.FormValue("next"))})
 }
 
-func (v *visit) signIn() error {
+func signIn(v *visit) error {
 	if err := v.safeConnection(); err != nil {
 		return err
 	}
 	form := credentialsPage{Email: v.req.PostFormValue("email"), Next: localPath(v.req.PostFormValue("next"))}
-	return v.begin("login", form)
+	return beginSession(v, "login", form)
 }
 
-// begin signs in with the form's password and goes on, or shows the form again.
-func (v *visit) begin(page string, form credentialsPage) error {
+// beginSession signs in with the form's password and goes on, or shows the form again.
+func beginSession(v *visit, page string, form credentialsPage) error {
 	t := account.Attempt{Email: form.Email, Password: v.req.PostFormValue("password"), From: v.from()}
 	if cookie, err := v.req.Cookie(deviceCookie); err == nil {
 		t.Device = cookie.Value
 	}
 	token, a, err := v.cfg.Accounts.SignIn(v.req.Context(), t)
 	if err != nil {
-		return v.formAgain(page, form, err)
+		return formAgain(v, page, form, err)
 	}
-	v.setSession(token)
-	v.setDevice(v.cfg.Accounts.Device(a))
+	setSession(v, token)
+	setDevice(v, v.cfg.Accounts.Device(a))
 	return v.seeOther(form.Next)
 }
 
 // formAgain shows a form with what is wrong about it. Anything that its reader can't
 // mend is an error page.
-func (v *visit) formAgain(page string, form credentialsPage, err error) error {
+func formAgain(v *visit, page string, form credentialsPage, err error) error {
 	e := nodegate.AsError(err)
 	if e.Code == nodegate.Internal || e.Code == nodegate.Busy {
 		return err
@@ -86,42 +86,42 @@ func (v *visit) formAgain(page string, form credentialsPage, err error) error {
 	return v.showStatus(statusOf(e.Code), page, form)
 }
 
-func (v *visit) signUpPage() error {
+func signUpPage(v *visit) error {
 	if v.account != nil {
 		return v.seeOther("/")
 	}
-	if err := errors.Join(v.signUpOpen(), v.safeConnection()); err != nil {
+	if err := errors.Join(signUpOpen(v), v.safeConnection()); err != nil {
 		return err
 	}
 	return v.show("signup", credentialsPage{})
 }
 
-func (v *visit) signUp() error {
-	if err := errors.Join(v.signUpOpen(), v.safeConnection()); err != nil {
+func signUp(v *visit) error {
+	if err := errors.Join(signUpOpen(v), v.safeConnection()); err != nil {
 		return err
 	}
 	form := credentialsPage{Email: v.req.PostFormValue("email"), Next: "/keys"}
 	if _, err := v.cfg.Accounts.SignUp(v.req.Context(), form.Email, v.req.PostFormValue("password"), v.from()); err != nil {
-		return v.formAgain("signup", form, err)
+		return formAgain(v, "signup", form, err)
 	}
-	return v.begin("signup", form)
+	return beginSession(v, "signup", form)
 }
 
 // signUpOpen refuses strangers where the operator makes the accounts.
-func (v *visit) signUpOpen() error {
+func signUpOpen(v *visit) error {
 	if v.cfg.SignUp {
 		return nil
 	}
 	return &nodegate.Error{Op: "dashboard.signup", Code: nodegate.Forbidden, Msg: "sign-up is closed: ask the operator of this service for an account"}
 }
 
-func (v *visit) signOut() error {
+func signOut(v *visit) error {
 	if cookie, err := v.req.Cookie(sessionCookie); err == nil {
 		if err := v.cfg.Accounts.SignOut(v.req.Context(), cookie.Value); err != nil {
 			return err
 		}
 	}
-	v.endSession()
+	endSession(v)
 	return v.seeOther("/login?done=signed-out")
 }
 
@@ -130,15 +130,15 @@ type accountData struct {
 	Problem string
 }
 
-func (v *visit) accountPage() error { return v.show("account", accountData{}) }
+func accountPage(v *visit) error { return v.show("account", accountData{}) }
 
-func (v *visit) changePassword() error {
+func changePassword(v *visit) error {
 	fresh, err := v.cfg.Accounts.ChangePassword(v.req.Context(), v.actor(), v.token, v.req.PostFormValue("old"), v.req.PostFormValue("new"))
 	switch e := nodegate.AsError(err); {
 	case err == nil:
-		v.setSession(fresh)
+		setSession(v, fresh)
 		if a, err := v.cfg.Accounts.Session(v.req.Context(), fresh); err == nil { // the old token ended with the password
-			v.setDevice(v.cfg.Accounts.Device(a))
+			setDevice(v, v.cfg.Accounts.Device(a))
 		}
 		return v.seeOther("/account?done=password")
 	case e.Code == nodegate.SignInFailed:
@@ -161,15 +161,15 @@ func (v *visit) askToSignIn() error {
 	return v.seeOther("/login" + next)
 }
 
-func (v *visit) setSession(token string) {
+func setSession(v *visit, token string) {
 	http.SetCookie(v.w, &http.Cookie{Name: sessionCookie, Value: token, Path: "/", HttpOnly: true, Secure: true, SameSite: http.SameSiteLaxMode, MaxAge: sessionSeconds})
 }
 
-func (v *visit) setDevice(token string) {
+func setDevice(v *visit, token string) {
 	http.SetCookie(v.w, &http.Cookie{Name: deviceCookie, Value: token, Path: "/", HttpOnly: true, Secure: true, SameSite: http.SameSiteLaxMode, MaxAge: deviceSeconds})
 }
 
-func (v *visit) endSession() {
+func endSession(v *visit) {
 	http.SetCookie(v.w, &http.Cookie{Name: sessionCookie, Path: "/", HttpOnly: true, Secure: true, SameSite: http.SameSiteLaxMode, MaxAge: -1})
 }
 

@@ -15,9 +15,9 @@ import (
 
 func tryRoutes() []route {
 	return []route{
-		{pattern: "GET /try", who: members, serve: (*visit).tryPage},
-		{pattern: "POST /try", who: members, serve: (*visit).try},
-		{pattern: "POST /try/faucet", who: members, serve: (*visit).askFaucet},
+		{pattern: "GET /try", who: members, serve: tryPage},
+		{pattern: "POST /try", who: members, serve: tryCall},
+		{pattern: "POST /try/faucet", who: members, serve: askFaucet},
 	}
 }
 
@@ -53,8 +53,8 @@ type faucetData struct {
 	Problem string
 }
 
-func (v *visit) tryPage() error {
-	data, _, err := v.tryForm()
+func tryPage(v *visit) error {
+	data, _, err := tryForm(v)
 	if err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ func (v *visit) tryPage() error {
 }
 
 // tryForm reads what is chosen, and fills in an example for the rest.
-func (v *visit) tryForm() (*tryData, *nodegate.Grant, error) {
+func tryForm(v *visit) (*tryData, *nodegate.Grant, error) {
 	data := &tryData{Networks: v.cfg.Networks(), Method: strings.TrimSpace(v.req.FormValue("method")), Params: strings.TrimSpace(v.req.FormValue("params"))}
 	var err error
 	if data.Network, err = networkOf(data.Networks, v.req.FormValue("network")); err != nil {
@@ -110,10 +110,10 @@ func paramsOf(list []example.Example, method string) string {
 	return "[]"
 }
 
-// try sends the request on the way that a request with the key takes, and shows the
+// tryCall sends the request on the way that a request with the key takes, and shows the
 // answer.
-func (v *visit) try() error {
-	data, grant, err := v.tryForm()
+func tryCall(v *visit) error {
+	data, grant, err := tryForm(v)
 	if err != nil {
 		return err
 	}
@@ -168,11 +168,11 @@ func nodeOf(timing string) string {
 }
 
 // askFaucet sends ether of a development network.
-func (v *visit) askFaucet() error {
+func askFaucet(v *visit) error {
 	if v.cfg.Faucet == nil {
 		return errNotHere
 	}
-	data, _, err := v.tryForm()
+	data, _, err := tryForm(v)
 	if err != nil {
 		return err
 	}

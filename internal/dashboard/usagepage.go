@@ -15,8 +15,8 @@ import (
 
 func usageRoutes() []route {
 	return []route{
-		{pattern: "GET /usage", who: members, serve: (*visit).usagePage},
-		{pattern: "GET /usage.csv", who: members, serve: (*visit).usageCSV},
+		{pattern: "GET /usage", who: members, serve: usagePage},
+		{pattern: "GET /usage.csv", who: members, serve: usageCSV},
 	}
 }
 
@@ -54,12 +54,12 @@ type usageRow struct {
 	Share float64
 }
 
-func (v *visit) usagePage() error {
-	result, err := v.report()
+func usagePage(v *visit) error {
+	result, err := usageReport(v)
 	if err != nil {
 		return err
 	}
-	names, err := v.keyNames()
+	names, err := keyNames(v)
 	if err != nil {
 		return err
 	}
@@ -79,8 +79,8 @@ func (v *visit) usagePage() error {
 	return v.show("usage", data)
 }
 
-// report makes the figures that the address asks for. Somebody else's key is not there.
-func (v *visit) report() (*report.Result, error) {
+// usageReport makes the figures that the address asks for. Somebody else's key is not there.
+func usageReport(v *visit) (*report.Result, error) {
 	form := v.req.URL.Query()
 	if id := form.Get("key"); id != "" {
 		if _, err := v.cfg.Accounts.Key(v.req.Context(), v.account.ID, id); err != nil {
@@ -101,7 +101,7 @@ func (v *visit) report() (*report.Result, error) {
 }
 
 // keyNames are the names of the account's keys, revoked ones too, by id.
-func (v *visit) keyNames() (map[string]string, error) {
+func keyNames(v *visit) (map[string]string, error) {
 	keys, err := v.cfg.Accounts.Keys(v.req.Context(), v.account.ID)
 	names := map[string]string{}
 	for _, k := range keys {
@@ -216,8 +216,8 @@ func drawn(r *report.Result, c chart.Plot) plot {
 }
 
 // usageCSV is the same figures as a file.
-func (v *visit) usageCSV() error {
-	result, err := v.report()
+func usageCSV(v *visit) error {
+	result, err := usageReport(v)
 	if err != nil {
 		return err
 	}

@@ -140,6 +140,6 @@ func (v *visit) seeOther(path string) error {
 }
 
 // nothingHere is every address that has no page.
-func (v *visit) nothingHere() error { return errNotHere }
+func nothingHere(*visit) error { return errNotHere }
 
 var errNotHere = &nodegate.Error{Op: "dashboard", Code: nodegate.NotFound, Msg: "there is no such page"}

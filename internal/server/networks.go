@@ -15,7 +15,7 @@ import (
 	"github.com/nodegate/nodegate/internal/rpc/chain/lane"
 	"github.com/nodegate/nodegate/internal/rpc/eth"
 	"github.com/nodegate/nodegate/internal/rpc/rollup"
-	"github.com/nodegate/nodegate/internal/rpc/upstream/pool"
+	"github.com/nodegate/nodegate/internal/rpc/upstream/heads"
 )
 
 // networks are the networks that are served: embedded chains, which stay, and remote
@@ -43,7 +43,7 @@ type networks struct {
 
 // shared is what all servers have together, where there are several.
 type shared struct {
-	heads pool.Heads
+	heads heads.Shared
 	cache cache.Shared
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/nodegate/nodegate/internal/method"
 	"github.com/nodegate/nodegate/internal/rpc/jsonrpc"
 	"github.com/nodegate/nodegate/internal/rpc/upstream/client"
+	"github.com/nodegate/nodegate/internal/rpc/upstream/hexjson"
 )
 
 // verdict is what is made of an outcome.
@@ -149,7 +150,7 @@ func (p *Pool) judgeResult(n *node, q *query, o *outcome) verdict {
 		return broken
 	}
 	if q.numbered {
-		n.history.there(q.info.Needs, q.block, n.head.Load())
+		n.history.there(q.info.Needs, q.block, n.Head.Load())
 	}
 	return good
 }
@@ -167,7 +168,7 @@ func (p *Pool) judgeNull(n *node, q *query, o *outcome) verdict {
 		return broken
 	case q.info.Needs != method.History:
 		return good
-	case q.numbered && q.block > p.heads.number():
+	case q.numbered && q.block > p.heads.Number():
 		return good
 	case q.numbered && alwaysThere(q.method):
 		return p.old(n, q)
@@ -191,7 +192,7 @@ const longAgo = 64
 
 // old decides between a node that is late and one that has dropped a block.
 func (p *Pool) old(n *node, q *query) verdict {
-	head := n.head.Load()
+	head := n.Head.Load()
 	if head < q.block+longAgo {
 		return stale
 	}
@@ -212,10 +213,10 @@ func (p *Pool) judgeError(n *node, q *query, e *client.CallError) verdict {
 		return good
 	case e.Code == historyExpired, contains(text, prunedWords):
 		if q.numbered {
-			n.history.gone(q.info.Needs, q.block, n.head.Load())
+			n.history.gone(q.info.Needs, q.block, n.Head.Load())
 		}
 		return pruned
-	case contains(text, staleWords) && (q.hash != nil || q.numbered && q.block <= p.heads.number()):
+	case contains(text, staleWords) && (q.hash != nil || q.numbered && q.block <= p.heads.Number()):
 		if q.numbered {
 			return p.old(n, q)
 		}
@@ -266,7 +267,7 @@ func (p *Pool) fits(q *query, result []byte) bool {
 	case "eth_getBlockReceipts":
 		return q.receipts(result)
 	case "eth_chainId":
-		id, ok := quantity(result)
+		id, ok := hexjson.Quantity(result)
 		return ok && p.identity.is(id)
 	case "eth_getLogs":
 		return q.logs(result)
@@ -275,7 +276,7 @@ func (p *Pool) fits(q *query, result []byte) bool {
 	case "eth_call", "eth_estimateGas", "eth_getBalance", "eth_getCode", "eth_getStorageAt", "eth_getTransactionCount",
 		"eth_gasPrice", "eth_maxPriorityFeePerGas", "eth_blobBaseFee", "eth_getBlockTransactionCountByNumber",
 		"eth_getBlockTransactionCountByHash", "eth_getRawTransactionByHash":
-		return isData(result)
+		return hexjson.IsData(result)
 	}
 	return true
 }
@@ -283,13 +284,8 @@ func (p *Pool) fits(q *query, result []byte) bool {
 // exact tells whether the block was given by its number, and so is in the answer.
 func (q *query) exact() bool { return q.numbered && !q.tagged }
 
-func isData(raw []byte) bool {
-	const shortest = len(`"0x"`)
-	return len(raw) >= shortest && string(raw[:3]) == `"0x` && raw[len(raw)-1] == '"' && isHex(raw[3:len(raw)-1])
-}
-
 func (q *query) sameNumber(result []byte, name string) bool {
-	got, ok := quantity(member(result, name))
+	got, ok := hexjson.Quantity(member(result, name))
 	return ok && got == q.block
 }
 
@@ -317,7 +313,7 @@ func (q *query) logs(result []byte) bool {
 	case q.hash != nil:
 		return q.sameHash(first, "blockHash")
 	}
-	at, ok := quantity(member(first, "blockNumber"))
+	at, ok := hexjson.Quantity(member(first, "blockNumber"))
 	return ok && (!q.exact() || at <= q.block)
 }
 
@@ -372,7 +368,7 @@ func member(object []byte, name string) (found []byte) {
 // nothing in it that could break a line or an envelope.
 func callerError(e *client.CallError) *nodegate.Error {
 	const mostText, mostData = 4 << 10, 1 << 20
-	out := &nodegate.Error{Op: "upstream.call", Code: nodegate.NodeFault, Number: e.Code, Msg: printable(e.Message, mostText)}
+	out := &nodegate.Error{Op: "upstream.call", Code: nodegate.NodeFault, Number: e.Code, Msg: client.Printable(e.Message, mostText)}
 	if e.Code == 0 || e.Code > math.MaxInt32 || e.Code < math.MinInt32 {
 		out.Number = -32000
 	}

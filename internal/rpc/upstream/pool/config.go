@@ -1,12 +1,12 @@
 package pool
 
 import (
-	"context"
 	"log/slog"
 	"maps"
 	"time"
 
 	"github.com/nodegate/nodegate/internal/obs"
+	"github.com/nodegate/nodegate/internal/rpc/upstream/heads"
 )
 
 // Node is how one remote node is reached. It has an address for HTTP, one for
@@ -33,12 +33,6 @@ func (n Node) role() string {
 	return "primary"
 }
 
-// Heads is what several servers share: the highest block that any of them has told
-// a client about.
-type Heads interface {
-	Raise(ctx context.Context, network string, number uint64) (highest uint64, err error)
-}
-
 // Config is what a pool works with.
 type Config struct {
 	Network   string
@@ -49,7 +43,7 @@ type Config struct {
 	MaxLag    uint64                    // blocks that a node may be behind; 0: 5
 	Poll      time.Duration             // between two looks at a node; 0: 1 s
 	Cost      func(method string) int64 // credits of a call; nil: 1 each
-	Shared    Heads                     // nil on one server
+	Shared    heads.Shared              // nil on one server
 	FixHead   func(raw []byte) []byte   // brings a header to the form that subscribers get; nil: as it is
 	FixLog    func(raw []byte) []byte   // the same for a log
 	Metrics   *obs.Metrics              // nil: nothing is counted

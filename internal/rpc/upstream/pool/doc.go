@@ -5,7 +5,7 @@
 // through these steps, each in a file of its own:
 //
 //   - query.go reads which block the call is about;
-//   - pick.go chooses a node: one that is well, has that block (heads.go), keeps such
+//   - pick.go chooses a node: one that is well, has that block (package heads), keeps such
 //     history (history.go), has credits left (credits.go) and is the quicker of two
 //     drawn at random;
 //   - hedge.go asks it, and a second one when the answer takes unusually long, each
@@ -19,10 +19,9 @@
 // Beside the calls, every node has a goroutine that looks after it (health.go): that
 // it is of the right chain, where its head is, and when a node that was put aside
 // (eject.go) may come back. A second one holds its WebSocket, if it has one (link.go).
-// The heads that they report are not taken at their word: belief.go. branch.go compares
-// their hashes and tells when the chain has another version, which caches above rely on.
-// Subscriptions (feed.go and its companions) follow the same reports.
+// What they report of heads goes to package heads. Package feed makes the events of
+// subscriptions from the same reports.
 //
 // Nothing that a node says is trusted: envelopes and JSON are checked by package
-// wire, and here that an answer is about what was asked.
+// client, and here that an answer is about what was asked.
 package pool

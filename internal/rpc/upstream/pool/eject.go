@@ -94,7 +94,7 @@ func (p *Pool) failed(n *node, err error) {
 
 // tooMany puts a node aside whose calls and looks have failed too often in a row.
 func (p *Pool) tooMany(n *node, err error) {
-	if n.breaker.failures.Load()+n.silent.Load() >= failuresInARow && !n.breaker.open() {
+	if n.breaker.failures.Load()+n.Silent.Load() >= failuresInARow && !n.breaker.open() {
 		p.eject(n, err)
 	}
 }
@@ -114,7 +114,7 @@ func (p *Pool) eject(n *node, err error) {
 // othersThan tells whether there is another node that can be asked.
 func (p *Pool) othersThan(n *node) bool {
 	for _, other := range p.all() {
-		if other != n && other.checked.Load() && !other.breaker.open() {
+		if other != n && other.Checked.Load() && !other.breaker.open() {
 			return true
 		}
 	}

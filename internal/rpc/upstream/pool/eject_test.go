@@ -176,7 +176,7 @@ func TestNeverTheLast(t *testing.T) {
 		nodes := make([]*node, rapid.IntRange(1, 5).Draw(t, "nodes"))
 		for i := range nodes {
 			nodes[i] = &node{cfg: Node{Name: string(rune('a' + i))}}
-			nodes[i].checked.Store(true)
+			nodes[i].Checked.Store(true)
 		}
 		p.nodes.Store(&nodes)
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {

@@ -14,6 +14,8 @@ import (
 
 	"github.com/nodegate/nodegate/internal/rpc/jsonrpc"
 	"github.com/nodegate/nodegate/internal/rpc/upstream/client"
+	"github.com/nodegate/nodegate/internal/rpc/upstream/heads"
+	"github.com/nodegate/nodegate/internal/rpc/upstream/hexjson"
 )
 
 // fake is a node of a made-up chain, in process, so that synctest can hold the clock.
@@ -21,7 +23,7 @@ type fake struct {
 	name string
 
 	mu     sync.Mutex
-	chain  []header // by number
+	chain  []heads.Header // by number
 	id     uint64
 	answer func(ctx context.Context, method string, params []byte) ([]byte, error) // before the chain's own; nil, nil: not mine
 	down   bool
@@ -39,7 +41,7 @@ const genesisBranch = "aa"
 // newFake is a node whose chain has a head.
 func newFake(name string, head uint64) *fake {
 	f := &fake{name: name, id: 1, calls: map[string]int{}}
-	f.chain = []header{makeBlock(genesisBranch, 0, blockHash("00", 0))}
+	f.chain = []heads.Header{makeBlock(genesisBranch, 0, blockHash("00", 0))}
 	f.grow(genesisBranch, head)
 	return f
 }
@@ -49,7 +51,7 @@ func (f *fake) grow(branch string, to uint64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for n := uint64(len(f.chain)); n <= to; n++ {
-		f.chain = append(f.chain, makeBlock(branch, n, f.chain[n-1].hash))
+		f.chain = append(f.chain, makeBlock(branch, n, f.chain[n-1].Hash))
 	}
 	f.announce()
 }
@@ -65,17 +67,17 @@ func (f *fake) reorg(branch string, from, to uint64) {
 // announce tells sockets of the newest block. The fake is locked.
 func (f *fake) announce() {
 	for _, c := range f.feeds {
-		c <- f.chain[len(f.chain)-1].raw
+		c <- f.chain[len(f.chain)-1].Raw
 	}
 }
 
 // chainStart is when the made-up chain began; it has a block each second.
 const chainStart = 946684800 - 100_000 // synctest's clock begins at the year 2000
 
-func makeBlock(branch string, n uint64, parent string) header {
+func makeBlock(branch string, n uint64, parent string) heads.Header {
 	raw := fmt.Sprintf(`{"number":"0x%x","hash":%s,"parentHash":%s,"timestamp":"0x%x","gasLimit":"0x1c9c380","size":"0x1","transactions":[]}`,
 		n, blockHash(branch, n), parent, chainStart+n)
-	h, ok := readHeader([]byte(raw))
+	h, ok := heads.Read([]byte(raw))
 	if !ok {
 		panic(raw)
 	}
@@ -142,20 +144,20 @@ func (f *fake) block(which []byte) []byte {
 	case `"safe"`, `"finalized"`:
 		number = head - min(head, 10)
 	default:
-		if isHash(which) {
+		if hexjson.IsHash(which) {
 			for _, h := range f.chain {
-				if h.hash == string(which) {
-					return h.raw
+				if h.Hash == string(which) {
+					return h.Raw
 				}
 			}
 			return []byte("null")
 		}
-		number, _ = quantity(which)
+		number, _ = hexjson.Quantity(which)
 	}
 	if number > head {
 		return []byte("null")
 	}
-	return f.chain[number].raw
+	return f.chain[number].Raw
 }
 
 func (f *fake) CallSafe(ctx context.Context, method string, params []byte) ([]byte, error) {

@@ -6,6 +6,9 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/nodegate/nodegate/internal/rpc/upstream/feed"
+	"github.com/nodegate/nodegate/internal/rpc/upstream/heads"
 )
 
 // TestFeedsEndWithTheirChain: a chain that was set back ends the subscriptions that
@@ -18,19 +21,19 @@ func TestFeedsEndWithTheirChain(t *testing.T) {
 				a.answer = answerLogs(a)
 				p, _ := openFakes(t, nil, a)
 				settle()
-				heads, logs := subscribe(t, p, `["newHeads"]`), subscribe(t, p, `["logs",{}]`)
+				news, logs := subscribe(t, p, `["newHeads"]`), subscribe(t, p, `["logs",{}]`)
 				a.reorg("bb", 1, 10)
-				time.Sleep(resetAfter + 10*time.Second)
+				time.Sleep(heads.ResetAfter + 10*time.Second)
 				synctest.Wait()
-				for _, c := range []<-chan []byte{heads, logs} {
+				for _, c := range []<-chan []byte{news, logs} {
 					if got := collect(c); len(got) != 1 || got[0] != "closed" {
 						t.Errorf("who followed the old chain got %q", got)
 					}
 				}
-				heads, logs = subscribe(t, p, `["newHeads"]`), subscribe(t, p, `["logs",{}]`)
+				news, logs = subscribe(t, p, `["newHeads"]`), subscribe(t, p, `["logs",{}]`)
 				a.grow("bb", 12)
 				settle()
-				if got, want := numbers(collect(heads)), "bb11 bb12"; got != want {
+				if got, want := numbers(collect(news)), "bb11 bb12"; got != want {
 					t.Errorf("%s, want %s", got, want)
 				}
 				if got, want := logNumbers(collect(logs)), "bb11/11 bb11/22 bb12/11 bb12/22"; got != want {
@@ -48,7 +51,7 @@ func TestNoStreamWithAGap(t *testing.T) {
 		from, to uint64 // the blocks that come at once
 		want     string
 	}{
-		"more than are fetched":                   {101, 100 + maxGap + 2, "closed"},
+		"more than are fetched":                   {101, 100 + feed.MaxGap + 2, "closed"},
 		"below what was followed":                 {90, 102, "closed"},
 		"the first that was followed is replaced": {100, 102, "bb100 bb101 bb102"},
 		"a plain step":                            {101, 101, "bb101"},
@@ -112,35 +115,4 @@ func TestStoppedFollowerIsStill(t *testing.T) {
 			t.Errorf("%s, want %s", got, want)
 		}
 	})
-}
-
-// TestNoLogsAfterALostStep: a step that finds no room ends the readers of logs before
-// any later step can be queued.
-func TestNoLogsAfterALostStep(t *testing.T) {
-	p, _ := quietPool(1)
-	t.Cleanup(p.feeds.close)
-	logs := subscribe(t, p, `["logs",{}]`)
-	heads := subscribe(t, p, `["newHeads"]`)
-	f := &p.feeds
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	k := newLogKeeper(f) // that nobody runs: the nodes are too slow
-	for range maxSteps {
-		k.put(logStep{})
-	}
-	if got := collect(logs); len(got) != 0 {
-		t.Fatalf("%q while there was room", got)
-	}
-	k.put(logStep{})
-	if got := collect(logs); len(got) != 1 || got[0] != "closed" {
-		t.Errorf("readers of logs got %q", got)
-	}
-	<-k.steps
-	k.put(logStep{})
-	if len(k.steps) != maxSteps-1 {
-		t.Error("a step after the lost one was queued")
-	}
-	if got := collect(heads); len(got) != 0 {
-		t.Errorf("readers of heads got %q", got)
-	}
 }

@@ -3,11 +3,12 @@ package pool
 import (
 	"context"
 	"errors"
-	"math/rand/v2"
 	"time"
 
 	"github.com/nodegate/nodegate/internal/method"
 	"github.com/nodegate/nodegate/internal/rpc/upstream/client"
+	"github.com/nodegate/nodegate/internal/rpc/upstream/heads"
+	"github.com/nodegate/nodegate/internal/rpc/upstream/hexjson"
 )
 
 // How a node is looked after.
@@ -29,14 +30,9 @@ func (p *Pool) watch(ctx context.Context, n *node) {
 		}
 		select {
 		case <-ctx.Done():
-		case <-time.After(jitter(pause)):
+		case <-time.After(client.Jitter(pause)):
 		}
 	}
-}
-
-// jitter spreads pauses, so that nodes are not asked all at once.
-func jitter(d time.Duration) time.Duration {
-	return d - d/5 + rand.N(2*d/5+1)
 }
 
 // watcher is the state of one node's watch.
@@ -56,24 +52,24 @@ func (w *watcher) round(ctx context.Context) time.Duration {
 	if left := n.breaker.left(time.Now()); left > 0 && p.somebodyWell(n) {
 		return min(left, p.cfg.Poll)
 	}
-	if aside || !n.checked.Load() {
+	if aside || !n.Checked.Load() {
 		if err := p.identify(ctx, n); err != nil {
 			return w.refuse(ctx, err)
 		}
 		n.history.forget()
-		n.checked.Store(true)
+		n.Checked.Store(true)
 		w.away, w.other = 0, false
 	}
 	if err := w.look(ctx); err != nil {
 		return w.fail(ctx, err, aside)
 	}
-	n.silent.Store(0)
+	n.Silent.Store(0)
 	if aside {
 		n.breaker.readmit(time.Now())
 		n.failing.bits.Store(0)
 		n.setWhy("")
 		p.log.Info("node is back", "node", n.cfg.Name)
-		p.reconsider()
+		p.heads.Reconsider()
 	}
 	return p.cfg.Poll
 }
@@ -87,12 +83,12 @@ func (w *watcher) refuse(ctx context.Context, err error) time.Duration {
 	n.noteFailure(err)
 	var wrong foreign
 	if errors.As(err, &wrong) {
-		n.checked.Store(false)
+		n.Checked.Store(false)
 		if !w.other {
 			p.log.Error("NODE NOT USED: it is of another chain; check its address", "node", n.cfg.Name, "why", string(wrong))
 		}
 		w.other = true
-		p.reconsider()
+		p.heads.Reconsider()
 		return foreignPause
 	}
 	if n.breaker.open() {
@@ -120,7 +116,7 @@ func (w *watcher) fail(ctx context.Context, err error, aside bool) time.Duration
 	if aside {
 		n.breaker.stay(time.Now())
 	} else {
-		n.silent.Add(1)
+		n.Silent.Add(1)
 		p.tooMany(n, err)
 	}
 	return p.cfg.Poll
@@ -141,7 +137,7 @@ func (w *watcher) look(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p.report(n, head)
+	p.heads.Report(&n.Node, head)
 	return nil
 }
 
@@ -157,7 +153,7 @@ func (w *watcher) lookSlow(ctx context.Context) error {
 	}
 	raw, err := p.look(ctx, n, "eth_syncing", "")
 	if err == nil {
-		n.syncing.Store(string(raw) != "false")
+		n.Syncing.Store(string(raw) != "false")
 	} else if !refused(err) {
 		return err
 	}
@@ -169,11 +165,11 @@ func (w *watcher) lookSlow(ctx context.Context) error {
 	if err != nil && !refused(err) && !errors.Is(err, errNoBlock) {
 		return err
 	}
-	shown, err := p.atSeal(ctx, n, final.place())
+	shown, err := p.atSeal(ctx, n, final.Place())
 	if err != nil {
 		return err
 	}
-	p.reportFinal(n, safe.number, final.place(), shown)
+	p.heads.ReportFinal(&n.Node, safe.Number, final.Place(), shown)
 	return nil
 }
 
@@ -184,14 +180,14 @@ func refused(err error) bool {
 }
 
 // block asks a node for a block by its tag.
-func (p *Pool) block(ctx context.Context, n *node, tag string) (header, error) {
+func (p *Pool) block(ctx context.Context, n *node, tag string) (heads.Header, error) {
 	raw, err := p.look(ctx, n, "eth_getBlockByNumber", `["`+tag+`",false]`)
 	if err != nil {
-		return header{}, err
+		return heads.Header{}, err
 	}
-	h, ok := readHeader(raw)
+	h, ok := heads.Read(raw)
 	if !ok {
-		return header{}, errNoBlock
+		return heads.Header{}, errNoBlock
 	}
 	return h, nil
 }
@@ -234,9 +230,17 @@ func (p *Pool) somebodyWell(n *node) bool {
 	return false
 }
 
-// reconsider weighs the heads anew after a node has come or gone.
-func (p *Pool) reconsider() {
-	p.heads.mu.Lock()
-	defer p.heads.mu.Unlock()
-	p.weigh()
+// atSeal is the block that a node has where the one is that clients were told is final;
+// none if it has none. The node is asked only if its own final block is not at that number.
+func (p *Pool) atSeal(ctx context.Context, n *node, final heads.Place) (heads.Place, error) {
+	sealed := p.heads.Sealed()
+	if sealed.Hash == "" || final.Number == sealed.Number {
+		return final, nil
+	}
+	raw := hexjson.Number(sealed.Number)
+	shown, err := p.block(ctx, n, raw[1:len(raw)-1])
+	if refused(err) || errors.Is(err, errNoBlock) {
+		return heads.Place{}, nil
+	}
+	return shown.Place(), err
 }

@@ -8,6 +8,8 @@ import (
 
 	"github.com/nodegate/nodegate/internal/rpc/jsonrpc"
 	"github.com/nodegate/nodegate/internal/rpc/upstream/client"
+	"github.com/nodegate/nodegate/internal/rpc/upstream/heads"
+	"github.com/nodegate/nodegate/internal/rpc/upstream/hexjson"
 )
 
 // identity is which chain the network is: configured, or as the first node says.
@@ -66,11 +68,11 @@ func (p *Pool) identify(ctx context.Context, n *node) error {
 	case err != nil:
 		return err
 	default:
-		first, ok := readHeader(raw)
-		if !ok || first.number != 0 {
+		first, ok := heads.Read(raw)
+		if !ok || first.Number != 0 {
 			return errNoBlock
 		}
-		genesis = first.hash
+		genesis = first.Hash
 	}
 	if err := p.identity.admit(chain, genesis); err != nil {
 		return err
@@ -78,7 +80,7 @@ func (p *Pool) identify(ctx context.Context, n *node) error {
 	if raw, err := p.look(ctx, n, "web3_clientVersion", ""); err == nil {
 		if version, ok := jsonrpc.String(raw); ok {
 			n.mu.Lock()
-			n.client = printable(string(version), 100)
+			n.client = client.Printable(string(version), 100)
 			n.mu.Unlock()
 		}
 	}
@@ -90,7 +92,7 @@ func (p *Pool) chainID(ctx context.Context, n *node) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	chain, ok := quantity(raw)
+	chain, ok := hexjson.Quantity(raw)
 	if !ok || chain == 0 {
 		return 0, errors.New("the node's chain id can't be read")
 	}

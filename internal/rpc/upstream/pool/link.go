@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/nodegate/nodegate/internal/rpc/upstream/client"
+	"github.com/nodegate/nodegate/internal/rpc/upstream/heads"
+	"github.com/nodegate/nodegate/internal/rpc/upstream/hexjson"
 )
 
 // link is a node's WebSocket: opened again whenever it ends.
@@ -55,7 +57,7 @@ func (p *Pool) tend(ctx context.Context, n *node) {
 		}
 		select {
 		case <-ctx.Done():
-		case <-time.After(jitter(pause)):
+		case <-time.After(client.Jitter(pause)):
 		}
 		pause = min(2*pause, linkPause)
 	}
@@ -78,7 +80,7 @@ func (p *Pool) hold(ctx context.Context, n *node) error {
 	if err != nil {
 		return err
 	}
-	if chain, ok := quantity(raw); !ok || !p.sameChain(ctx, n, chain) {
+	if chain, ok := hexjson.Quantity(raw); !ok || !p.sameChain(ctx, n, chain) {
 		return errors.New("its WebSocket is of another chain than its other address")
 	}
 	sub, err := s.Subscribe(ctx, []byte(`["newHeads"]`))
@@ -88,13 +90,13 @@ func (p *Pool) hold(ctx context.Context, n *node) error {
 	n.link.set(s)
 	defer n.link.set(nil)
 	for raw := range sub.C {
-		h, ok := readHeader(raw)
+		h, ok := heads.Read(raw)
 		if !ok {
 			return errNoBlock
 		}
 		n.link.heard.Store(time.Now().UnixNano())
-		if n.checked.Load() {
-			p.report(n, h)
+		if n.Checked.Load() {
+			p.heads.Report(&n.Node, h)
 		}
 	}
 	return sub.Err()
@@ -103,8 +105,8 @@ func (p *Pool) hold(ctx context.Context, n *node) error {
 // sameChain waits until the node was checked, and compares.
 func (p *Pool) sameChain(ctx context.Context, n *node, chain uint64) bool {
 	for ctx.Err() == nil {
-		changed := p.heads.changes()
-		if n.checked.Load() {
+		changed := p.heads.Changes()
+		if n.Checked.Load() {
 			return p.identity.is(chain)
 		}
 		select {

@@ -8,10 +8,14 @@ import (
 	"time"
 
 	"github.com/nodegate/nodegate/internal/obs"
+	"github.com/nodegate/nodegate/internal/rpc/upstream/client"
+	"github.com/nodegate/nodegate/internal/rpc/upstream/heads"
 )
 
 // node is one remote node and what is known about it.
 type node struct {
+	heads.Node // how far it has come
+
 	cfg     Node
 	conn    caller
 	link    *link // nil without a WebSocket address
@@ -27,18 +31,17 @@ type node struct {
 	history  history
 	answered atomic.Int64 // when the last call began that was answered, in Unix nanoseconds
 
-	checked atomic.Bool   // it is of the right chain
-	syncing atomic.Bool   // it says so
-	doubted atomic.Bool   // its head is not believed
-	silent  atomic.Int32  // looks at it that failed, in a row
-	head    atomic.Uint64 // its newest block, as far as it is believed
-	astray  atomic.Uint64 // its first block of an orphaned branch; 0: it has none
-
-	claim claim // of the pool's heads, under their lock
-
 	mu     sync.Mutex
 	why    string // it is not used, or what failed last
 	client string // what it calls itself
+}
+
+// bareNode is a node of which nothing is known, without a way to it.
+func bareNode(cfg Node) *node {
+	n := &node{cfg: cfg, why: "not checked yet"}
+	n.Node.Name, n.Node.Backup = cfg.Name, cfg.Backup
+	n.Aside, n.SetWhy = n.breaker.open, n.setWhy
+	return n
 }
 
 // grade is how good a node is to ask.
@@ -56,12 +59,12 @@ const tooManyFailures = 0.5
 
 func (p *Pool) grade(n *node) grade {
 	switch {
-	case !n.checked.Load():
+	case !n.Checked.Load():
 		return unusable
 	case n.breaker.open():
 		return aside
-	case n.syncing.Load(), n.doubted.Load(), n.silent.Load() > 1, n.failing.value() > tooManyFailures,
-		p.heads.best.Load() > n.head.Load()+p.cfg.MaxLag:
+	case n.Syncing.Load(), n.Doubted.Load(), n.Silent.Load() > 1, n.failing.value() > tooManyFailures,
+		p.heads.Best() > n.Head.Load()+p.cfg.MaxLag:
 		return poorly
 	}
 	return well
@@ -116,7 +119,7 @@ func (n *node) clean(err error) string {
 	for _, url := range []string{n.cfg.URL, n.cfg.WS} {
 		text = withoutAddress(text, url)
 	}
-	return printable(text, 300)
+	return client.Printable(text, 300)
 }
 
 func withoutAddress(text, url string) string {
@@ -130,19 +133,4 @@ func withoutAddress(text, url string) string {
 		}
 	}
 	return text
-}
-
-// printable is a node's text as it may be shown: one line, valid, not too long.
-func printable(s string, most int) string {
-	s = strings.ToValidUTF8(s, "?")
-	s = strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f || r == '\u2028' || r == '\u2029' {
-			return ' '
-		}
-		return r
-	}, s)
-	if len(s) > most {
-		s = strings.ToValidUTF8(s[:most], "") + "..."
-	}
-	return s
 }

@@ -24,7 +24,7 @@ type choice struct {
 
 // behind tells whether the chosen node has not come as far as the call asks.
 func (c choice) behind(q *query) bool {
-	return c.node != nil && q.numbered && c.node.head.Load() < q.block
+	return c.node != nil && q.numbered && c.node.Head.Load() < q.block
 }
 
 // pick chooses the node to ask: of those that nothing, or the least, speaks against,
@@ -88,10 +88,10 @@ func (n *node) lacks(q *query) bool {
 	if !q.numbered {
 		return false
 	}
-	if from := n.astray.Load(); from != 0 && q.block >= from {
+	if from := n.Astray.Load(); from != 0 && q.block >= from {
 		return true
 	}
-	head := n.head.Load()
+	head := n.Head.Load()
 	return head < q.block || n.history.cut(q.info.Needs, q.block, head)
 }
 
@@ -112,7 +112,7 @@ func (p *Pool) better(list []*node, q *query) *node {
 	}
 	a, b := list[i], list[j]
 	if q.only != nil {
-		if x, y := a.head.Load(), b.head.Load(); x != y { // of those that took a transaction, who has the newest block
+		if x, y := a.Head.Load(), b.Head.Load(); x != y { // of those that took a transaction, who has the newest block
 			if y > x {
 				return b
 			}

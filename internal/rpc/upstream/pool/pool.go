@@ -11,6 +11,9 @@ import (
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/method"
 	"github.com/nodegate/nodegate/internal/obs"
+	"github.com/nodegate/nodegate/internal/rpc/upstream/feed"
+	"github.com/nodegate/nodegate/internal/rpc/upstream/heads"
+	"github.com/nodegate/nodegate/internal/rpc/upstream/hexjson"
 )
 
 // Pool is a network's remote nodes as one node.
@@ -24,8 +27,7 @@ type Pool struct {
 	nodes    atomic.Pointer[[]*node]
 	waiting  atomic.Int32 // nodes of the start that were not looked at yet
 	identity identity
-	heads    heads
-	raised   chan struct{}
+	heads    *heads.Tracker
 
 	retries, hedges, opinions budget
 	speeds                    [classes]speeds
@@ -35,7 +37,7 @@ type Pool struct {
 	sending chan struct{}
 	sent    recent
 	filters filters
-	feeds   feeds
+	feed    *feed.Feed
 
 	replacing sync.Mutex
 	ctx       context.Context
@@ -53,11 +55,11 @@ func Open(cfg Config) *Pool {
 func open(cfg Config, dial dialer) *Pool {
 	p := &Pool{
 		cfg: cfg, log: cfg.Log.With("network", cfg.Network), dial: dial, opened: time.Now(),
-		raised: make(chan struct{}, 1), sending: make(chan struct{}, maxSending), identity: identity{chain: cfg.ChainID},
+		sending: make(chan struct{}, maxSending), identity: identity{chain: cfg.ChainID},
 	}
-	p.heads.changed = make(chan struct{})
 	p.ctx, p.stop = context.WithCancel(context.Background())
-	p.feeds.open(p)
+	p.heads = p.newTracker()
+	p.feed = p.newFeed()
 	p.fillBudgets()
 	if cfg.Metrics != nil {
 		p.figures = cfg.Metrics.Nodes()
@@ -66,10 +68,15 @@ func open(cfg Config, dial dialer) *Pool {
 	p.waiting.Store(int32(len(cfg.Nodes)))
 	p.Replace(cfg.Nodes)
 	p.running.Go(func() { p.tidy(p.ctx) })
-	if cfg.Shared != nil {
-		p.running.Go(func() { p.share(p.ctx) })
-	}
+	p.running.Go(func() { p.heads.Share(p.ctx) })
 	return p
+}
+
+func (p *Pool) newTracker() *heads.Tracker {
+	return heads.New(heads.Config{
+		Network: p.cfg.Network, Shared: p.cfg.Shared, Log: p.log,
+		Changed: func() { p.feed.Poke() }, Reset: func() { p.feed.Reset() },
+	})
 }
 
 // all are the nodes at this moment. The list is never written to.
@@ -95,7 +102,7 @@ func (p *Pool) Replace(nodes []Node) {
 		n := p.newNode(cfg)
 		next, fresh = append(next, n), append(fresh, n)
 	}
-	p.nodes.Store(&next)
+	p.set(next)
 	for _, n := range fresh {
 		p.start(n)
 	}
@@ -104,13 +111,22 @@ func (p *Pool) Replace(nodes []Node) {
 			p.retire(n, next)
 		}
 	}
-	p.reconsider()
+	p.heads.Reconsider()
+}
+
+// set makes these the pool's nodes.
+func (p *Pool) set(nodes []*node) {
+	followed := make([]*heads.Node, len(nodes))
+	for i, n := range nodes {
+		followed[i] = &n.Node
+	}
+	p.nodes.Store(&nodes)
+	p.heads.Follow(followed)
 }
 
 func (p *Pool) newNode(cfg Node) *node {
-	n := &node{cfg: cfg}
+	n := bareNode(cfg)
 	n.credits.rate = cfg.CreditsPerSecond
-	n.why = "not checked yet"
 	if p.figures != nil {
 		n.figures = p.figures.Node(p.cfg.Network, cfg.Name)
 	}
@@ -159,9 +175,9 @@ func (p *Pool) Close() {
 	for _, n := range p.all() {
 		n.conn.Close()
 	}
-	p.heads.wake()
+	p.heads.Wake()
 	p.running.Wait()
-	p.feeds.close()
+	p.feed.Close()
 	for range maxSending {
 		p.sending <- struct{}{} // transactions on their way have been let go
 	}
@@ -174,10 +190,10 @@ func (p *Pool) Call(ctx context.Context, name string, params []byte) ([]byte, er
 		if err != nil {
 			return nil, err
 		}
-		return []byte(hexNumber(head.Number)), nil
+		return []byte(hexjson.Number(head.Number)), nil
 	}
 	var q query
-	q.read(name, params, p.heads.number())
+	q.read(name, params, p.heads.Number())
 	q.cost = p.cfg.Cost(name)
 	switch q.info.Kind {
 	case method.Send:
@@ -187,6 +203,16 @@ func (p *Pool) Call(ctx context.Context, name string, params []byte) ([]byte, er
 	}
 	p.prefer(&q)
 	return p.read(ctx, &q)
+}
+
+// Head is the highest block that clients may know of; see nodegate.Node. It never
+// goes backwards, also not over several servers that share it.
+func (p *Pool) Head(ctx context.Context) (nodegate.Head, error) {
+	head, ok := p.heads.Head(ctx)
+	if !ok {
+		return nodegate.Head{}, noNode(ctx, choice{})
+	}
+	return head, nil
 }
 
 // prefer sends reads of what was just sent to the nodes that have it.
@@ -200,7 +226,7 @@ func (p *Pool) prefer(q *query) {
 // soon anyway, clients are told of heads.
 func (p *Pool) firstRound() {
 	if p.waiting.Add(-1) == 0 {
-		p.settled()
+		p.heads.Settled()
 	}
 }
 
@@ -213,7 +239,7 @@ const (
 
 // tidy keeps what is remembered small and recent.
 func (p *Pool) tidy(ctx context.Context) {
-	settle := time.AfterFunc(firstHeads, p.settled)
+	settle := time.AfterFunc(firstHeads, p.heads.Settled)
 	defer settle.Stop()
 	tick := time.NewTicker(tidyEvery)
 	defer tick.Stop()

@@ -9,6 +9,7 @@ import (
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/rpc/upstream/client"
+	"github.com/nodegate/nodegate/internal/rpc/upstream/heads"
 )
 
 const balance = `["0x0000000000000000000000000000000000000001","0x5"]`
@@ -62,7 +63,7 @@ func TestHeadNeverSinks(t *testing.T) {
 		}
 		// A chain that was set back for good is followed after a while.
 		b.reorg("cc", 50, 60)
-		time.Sleep(resetAfter + 15*time.Second)
+		time.Sleep(heads.ResetAfter + 15*time.Second)
 		if head, _ := p.Head(t.Context()); head.Number != 60 {
 			t.Errorf("the head is %d two minutes after the chain was set back to 60", head.Number)
 		}

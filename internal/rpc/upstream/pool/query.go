@@ -1,11 +1,9 @@
 package pool
 
 import (
-	"bytes"
-	"strconv"
-
 	"github.com/nodegate/nodegate/internal/method"
 	"github.com/nodegate/nodegate/internal/rpc/jsonrpc"
+	"github.com/nodegate/nodegate/internal/rpc/upstream/hexjson"
 )
 
 // query is one call and what it asks for.
@@ -66,7 +64,7 @@ func (q *query) read(name string, params []byte, head uint64) {
 		q.latest(head)
 	case q.info.Truth == method.OfARange && len(list) > 0:
 		q.rangeOf(list[0], head)
-	case q.info.Needs != method.Nothing && len(list) > 0 && isHash(list[0]):
+	case q.info.Needs != method.Nothing && len(list) > 0 && hexjson.IsHash(list[0]):
 		q.hash = list[0]
 	}
 }
@@ -97,10 +95,10 @@ func (q *query) named(raw []byte, head uint64) {
 	case `"earliest"`:
 		q.block, q.numbered, q.tagged = 0, true, true
 	default:
-		if isHash(raw) {
+		if hexjson.IsHash(raw) {
 			q.hash = raw
 		} else {
-			q.block, q.numbered = quantity(raw)
+			q.block, q.numbered = hexjson.Quantity(raw)
 			q.tagged = false
 		}
 	}
@@ -116,39 +114,10 @@ func (q *query) rangeOf(filter []byte, head uint64) {
 		case "toBlock":
 			q.named(value, head)
 		case "blockHash":
-			if q.numbered, q.tagged = false, false; isHash(value) {
+			if q.numbered, q.tagged = false, false; hexjson.IsHash(value) {
 				q.hash = value
 			}
 		}
 		return true
 	})
 }
-
-const hashToken = len(`"0x"`) + 64
-
-// isHash tells whether a JSON token is a 32-byte hash.
-func isHash(raw []byte) bool {
-	return len(raw) == hashToken && bytes.HasPrefix(raw, []byte(`"0x`)) && raw[hashToken-1] == '"' && isHex(raw[3:hashToken-1])
-}
-
-func isHex(s []byte) bool {
-	for _, c := range s {
-		if !('0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'f') {
-			return false
-		}
-	}
-	return true
-}
-
-// quantity reads a JSON token such as "0x1f".
-func quantity(raw []byte) (uint64, bool) {
-	const shortest = len(`"0x0"`)
-	if len(raw) < shortest || !bytes.HasPrefix(raw, []byte(`"0x`)) || raw[len(raw)-1] != '"' {
-		return 0, false
-	}
-	v, err := strconv.ParseUint(string(raw[3:len(raw)-1]), 16, 64)
-	return v, err == nil
-}
-
-// hexNumber is a block number as a JSON string.
-func hexNumber(n uint64) string { return `"0x` + strconv.FormatUint(n, 16) + `"` }

@@ -9,6 +9,8 @@ import (
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/method"
 	"github.com/nodegate/nodegate/internal/rpc/upstream/client"
+	"github.com/nodegate/nodegate/internal/rpc/upstream/heads"
+	"github.com/nodegate/nodegate/internal/rpc/upstream/hexjson"
 )
 
 // maxTries is how many nodes one call is sent to, one after the other.
@@ -123,21 +125,17 @@ func (p *Pool) learn(first, second *outcome) {
 
 // learnHistory is for a node that said null.
 func (p *Pool) learnHistory(first, second *outcome) {
-	at, ok := quantity(member(second.result, "blockNumber"))
+	at, ok := hexjson.Quantity(member(second.result, "blockNumber"))
 	if !ok {
-		at, ok = quantity(member(second.result, "number"))
+		at, ok = hexjson.Quantity(member(second.result, "number"))
 	}
-	if head := first.node.head.Load(); ok && head > at+longAgo {
+	if head := first.node.Head.Load(); ok && head > at+longAgo {
 		first.node.history.gone(method.History, at, head)
 	}
 }
 
-// The longest times that a call waits for a node: for one to be there at all, in the
-// first moments, and for one to have a block that was told of.
-const (
-	startWait = 3 * time.Second
-	blockWait = time.Second
-)
+// blockWait is how long a call waits for a node to have a block that clients were told of.
+const blockWait = time.Second
 
 // choose picks a node. It waits a moment when none is there yet, and when no node
 // has a block that clients know of.
@@ -146,8 +144,8 @@ func (p *Pool) choose(ctx context.Context, q *query, tried []*node) choice {
 	most := time.Duration(0)
 	switch {
 	case c.node == nil && c.busy == 0 && len(tried) == 0:
-		most = startWait - time.Since(p.opened)
-	case c.behind(q) && q.block <= p.heads.number():
+		most = heads.StartWait - time.Since(p.opened)
+	case c.behind(q) && q.block <= p.heads.Number():
 		most = blockWait
 	}
 	if most <= 0 {
@@ -156,7 +154,7 @@ func (p *Pool) choose(ctx context.Context, q *query, tried []*node) choice {
 	timer := time.NewTimer(most)
 	defer timer.Stop()
 	for {
-		changed := p.heads.changes()
+		changed := p.heads.Changes()
 		if c = p.pick(q, tried); c.node != nil && !c.behind(q) {
 			return c
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/rpc/upstream/client"
+	"github.com/nodegate/nodegate/internal/rpc/upstream/heads"
 )
 
 // answers makes a fake answer one method in a way of its own.
@@ -39,7 +40,7 @@ var someHash = `"0x` + strings.Repeat("ab", 32) + `"`
 // TestAnotherNode: what one node lacks or spoils, another one has.
 func TestAnotherNode(t *testing.T) {
 	const oldBlock, call = `["0x5",false]`, `[{},"0x5"]`
-	block := string(makeBlock(genesisBranch, 5, blockHash(genesisBranch, 4)).raw)
+	block := string(makeBlock(genesisBranch, 5, blockHash(genesisBranch, 4)).Raw)
 	tx := `{"hash":` + someHash + `,"blockNumber":"0x5"}`
 	for name, c := range map[string]struct {
 		method, params string
@@ -200,8 +201,8 @@ func TestTheBlockIsThere(t *testing.T) {
 		go func() {
 			time.Sleep(100 * time.Millisecond)
 			b.grow(genesisBranch, 101)
-			h, _ := readHeader(b.chain[101].raw)
-			p.report(p.all()[1], h)
+			h, _ := heads.Read(b.chain[101].Raw)
+			p.heads.Report(&p.all()[1].Node, h)
 		}()
 		start := time.Now()
 		got, err := p.Call(t.Context(), "eth_getBlockByNumber", []byte(`["0x64",false]`))

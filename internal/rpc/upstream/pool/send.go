@@ -15,6 +15,7 @@ import (
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/rpc/jsonrpc"
 	"github.com/nodegate/nodegate/internal/rpc/upstream/client"
+	"github.com/nodegate/nodegate/internal/rpc/upstream/hexjson"
 )
 
 // The bounds of sending.
@@ -140,7 +141,7 @@ func (p *Pool) knows(ctx context.Context, n *node, hash []byte) bool {
 // have transaction types of their own whose hash is made in another way; these are
 // taken as the node says.
 func sameTransaction(result, hash, params []byte) bool {
-	if !isHash(result) {
+	if !hexjson.IsHash(result) {
 		return false
 	}
 	return bytes.EqualFold(result, hash) || !standardType(params)
@@ -162,7 +163,7 @@ func transactionHash(params []byte) []byte {
 func rawTransaction(params []byte) []byte {
 	var room [2][]byte
 	list, ok := jsonrpc.Elements(room[:0], params)
-	if !ok || len(list) == 0 || !isData(list[0]) {
+	if !ok || len(list) == 0 || !hexjson.IsData(list[0]) {
 		return nil
 	}
 	raw, err := hex.DecodeString(string(list[0][3 : len(list[0])-1]))

@@ -33,12 +33,12 @@ func (p *Pool) Status() []Status {
 
 func (p *Pool) statusOf(n *node) Status {
 	_, q := n.speeds.quantiles(0.5, 0.95)
-	head := n.head.Load()
+	head := n.Head.Load()
 	s := Status{
 		Name: n.cfg.Name, Role: n.cfg.role(), Head: head, ErrorRate: n.failing.value(), P50: q[0], P95: q[1],
 		InFlight: n.inFlight.Load(), Ejections: n.breaker.ejected.Load(),
 	}
-	if best := p.heads.best.Load(); best > head {
+	if best := p.heads.Best(); best > head {
 		s.Lag = best - head
 	}
 	n.mu.Lock()
@@ -59,9 +59,9 @@ func (p *Pool) explain(n *node, lag uint64) (healthy bool, why string) {
 		return false, n.why
 	}
 	switch {
-	case n.syncing.Load():
+	case n.Syncing.Load():
 		return false, "is syncing"
-	case n.doubted.Load():
+	case n.Doubted.Load():
 		return false, "claims a block far beyond what the others have"
 	case lag > p.cfg.MaxLag:
 		return false, "is behind the others"
@@ -75,9 +75,9 @@ func (p *Pool) explain(n *node, lag uint64) (healthy bool, why string) {
 // Returns NoNode, with what is wrong with each node.
 func (p *Pool) Ready() error {
 	var wrong []string
-	known := p.heads.told.Load() != nil
+	known := p.heads.Known()
 	for _, n := range p.all() {
-		if g := p.grade(n); known && (g == well || g == poorly && n.silent.Load() < failuresInARow) {
+		if g := p.grade(n); known && (g == well || g == poorly && n.Silent.Load() < failuresInARow) {
 			return nil
 		}
 		n.mu.Lock()

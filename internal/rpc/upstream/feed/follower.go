@@ -1,4 +1,4 @@
-package pool
+package feed
 
 import (
 	"context"
@@ -8,35 +8,38 @@ import (
 	"time"
 
 	"github.com/nodegate/nodegate/internal/rpc/jsonrpc"
+	"github.com/nodegate/nodegate/internal/rpc/upstream/heads"
 )
 
 // The bounds of following the chain.
 const (
-	keptBlocks  = 256  // of the newest blocks that were followed
-	maxGap      = 1024 // missed blocks that are fetched
+	keptBlocks  = 256 // of the newest blocks that were followed
 	followPause = 300 * time.Millisecond
 )
+
+// MaxGap is how many missed blocks are fetched. Subscriptions end when more are missing.
+const MaxGap = 1024
 
 // follower turns the heads that nodes report into a chain without gaps and repeats.
 // It follows one node at a time, and any other when that one falls behind or dies.
 type follower struct {
-	feeds *feeds
-	lead  *node
-	chain []header // the newest blocks, the oldest first
+	feed  *Feed
+	lead  *heads.Node
+	chain []heads.Header // the newest blocks, the oldest first
 	logs  *logKeeper
 }
 
 // begin starts at a node's head: what comes after it is news.
-func (w *follower) begin(f *feeds, lead *node, at header) {
-	*w = follower{feeds: f, lead: lead, logs: newLogKeeper(f)}
+func (w *follower) begin(f *Feed, lead *heads.Node, at heads.Header) {
+	*w = follower{feed: f, lead: lead, logs: newLogKeeper(f)}
 	if lead != nil {
-		w.chain = []header{at}
+		w.chain = []heads.Header{at}
 	}
 }
 
-// startFollower runs it. The feeds are locked.
-func (f *feeds) startFollower() {
-	ctx, stop := context.WithCancel(f.pool.ctx)
+// startFollower runs it. The feed is locked.
+func (f *Feed) startFollower() {
+	ctx, stop := context.WithCancel(f.ctx)
 	f.stop = stop
 	w := f.follow
 	f.running.Go(func() { w.run(ctx) })
@@ -55,9 +58,9 @@ func (w *follower) run(ctx context.Context) {
 			if !failed {
 				continue
 			}
-		case <-w.feeds.poked:
+		case <-w.feed.poked:
 			if ctx.Err() != nil {
-				w.feeds.poke() // it was meant for the follower after this one
+				w.feed.Poke() // it was meant for the follower after this one
 				return
 			}
 		}
@@ -67,15 +70,15 @@ func (w *follower) run(ctx context.Context) {
 
 // advance goes to the newest head that there is.
 func (w *follower) advance(ctx context.Context) error {
-	lead, head := w.feeds.pool.lead(w.lead)
-	if lead == nil || w.find(head.hash) >= 0 || len(w.chain) > 0 && head.number < w.chain[len(w.chain)-1].number {
+	lead, head := w.feed.cfg.Heads.Lead(w.lead)
+	if lead == nil || w.find(head.Hash) >= 0 || len(w.chain) > 0 && head.Number < w.chain[len(w.chain)-1].Number {
 		return nil
 	}
 	w.lead = lead
 	added, fork, err := w.path(ctx, head)
 	if errors.Is(err, errTooFar) {
-		w.feeds.pool.log.Warn("too many blocks were missed or replaced: subscriptions to heads and logs end", "from", w.chain[len(w.chain)-1].number, "to", head.number)
-		w.feeds.lose(ctx, kindHeads, kindLogs)
+		w.feed.cfg.Log.Warn("too many blocks were missed or replaced: subscriptions to heads and logs end", "from", w.chain[len(w.chain)-1].Number, "to", head.Number)
+		w.feed.lose(ctx, kindHeads, kindLogs)
 		return nil
 	}
 	if err != nil {
@@ -92,7 +95,7 @@ func (w *follower) advance(ctx context.Context) error {
 }
 
 func (w *follower) find(hash string) int {
-	return slices.IndexFunc(w.chain, func(h header) bool { return h.hash == hash })
+	return slices.IndexFunc(w.chain, func(h heads.Header) bool { return h.Hash == hash })
 }
 
 var (
@@ -103,30 +106,30 @@ var (
 // path fetches the blocks between what was followed and a new head, and finds where
 // the two part: the number of blocks of the old chain that stay. It returns errTooFar
 // where only a stream with a gap could go on.
-func (w *follower) path(ctx context.Context, head header) (added []header, fork int, err error) {
-	added = []header{head}
+func (w *follower) path(ctx context.Context, head heads.Header) (added []heads.Header, fork int, err error) {
+	added = []heads.Header{head}
 	if len(w.chain) == 0 {
 		return added, 0, nil
 	}
 	for at := head; ; added = append(added, at) {
-		if i := w.find(at.parent); i >= 0 {
+		if i := w.find(at.Parent); i >= 0 {
 			slices.Reverse(added)
 			return added, i + 1, nil
 		}
-		if at.parent == w.chain[0].parent { // the block below is known by its hash alone
+		if at.Parent == w.chain[0].Parent { // the block below is known by its hash alone
 			slices.Reverse(added)
 			return added, 0, nil
 		}
-		if at.number <= w.chain[0].number || len(added) > maxGap {
+		if at.Number <= w.chain[0].Number || len(added) > MaxGap {
 			return nil, 0, errTooFar
 		}
-		parent := at.parent
-		raw, err := w.feeds.pool.look(ctx, w.lead, "eth_getBlockByHash", "["+parent+",false]")
+		parent := at.Parent
+		raw, err := w.feed.cfg.Ask(ctx, w.lead, "eth_getBlockByHash", "["+parent+",false]")
 		if err != nil {
 			return nil, 0, err
 		}
-		below, ok := readHeader(raw)
-		if !ok || !strings.EqualFold(below.hash, parent) || below.number+1 != at.number {
+		below, ok := heads.Read(raw)
+		if !ok || !strings.EqualFold(below.Hash, parent) || below.Number+1 != at.Number {
 			return nil, 0, errGap
 		}
 		at = below
@@ -135,8 +138,8 @@ func (w *follower) path(ctx context.Context, head header) (added []header, fork 
 
 // tell brings the steps to the readers. A follower that was stopped has none: those that
 // are there now have one of their own.
-func (w *follower) tell(ctx context.Context, dropped, added []header) {
-	f := w.feeds
+func (w *follower) tell(ctx context.Context, dropped, added []heads.Header) {
+	f := w.feed
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if ctx.Err() != nil {
@@ -144,37 +147,15 @@ func (w *follower) tell(ctx context.Context, dropped, added []header) {
 	}
 	for _, h := range dropped {
 		f.step++
-		w.logs.put(logStep{header: h, step: f.step, removed: true})
+		w.logs.put(logStep{Header: h, step: f.step, removed: true})
 	}
 	for _, h := range added {
 		f.step++
 		if s := f.streams[kindHeads]; s != nil {
-			f.push(s, f.step, f.pool.cfg.FixHead(headEvent(h.raw)))
+			f.push(s, f.step, f.cfg.FixHead(headEvent(h.Raw)))
 		}
-		w.logs.put(logStep{header: h, step: f.step, lead: w.lead})
+		w.logs.put(logStep{Header: h, step: f.step, lead: w.lead})
 	}
-}
-
-// lead is the node whose head is followed, and that head: the highest, of a primary
-// node if there is one; the current one when there are several.
-func (p *Pool) lead(current *node) (*node, header) {
-	p.heads.mu.Lock()
-	defer p.heads.mu.Unlock()
-	var nodes []*node
-	for _, n := range p.all() {
-		if n.claim.made && n.checked.Load() && n.silent.Load() < 2 {
-			nodes = append(nodes, n)
-		}
-	}
-	top := p.top(nodes)
-	if top == nil {
-		return nil, header{}
-	}
-	if current != nil && slices.Contains(nodes, current) && !current.doubted.Load() && !current.breaker.open() &&
-		current.claim.number == top.claim.number && current.cfg.Backup == top.cfg.Backup {
-		top = current
-	}
-	return top, top.claim.header
 }
 
 // headEvent is a header as newHeads shows it: a block without what is in it.

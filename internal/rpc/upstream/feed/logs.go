@@ -1,4 +1,4 @@
-package pool
+package feed
 
 import (
 	"context"
@@ -7,16 +7,16 @@ import (
 	"strings"
 	"time"
 
-	"github.com/nodegate/nodegate/internal/method"
 	"github.com/nodegate/nodegate/internal/rpc/jsonrpc"
+	"github.com/nodegate/nodegate/internal/rpc/upstream/heads"
 )
 
 // logStep is a block that was added to the chain or taken off it.
 type logStep struct {
-	header
+	heads.Header
 	step    uint64
 	removed bool
-	lead    *node // that reported the block
+	lead    *heads.Node // that reported the block
 }
 
 // The bounds of following logs.
@@ -31,7 +31,7 @@ const (
 // the newest blocks: should the chain drop such a block, its logs are sent again as
 // removed.
 type logKeeper struct {
-	feeds *feeds
+	feed  *Feed
 	steps chan logStep
 	kept  []blockLogs // the oldest first
 	bytes int
@@ -50,19 +50,19 @@ type logEntry struct {
 	topics  []string
 }
 
-func newLogKeeper(f *feeds) *logKeeper {
-	return &logKeeper{feeds: f, steps: make(chan logStep, maxSteps)}
+func newLogKeeper(f *Feed) *logKeeper {
+	return &logKeeper{feed: f, steps: make(chan logStep, maxSteps)}
 }
 
-// put queues a step, if anybody reads logs. The feeds are locked.
+// put queues a step, if anybody reads logs. The feed is locked.
 func (k *logKeeper) put(s logStep) {
-	if !k.feeds.wants(kindLogs) {
+	if !k.feed.wants(kindLogs) {
 		return
 	}
 	select {
 	case k.steps <- s:
 	default:
-		k.feeds.dropKinds(kindLogs) // the nodes are too slow: this step is lost, so no later one may follow
+		k.feed.dropKinds(kindLogs) // the nodes are too slow: this step is lost, so no later one may follow
 	}
 }
 
@@ -79,7 +79,7 @@ func (k *logKeeper) run(ctx context.Context) {
 
 func (k *logKeeper) do(ctx context.Context, s logStep) {
 	if s.removed {
-		if i := slices.IndexFunc(k.kept, func(b blockLogs) bool { return b.hash == s.hash }); i >= 0 {
+		if i := slices.IndexFunc(k.kept, func(b blockLogs) bool { return b.hash == s.Hash }); i >= 0 {
 			k.send(k.kept[i].logs, s)
 			k.bytes -= k.kept[i].size
 			k.kept = slices.Delete(k.kept, i, i+1)
@@ -93,20 +93,20 @@ func (k *logKeeper) do(ctx context.Context, s logStep) {
 	logs, err := k.fetch(ctx, s, filters)
 	if err != nil {
 		if ctx.Err() == nil {
-			k.feeds.pool.log.Warn("no node gives the logs of a block: subscriptions to logs end", "block", s.number, "err", err)
-			k.feeds.lose(ctx, kindLogs)
+			k.feed.cfg.Log.Warn("no node gives the logs of a block: subscriptions to logs end", "block", s.Number, "err", err)
+			k.feed.lose(ctx, kindLogs)
 		}
 		return
 	}
-	k.keep(s.hash, logs)
+	k.keep(s.Hash, logs)
 	k.send(logs, s)
 }
 
 // filters are those that somebody reads.
 func (k *logKeeper) filters() (list []*logFilter) {
-	k.feeds.mu.Lock()
-	defer k.feeds.mu.Unlock()
-	for _, s := range k.feeds.streams {
+	k.feed.mu.Lock()
+	defer k.feed.mu.Unlock()
+	for _, s := range k.feed.streams {
 		if s.kind == kindLogs {
 			list = append(list, s.filter)
 		}
@@ -116,11 +116,11 @@ func (k *logKeeper) filters() (list []*logFilter) {
 
 // send gives logs to the readers whose filters they match.
 func (k *logKeeper) send(logs []logEntry, s logStep) {
-	f := k.feeds
+	f := k.feed
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, entry := range logs {
-		event := f.pool.cfg.FixLog(entry.raw)
+		event := f.cfg.FixLog(entry.raw)
 		if s.removed {
 			event = removedLog(event)
 		}
@@ -149,15 +149,15 @@ var errForeignLogs = errors.New("the node's logs are of another block than was a
 // fetch asks for a block's logs, of the node that reported it or any that has it: with
 // the filter when there is one, and all of them when there are several.
 func (k *logKeeper) fetch(ctx context.Context, s logStep, filters []*logFilter) ([]logEntry, error) {
-	params := `[{"blockHash":` + s.hash + "}]"
+	params := `[{"blockHash":` + s.Hash + "}]"
 	if len(filters) == 1 && filters[0].canonical != "{}" {
-		params = `[{"blockHash":` + s.hash + "," + filters[0].canonical[1:] + "]"
+		params = `[{"blockHash":` + s.Hash + "," + filters[0].canonical[1:] + "]"
 	}
 	var err error
 	for try := range logTries {
 		var raw []byte
 		if raw, err = k.ask(ctx, s, params, try == 0); err == nil {
-			logs, ok := readLogs(raw, s.hash)
+			logs, ok := readLogs(raw, s.Hash)
 			if ok {
 				return logs, nil
 			}
@@ -173,17 +173,13 @@ func (k *logKeeper) fetch(ctx context.Context, s logStep, filters []*logFilter) 
 }
 
 func (k *logKeeper) ask(ctx context.Context, s logStep, params string, first bool) ([]byte, error) {
-	p := k.feeds.pool
 	ctx, cancel := context.WithTimeout(ctx, longestLogs)
 	defer cancel()
-	q := query{
-		method: "eth_getLogs", params: []byte(params), info: method.Of("eth_getLogs"), class: logs, cost: p.cfg.Cost("eth_getLogs"),
-		block: s.number, numbered: true,
+	from := s.lead
+	if !first {
+		from = nil
 	}
-	if first && s.lead != nil {
-		q.only = []*node{s.lead}
-	}
-	return p.read(ctx, &q)
+	return k.feed.cfg.Logs(ctx, from, s.Number, params)
 }
 
 // readLogs splits a block's logs and checks that they are of the block.

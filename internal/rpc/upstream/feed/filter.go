@@ -1,10 +1,11 @@
-package pool
+package feed
 
 import (
 	"slices"
 	"strings"
 
 	"github.com/nodegate/nodegate/internal/rpc/jsonrpc"
+	"github.com/nodegate/nodegate/internal/rpc/upstream/hexjson"
 )
 
 // The bounds of a log filter, as Geth has them.
@@ -63,7 +64,7 @@ func choices(raw []byte, length, most int) (list []string, ok bool) {
 		}
 	}
 	for _, e := range elements {
-		if len(e) != length || !isData(e) {
+		if len(e) != length || !hexjson.IsData(e) {
 			return nil, false
 		}
 		list = append(list, strings.ToLower(string(e)))
@@ -101,7 +102,7 @@ func topic(raw []byte) (list []string, ok bool) {
 			return nil, true
 		}
 	}
-	return choices(raw, hashToken, maxChoices)
+	return choices(raw, hexjson.HashLength, maxChoices)
 }
 
 func (f *logFilter) write() string {

@@ -1,8 +1,8 @@
-package pool
+package heads
 
 import (
-	"context"
 	"fmt"
+	"log/slog"
 	"slices"
 	"testing"
 	"time"
@@ -10,29 +10,29 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/nodegate/nodegate"
-	"github.com/nodegate/nodegate/internal/method"
 )
 
-// quietPool is a pool of nodes that report only what a test has them report.
-func quietPool(count int) (*Pool, []*node) {
-	p := &Pool{log: discard, cfg: Config{}.withDefaults(), raised: make(chan struct{}, 1), opened: time.Now(), ctx: context.Background()}
-	p.heads.changed = make(chan struct{})
-	p.feeds.open(p)
-	nodes := make([]*node, count)
+// quiet is a tracker of nodes that report only what a test has them report.
+func quiet(count int) (*Tracker, []*Node) {
+	tr := New(Config{Log: slog.New(slog.DiscardHandler), Changed: func() {}, Reset: func() {}})
+	nodes := make([]*Node, count)
 	for i := range nodes {
-		nodes[i] = &node{cfg: Node{Name: string(rune('a' + i))}}
-		nodes[i].checked.Store(true)
+		nodes[i] = &Node{Name: string(rune('a' + i)), Aside: func() bool { return false }, SetWhy: func(string) {}}
+		nodes[i].Checked.Store(true)
 	}
-	p.nodes.Store(&nodes)
-	p.settled()
-	return p, nodes
+	tr.Follow(nodes)
+	tr.Settled()
+	return tr, nodes
+}
+
+// blockHash names a block of a branch.
+func blockHash(branch string, number uint64) string {
+	return fmt.Sprintf(`"0x%s%062x"`, branch, number)
 }
 
 // reportBlock has a node report a block; a branch's name is two hex digits.
-func reportBlock(p *Pool, n *node, branch string, number uint64, parent string) {
-	h := makeBlock(branch, number, blockHash(parent, number-1))
-	h.time = uint64(time.Now().Unix())
-	p.report(n, h)
+func reportBlock(tr *Tracker, n *Node, branch string, number uint64, parent string) {
+	tr.Report(n, Header{Number: number, Time: uint64(time.Now().Unix()), Hash: blockHash(branch, number), Parent: blockHash(parent, number-1)})
 }
 
 // TestForkCounts: what counts as another version of the chain, step by step.
@@ -61,10 +61,10 @@ func TestForkCounts(t *testing.T) {
 		"a node that came to the new one": {{0, "aa", 100, "aa", 1}, {1, "aa", 100, "aa", 1}, {0, "bb", 101, "bb", 2}, {1, "bb", 101, "bb", 3}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, nodes := quietPool(2)
+			tr, nodes := quiet(2)
 			for i, s := range steps {
-				reportBlock(p, nodes[s.node], s.branch, s.number, s.parent)
-				if got := p.heads.told.Load().Fork; got != s.want {
+				reportBlock(tr, nodes[s.node], s.branch, s.number, s.parent)
+				if got := tr.told.Load().Fork; got != s.want {
 					t.Fatalf("step %d: fork %d, want %d", i+1, got, s.want)
 				}
 			}
@@ -74,19 +74,19 @@ func TestForkCounts(t *testing.T) {
 
 // TestForkWhenAnotherIsFollowed: two nodes differ, and the one that clients saw goes.
 func TestForkWhenAnotherIsFollowed(t *testing.T) {
-	p, nodes := quietPool(2)
-	reportBlock(p, nodes[0], "aa", 100, "aa")
-	reportBlock(p, nodes[1], "bb", 100, "aa")
-	before := p.heads.told.Load().Fork
-	nodes[0].syncing.Store(true)
-	p.reconsider()
-	if after := p.heads.told.Load().Fork; after <= before {
+	tr, nodes := quiet(2)
+	reportBlock(tr, nodes[0], "aa", 100, "aa")
+	reportBlock(tr, nodes[1], "bb", 100, "aa")
+	before := tr.told.Load().Fork
+	nodes[0].Syncing.Store(true)
+	tr.Reconsider()
+	if after := tr.told.Load().Fork; after <= before {
 		t.Errorf("fork %d, then %d", before, after)
 	}
 }
 
-// TestAstray: a node that stays behind on an orphaned branch is not asked for blocks that
-// it has otherwise than the others, until it follows.
+// TestAstray: a node that stays behind on an orphaned branch is known to, until it
+// follows.
 func TestAstray(t *testing.T) {
 	type step struct {
 		node   int
@@ -108,113 +108,62 @@ func TestAstray(t *testing.T) {
 		"late, and only just of the wrong": {{0, "aa", 100, "aa", 0}, {0, "aa", 101, "aa", 0}, {0, "aa", 102, "aa", 0}, {1, "bb", 101, "aa", 101}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p, nodes := quietPool(2)
+			tr, nodes := quiet(2)
 			for _, n := range nodes {
-				p.reportFinal(n, 95, place{number: 90}, place{})
+				tr.ReportFinal(n, 95, Place{Number: 90}, Place{})
 			}
 			for i, s := range steps {
-				reportBlock(p, nodes[s.node], s.branch, s.number, s.parent)
-				if got := nodes[1].astray.Load(); got != s.want {
+				reportBlock(tr, nodes[s.node], s.branch, s.number, s.parent)
+				if got := nodes[1].Astray.Load(); got != s.want {
 					t.Fatalf("step %d: astray from %d, want %d", i+1, got, s.want)
 				}
-				if nodes[0].astray.Load() != 0 && name != "it overtakes the others" {
+				if nodes[0].Astray.Load() != 0 && name != "it overtakes the others" {
 					t.Fatalf("step %d: the other one is astray", i+1)
 				}
 			}
-			checkNotAsked(t, p, nodes[1])
 		})
-	}
-}
-
-// checkNotAsked asks often enough that a node which may be picked would be. A block by
-// its hash can be asked of any node.
-func checkNotAsked(t *testing.T, p *Pool, n *node) {
-	t.Helper()
-	from := n.astray.Load()
-	for block := uint64(85); block <= n.claim.number; block++ {
-		q := query{method: "eth_getBalance", info: method.Of("eth_getBalance"), block: block, numbered: true}
-		picked := 0
-		for range 50 {
-			if p.pick(&q, nil).node == n {
-				picked++
-			}
-		}
-		if wrong := from != 0 && block >= from; wrong != (picked == 0) {
-			t.Errorf("block %d was asked of it %d times, astray from %d", block, picked, from)
-		}
-	}
-	q := query{method: "eth_getBlockByHash", info: method.Of("eth_getBlockByHash"), hash: []byte(blockHash("aa", 100))}
-	if n.lacks(&q) {
-		t.Error("a hash is not asked of it")
 	}
 }
 
 // TestForkWithoutLead: a node that syncs is not followed, but it may be all there is,
 // and its answers change.
 func TestForkWithoutLead(t *testing.T) {
-	p, nodes := quietPool(1)
-	reportBlock(p, nodes[0], "aa", 100, "aa")
-	nodes[0].syncing.Store(true)
-	reportBlock(p, nodes[0], "bb", 100, "bb")
-	if head := p.heads.told.Load(); head.Fork != 2 || head.Number != 100 {
+	tr, nodes := quiet(1)
+	reportBlock(tr, nodes[0], "aa", 100, "aa")
+	nodes[0].Syncing.Store(true)
+	reportBlock(tr, nodes[0], "bb", 100, "bb")
+	if head := tr.told.Load(); head.Fork != 2 || head.Number != 100 {
 		t.Errorf("%+v", head)
 	}
 }
 
 // TestForkOfSyncing: a node that catches up far below what is final costs no fork.
 func TestForkOfSyncing(t *testing.T) {
-	p, nodes := quietPool(2)
-	reportBlock(p, nodes[0], "aa", 1000, "aa")
-	reportBlock(p, nodes[1], "aa", 10, "aa")
-	p.reportFinal(nodes[0], 950, place{number: 900}, place{})
-	before := p.heads.told.Load().Fork
+	tr, nodes := quiet(2)
+	reportBlock(tr, nodes[0], "aa", 1000, "aa")
+	reportBlock(tr, nodes[1], "aa", 10, "aa")
+	tr.ReportFinal(nodes[0], 950, Place{Number: 900}, Place{})
+	before := tr.told.Load().Fork
 	for n := uint64(60); n < 900; n += 50 {
-		reportBlock(p, nodes[1], "aa", n, "aa")
+		reportBlock(tr, nodes[1], "aa", n, "aa")
 	}
-	if after := p.heads.told.Load().Fork; after != before {
+	if after := tr.told.Load().Fork; after != before {
 		t.Errorf("fork %d, then %d", before, after)
 	}
-}
-
-// TestForkSetBack: a chain that stays below what was told is told of with a new fork,
-// and what other servers still know of the old one doesn't come back.
-func TestForkSetBack(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		shared := &board{highest: map[string]uint64{}}
-		a := newFake("a", 100)
-		p, _ := openFakes(t, func(c *Config) { c.Shared = shared }, a)
-		settle()
-		before, err := p.Head(t.Context())
-		if err != nil || before.Number != 100 || before.Fork != 1 {
-			t.Fatalf("%+v, %v", before, err)
-		}
-		a.reorg(genesisBranch, 80, 80)
-		for range int(resetAfter.Seconds()) + 5 {
-			time.Sleep(time.Second)
-			head, err := p.Head(t.Context())
-			if err != nil || head.Number < 100 && head.Fork == before.Fork {
-				t.Fatalf("%+v, %v", head, err)
-			}
-		}
-		settle()
-		if head, err := p.Head(t.Context()); err != nil || head.Number != 80 || head.Fork <= before.Fork || head.Finalized != 70 || head.Lost != before.Lost+1 {
-			t.Errorf("after it was set back: %+v, %v", head, err)
-		}
-	})
 }
 
 // TestForkAfterShared: a block that others told of and that comes without a known
 // parent is another version; one with a known parent is progress.
 func TestForkAfterShared(t *testing.T) {
 	for _, c := range []struct{ number, want uint64 }{{101, 1}, {102, 2}} {
-		p, nodes := quietPool(1)
-		reportBlock(p, nodes[0], "aa", 100, "aa")
-		p.learnShared(102)
-		if head, err := p.Head(t.Context()); err != nil || head.Number != 102 || head.Fork != 1 {
-			t.Fatalf("%+v, %v", head, err)
+		tr, nodes := quiet(1)
+		reportBlock(tr, nodes[0], "aa", 100, "aa")
+		tr.learnShared(102)
+		if head, ok := tr.Head(t.Context()); !ok || head.Number != 102 || head.Fork != 1 {
+			t.Fatalf("%+v, %v", head, ok)
 		}
-		reportBlock(p, nodes[0], "aa", c.number, "aa")
-		if head, _ := p.Head(t.Context()); head.Fork != c.want {
+		reportBlock(tr, nodes[0], "aa", c.number, "aa")
+		if head, _ := tr.Head(t.Context()); head.Fork != c.want {
 			t.Errorf("block %d: fork %d, want %d", c.number, head.Fork, c.want)
 		}
 	}
@@ -222,19 +171,19 @@ func TestForkAfterShared(t *testing.T) {
 
 // modelNode is a node of the model: its chain from block 0 on, by block ids.
 type modelNode struct {
-	node  *node
+	node  *Node
 	chain []uint64
 }
 
 func (m *modelNode) head() uint64 { return uint64(len(m.chain) - 1) }
 
-func (m *modelNode) header() header {
+func (m *modelNode) header() Header {
 	parent := uint64(0)
 	if m.head() > 0 {
 		parent = m.chain[m.head()-1]
 	}
 	token := func(id uint64) string { return fmt.Sprintf(`"0x%064x"`, id) }
-	return header{number: m.head(), time: uint64(time.Now().Unix()), hash: token(m.chain[m.head()]), parent: token(parent)}
+	return Header{Number: m.head(), Time: uint64(time.Now().Unix()), Hash: token(m.chain[m.head()]), Parent: token(parent)}
 }
 
 // keptAnswer is what a cache keeps: which block a node had at a height.
@@ -247,16 +196,16 @@ type keptAnswer struct {
 
 // forkModel is a network whose nodes reorganise, fall behind and catch up.
 type forkModel struct {
-	pool  *Pool
-	nodes []*modelNode
-	ids   uint64
-	shown []uint64 // the chain whose head clients were shown last
-	kept  []keptAnswer
+	tracker *Tracker
+	nodes   []*modelNode
+	ids     uint64
+	shown   []uint64 // the chain whose head clients were shown last
+	kept    []keptAnswer
 }
 
 func newForkModel(t *rapid.T) *forkModel {
-	p, nodes := quietPool(rapid.IntRange(1, 4).Draw(t, "nodes"))
-	m := &forkModel{pool: p, ids: 10}
+	tr, nodes := quiet(rapid.IntRange(1, 4).Draw(t, "nodes"))
+	m := &forkModel{tracker: tr, ids: 10}
 	chain := []uint64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10}
 	for _, n := range nodes {
 		m.nodes = append(m.nodes, &modelNode{n, slices.Clone(chain)})
@@ -265,25 +214,25 @@ func newForkModel(t *rapid.T) *forkModel {
 	return m
 }
 
-// report tells the pool of a node's head, and notes what clients see then.
+// report tells the tracker of a node's head, and notes what clients see then.
 func (m *forkModel) report(n *modelNode) {
-	m.pool.report(n.node, n.header())
+	m.tracker.Report(n.node, n.header())
 	m.look()
 }
 
 // look notes what clients see.
 func (m *forkModel) look() {
-	h := &m.pool.heads
+	h := m.tracker
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	var nodes []*node
+	var nodes []*Node
 	for _, n := range m.nodes {
 		if n.node.claim.made {
 			nodes = append(nodes, n.node)
 		}
 	}
-	top := m.pool.top(nodes)
-	if i := slices.IndexFunc(m.nodes, func(n *modelNode) bool { return n.node == top }); i >= 0 && top.claim.number == h.told.Load().Number {
+	top := m.tracker.top(nodes)
+	if i := slices.IndexFunc(m.nodes, func(n *modelNode) bool { return n.node == top }); i >= 0 && top.claim.Number == h.told.Load().Number {
 		m.shown = slices.Clone(m.nodes[i].chain)
 	}
 }
@@ -302,8 +251,8 @@ func (m *forkModel) step(t *rapid.T) {
 		n.chain = slices.Clone(from.chain[:len(from.chain)-rapid.IntRange(0, min(4, len(from.chain)-2)).Draw(t, "late")])
 		m.report(n)
 	case 2: // no longer followed, or again
-		n.node.syncing.Store(!n.node.syncing.Load())
-		m.pool.reconsider()
+		n.node.Syncing.Store(!n.node.Syncing.Load())
+		m.tracker.Reconsider()
 		m.look()
 	case 3:
 		m.ask(t, n)
@@ -322,7 +271,7 @@ func (m *forkModel) mine(n *modelNode, count int) {
 
 // ask keeps an answer of a node under the fork of the moment.
 func (m *forkModel) ask(t *rapid.T, n *modelNode) {
-	head := m.pool.heads.told.Load()
+	head := m.tracker.told.Load()
 	if !n.node.claim.made {
 		return
 	}
@@ -336,14 +285,14 @@ func (m *forkModel) ask(t *rapid.T, n *modelNode) {
 // check: under an unchanged fork the node that gave an answer still gives it, and an
 // answer of the chain that clients were shown is of the chain that they are shown now.
 func (m *forkModel) check(t *rapid.T, before nodegate.Head) {
-	head := *m.pool.heads.told.Load()
+	head := *m.tracker.told.Load()
 	if head.Fork < before.Fork || head.Number < before.Number {
 		t.Fatalf("%+v after %+v", head, before)
 	}
 	m.kept = slices.DeleteFunc(m.kept, func(k keptAnswer) bool { return k.fork != head.Fork })
 	for _, k := range m.kept {
 		if k.height < uint64(len(k.by.chain)) && k.by.chain[k.height] != k.id {
-			t.Fatalf("node %s has changed block %d under fork %d", k.by.node.cfg.Name, k.height, k.fork)
+			t.Fatalf("node %s has changed block %d under fork %d", k.by.node.Name, k.height, k.fork)
 		}
 		if k.confirmed && k.height < uint64(len(m.shown)) && m.shown[k.height] != k.id {
 			t.Fatalf("block %d was replaced for clients under fork %d", k.height, k.fork)
@@ -356,7 +305,7 @@ func TestForkCoversEveryChange(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := newForkModel(t)
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
-			before := *m.pool.heads.told.Load()
+			before := *m.tracker.told.Load()
 			m.step(t)
 			m.check(t, before)
 		}
@@ -383,7 +332,7 @@ func TestForkSparesProgress(t *testing.T) {
 			n.chain = slices.Clone(lead.chain[:max(len(lead.chain)-late, len(n.chain))])
 			m.report(n)
 		}
-		if fork := m.pool.heads.told.Load().Fork; fork != 1 {
+		if fork := m.tracker.told.Load().Fork; fork != 1 {
 			t.Fatalf("fork %d", fork)
 		}
 	})

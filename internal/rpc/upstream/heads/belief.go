@@ -1,4 +1,4 @@
-package pool
+package heads
 
 import "slices"
 

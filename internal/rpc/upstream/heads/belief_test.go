@@ -1,12 +1,13 @@
-package pool
+package heads
 
 import (
-	"context"
 	"slices"
 	"testing"
 	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/nodegate/nodegate/internal/rpc/upstream/hexjson"
 )
 
 func TestBelieved(t *testing.T) {
@@ -52,63 +53,31 @@ func TestLiarNeverBelieved(t *testing.T) {
 	})
 }
 
-// TestLiarInThePool: the head that clients see is the honest nodes', before and after
-// the liar begins.
-func TestLiarInThePool(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		a, b, liar := newFake("a", 100), newFake("b", 100), newFake("liar", 100)
-		p, _ := openFakes(t, nil, a, b, liar)
-		settle()
-		liar.answers("eth_getBlockByNumber", string(makeBlock("ee", 1_000_100, blockHash("ee", 5)).raw), nil)
-		for n := uint64(101); n < 160; n++ {
-			a.grow(genesisBranch, n)
-			b.grow(genesisBranch, n)
-			time.Sleep(time.Second)
-			head, err := p.Head(t.Context())
-			if err != nil || head.Number < n-2 || head.Number > n {
-				t.Fatalf("the head is %d, %v; want about %d", head.Number, err, n)
-			}
-		}
-		if s := p.Status()[2]; s.Healthy || s.Why == "" {
-			t.Errorf("the liar: %+v", s)
-		}
-		if n := liar.count("eth_getBalance"); n != 0 {
-			t.Errorf("the liar was asked %d times", n)
-		}
-	})
-}
-
 // TestHeadIsMonotone: whatever nodes report, go back to, lose and regain, in whatever
 // order, what clients see only rises.
 func TestHeadIsMonotone(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		p := &Pool{log: discard, cfg: Config{}.withDefaults(), raised: make(chan struct{}, 1), opened: time.Now(), ctx: context.Background()}
-		p.heads.changed = make(chan struct{})
-		p.feeds.open(p)
-		nodes := make([]*node, rapid.IntRange(1, 4).Draw(t, "nodes"))
-		for i := range nodes {
-			nodes[i] = &node{cfg: Node{Name: string(rune('a' + i)), Backup: i == 3}}
-			nodes[i].checked.Store(true)
+		tr, nodes := quiet(rapid.IntRange(1, 4).Draw(t, "nodes"))
+		if len(nodes) == 4 {
+			nodes[3].Backup = true
 		}
-		p.nodes.Store(&nodes)
-		p.settled()
 		last, top := uint64(0), uint64(1000)
 		for range rapid.IntRange(1, 80).Draw(t, "steps") {
 			n := nodes[rapid.IntRange(0, len(nodes)-1).Draw(t, "which")]
 			switch rapid.IntRange(0, 7).Draw(t, "what") {
 			case 0:
-				n.checked.Store(!n.checked.Load())
-				p.reconsider()
+				n.Checked.Store(!n.Checked.Load())
+				tr.Reconsider()
 			case 1:
-				n.syncing.Store(!n.syncing.Load())
+				n.Syncing.Store(!n.Syncing.Load())
 			case 2:
-				p.report(n, header{number: top + 1_000_000, time: uint64(time.Now().Unix()), hash: "liar"})
+				tr.Report(n, Header{Number: top + 1_000_000, Time: uint64(time.Now().Unix()), Hash: "liar"})
 			default:
 				top += rapid.Uint64Range(0, 3).Draw(t, "new")
 				at := top - rapid.Uint64Range(0, 20).Draw(t, "behind")
-				p.report(n, header{number: at, time: uint64(time.Now().Unix()), hash: hexNumber(at)})
+				tr.Report(n, Header{Number: at, Time: uint64(time.Now().Unix()), Hash: hexjson.Number(at)})
 			}
-			head := p.heads.number()
+			head := tr.Number()
 			if head < last {
 				t.Fatalf("the head went from %d to %d", last, head)
 			}

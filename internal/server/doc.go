@@ -1,3 +1,3 @@
 // Package server builds the service from its configuration: networks, front ends
-// and listeners. It is the one place that knows every room of the house.
+// and listeners. It is the one package that may import all the others.
 package server

@@ -36,7 +36,7 @@ func (s *Server) listen(name, addr, flag string, slots *web.Slots) (net.Listener
 		Refused: func(over string) {
 			s.metrics.ConnRefused(name, over)
 			if over == overTotal && state.full() {
-				s.log.Warn("connections are refused: too many are open", "listener", name, "limit", slots.Limit(),
+				s.log.Warn("refusing connections: too many are open", "listener", name, "limit", slots.Limit(),
 					"help", "the limit follows the number of files that the process may open (ulimit -n, or LimitNOFILE of a service)")
 			}
 		},

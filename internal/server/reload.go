@@ -30,7 +30,7 @@ func (s *Server) Reload(ctx context.Context, cfg *config.Config) error {
 	}
 	changes := config.Diff(s.live, cfg)
 	if len(changes) == 0 {
-		s.log.Info("configuration read again: nothing has changed")
+		s.log.Info("configuration reloaded: nothing changed")
 		return nil
 	}
 	p, err := s.plan(cfg)
@@ -117,7 +117,7 @@ func (p *plan) await(ctx context.Context, s *Server) {
 	for name, r := range p.opened {
 		all.Go(func() {
 			if err := r.awaitReady(ctx, s.closing); err != nil {
-				s.log.Warn("a network has no node yet", "network", name, "err", err)
+				s.log.Warn("network has no usable node yet", "network", name, "err", err)
 			}
 		})
 	}
@@ -193,7 +193,7 @@ func (s *Server) logChanges(changes, left []config.Change) {
 	}
 	for _, c := range changes {
 		if waits[c.Setting] {
-			s.log.Warn("this change of the configuration needs a restart", "change", c.String())
+			s.log.Warn("configuration change needs a restart", "change", c.String())
 			continue
 		}
 		s.log.Info("configuration changed", "change", c.String())

@@ -80,6 +80,6 @@ func (s *Service) forget(ctx context.Context, c *nodegate.Card) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), forgetTime)
 	defer cancel()
 	if err := s.cfg.Cards.Remove(ctx, c); err != nil {
-		s.cfg.Log.Warn("a card that is no longer used could not be removed at the processor", "processor", c.Processor, "reference", c.Reference, "err", err)
+		s.cfg.Log.Warn("can't remove an unused card at the payment processor", "processor", c.Processor, "reference", c.Reference, "err", err)
 	}
 }

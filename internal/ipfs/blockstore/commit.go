@@ -292,7 +292,7 @@ func (s *Store) enterBlock(w *pebble.Batch, hash []byte, next entry) error {
 // replaced keeps the books when a block gets a new place.
 func (s *Store) replaced(w *pebble.Batch, hash []byte, old entry, had bool, next entry) error {
 	if had && old.damaged() {
-		s.cfg.Log.Info("a damaged block is healed", "multihash", hexOf(hash))
+		s.cfg.Log.Info("repaired a damaged block", "multihash", hexOf(hash))
 		if err := w.Delete(damagedKey(hash), nil); err != nil {
 			return err
 		}
@@ -401,7 +401,7 @@ func (s *Store) saveCheckpoint() {
 	b = binary.LittleEndian.AppendUint64(b, c.batch)
 	b = binary.LittleEndian.AppendUint64(b, uint64(c.clock))
 	if err := s.index.db.Set([]byte{keyCheckpoint}, b, pebble.NoSync); err != nil {
-		s.cfg.Log.Error("the index of the block store takes no checkpoint", "err", err)
+		s.cfg.Log.Error("can't checkpoint the block store's index", "err", err)
 	}
 }
 

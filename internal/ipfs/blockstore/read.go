@@ -159,7 +159,7 @@ func (s *Store) quarantine(hash []byte, seen entry, cause error) {
 		return w.Set(damagedKey(hash), nil, nil)
 	})
 	if err == nil {
-		s.cfg.Log.Error("a stored block is damaged: adding its content again heals it",
+		s.cfg.Log.Error("a stored block is damaged: add its content again to repair it",
 			"multihash", hexOf(hash), "segment", segmentName(seen.segment), "offset", seen.off, "err", cause)
 	}
 }

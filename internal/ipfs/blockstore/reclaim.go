@@ -102,7 +102,7 @@ func (s *Store) reclaimLoop(ctx context.Context) {
 		err := s.reclaim()
 		s.leave()
 		if err != nil {
-			s.cfg.Log.Warn("the space of uploads that were broken off is free only after the next collection", "err", err)
+			s.cfg.Log.Warn("the disk space of aborted uploads is freed by the next garbage collection", "err", err)
 		}
 	}
 }

@@ -20,14 +20,14 @@ func (s *Store) markIndex() {
 		err = f.Close()
 	}
 	if err != nil {
-		s.cfg.Log.Error("the damaged index can't be marked: remove its folder by hand", "folder", s.indexDir(), "err", err)
+		s.cfg.Log.Error("can't mark the damaged index: remove its folder manually", "folder", s.indexDir(), "err", err)
 	}
 }
 
 // openOrMakeIndex opens the index, or makes an empty one when it can't be used.
 func (s *Store) openOrMakeIndex() (*index, error) {
 	if _, err := s.cfg.index.Stat(s.marker()); err == nil {
-		s.cfg.Log.Warn("the index of the block store is marked as damaged and is made anew")
+		s.cfg.Log.Warn("the block store's index is marked as damaged: rebuilding it")
 	} else {
 		x, err := tryIndex(s.indexDir(), s.cfg.index, s.cfg.Log)
 		if err == nil {
@@ -40,7 +40,7 @@ func (s *Store) openOrMakeIndex() (*index, error) {
 			_ = x.db.Close() // it is thrown away
 		}
 		if len(s.log.segs.numbers()) > 0 { // else the store is new
-			s.cfg.Log.Warn("the index of the block store can't be used and is made anew", "err", err)
+			s.cfg.Log.Warn("the block store's index can't be used: rebuilding it", "err", err)
 		}
 	}
 	return s.makeIndex()
@@ -182,7 +182,7 @@ func (r *replayer) adopt(seg *segment, tag uint64, from, cut, end int64) error {
 		return nil
 	}
 	if cut < end {
-		r.s.cfg.Log.Warn("the end of the log is torn and is cut off", "segment", segmentName(seg.number), "bytes", end-cut)
+		r.s.cfg.Log.Warn("truncated an incomplete record at the end of the log", "segment", segmentName(seg.number), "bytes", end-cut)
 		if err := errors.Join(seg.f.Truncate(cut), seg.f.Sync()); err != nil {
 			return writeError("replay", err)
 		}
@@ -280,7 +280,7 @@ func (r *replayer) record(f file, rec *record, pos position) error {
 	case kindTouch, kindCommit:
 		data, err := readData(f, rec, pos.off, nil)
 		if err != nil {
-			r.s.cfg.Log.Error("a record of pins or times is damaged and is passed over", "segment", segmentName(pos.segment), "offset", pos.off)
+			r.s.cfg.Log.Error("skipped a damaged record of pins or times", "segment", segmentName(pos.segment), "offset", pos.off)
 			return nil
 		}
 		if rec.kind == kindCommit {

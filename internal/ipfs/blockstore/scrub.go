@@ -186,7 +186,7 @@ func (s *Store) releaseBlock(hash []byte, seen entry) {
 		return w.Delete(damagedKey(hash), nil)
 	})
 	if err == nil {
-		s.cfg.Log.Info("a block in quarantine is whole again", "multihash", hexOf(hash))
+		s.cfg.Log.Info("a quarantined block is intact again", "multihash", hexOf(hash))
 	}
 }
 
@@ -199,7 +199,7 @@ func (s *Store) scrubLoop(ctx context.Context) {
 	for ctx.Err() == nil {
 		err := s.scrub(ctx, pace{rate: s.cfg.ScrubRate}, func(Damage) {}) // quarantine reports them
 		if err != nil && ctx.Err() == nil {
-			s.cfg.Log.Error("the stored blocks can't be checked", "err", err)
+			s.cfg.Log.Error("can't check the stored blocks", "err", err)
 		}
 		select {
 		case <-ctx.Done():

@@ -128,7 +128,7 @@ func (c *call) eachOwn(ctx context.Context, l listing, send func(id cid.Cid, kin
 // others: it is logged, and what is below it is not listed.
 func (c *call) below(visit func(cid.Cid) error) *unixfs.Below {
 	return c.gateway.objects.Below(c.gateway.cfg.Limits, visit, func(id cid.Cid, err error) {
-		c.gateway.cfg.Log.Warn("a block below a pin can't be read; adding the content again heals it", "account", c.account(), "block", id, "err", err)
+		c.gateway.cfg.Log.Warn("a block of a pin can't be read: add its content again to repair it", "account", c.account(), "block", id, "err", err)
 	})
 }
 

@@ -87,6 +87,6 @@ func (s *Store) migrateOnce(ctx context.Context, texts []string) (done bool, err
 	if _, err := t.ExecContext(ctx, "INSERT INTO migrations (number, at) VALUES ($1, $2)", have+1, time.Now().UnixMicro()); err != nil {
 		return false, err
 	}
-	s.log.Info("the database's tables are brought up to date", "database", s.dialect.name, "number", have+1)
+	s.log.Info("migrating the database", "database", s.dialect.name, "version", have+1)
 	return false, t.Commit()
 }

@@ -74,7 +74,7 @@ func (w *follower) advance(ctx context.Context) error {
 	w.lead = lead
 	added, fork, err := w.path(ctx, head)
 	if errors.Is(err, errTooFar) {
-		w.feeds.pool.log.Warn("too many blocks were missed or replaced: subscriptions to heads and logs end", "from", w.chain[len(w.chain)-1].number, "to", head.number)
+		w.feeds.pool.log.Warn("too many blocks were missed or replaced: closing newHeads and logs subscriptions", "from", w.chain[len(w.chain)-1].number, "to", head.number)
 		w.feeds.lose(ctx, kindHeads, kindLogs)
 		return nil
 	}

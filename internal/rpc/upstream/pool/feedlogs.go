@@ -93,7 +93,7 @@ func (k *logKeeper) do(ctx context.Context, s logStep) {
 	logs, err := k.fetch(ctx, s, filters)
 	if err != nil {
 		if ctx.Err() == nil {
-			k.feeds.pool.log.Warn("no node gives the logs of a block: subscriptions to logs end", "block", s.number, "err", err)
+			k.feeds.pool.log.Warn("no node returns the logs of a block: closing logs subscriptions", "block", s.number, "err", err)
 			k.feeds.lose(ctx, kindLogs)
 		}
 		return

@@ -33,7 +33,7 @@ func (f *feeds) pending(ctx context.Context, s *stream) {
 	}
 	sub, err := sock.Subscribe(ctx, s.params)
 	if err != nil {
-		f.pool.log.Warn("no subscription to pending transactions", "err", printable(err.Error(), 200))
+		f.pool.log.Warn("can't subscribe to pending transactions", "err", printable(err.Error(), 200))
 		return
 	}
 	whole := len(s.params) > len(`["newPendingTransactions"]`)

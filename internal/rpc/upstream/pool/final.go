@@ -69,7 +69,7 @@ func (p *Pool) takeBack(next *nodegate.Head, nodes []*node) (taken bool) {
 	if by == nil {
 		return false
 	}
-	p.log.Error("a node has another block where a final one was: the chain was begun anew", "node", by.cfg.Name, "block", p.heads.sealed.number)
+	p.log.Error("node has a different block at a finalized height: the chain was reset", "node", by.cfg.Name, "block", p.heads.sealed.number)
 	next.Lost++
 	p.heads.unseal(next, by, nodes)
 	return true

@@ -133,7 +133,7 @@ func (p *Pool) believe(n *node, yes bool) {
 	}
 	if !was {
 		n.setWhy("claims a block far beyond what the others have")
-		p.log.Warn("node claims a head that can't be: not believed", "node", n.cfg.Name, "claims", n.claim.number, "others", p.heads.best.Load())
+		p.log.Warn("node reports an implausible head: ignored", "node", n.cfg.Name, "reported", n.claim.number, "others", p.heads.best.Load())
 	}
 	n.head.Store(0)
 }
@@ -181,7 +181,7 @@ func (p *Pool) raiseTo(next *nodegate.Head, top *node, nodes []*node) (forked bo
 	case h.since.IsZero():
 		h.since = time.Now()
 	case time.Since(h.since) >= resetAfter:
-		p.log.Error("every node is below the head that clients know: the chain was set back", "head", top.claim.number, "was", next.Number)
+		p.log.Error("every node is behind the head that clients have seen: the chain was rolled back", "head", top.claim.number, "was", next.Number)
 		h.since, h.shown, forked = time.Time{}, place{}, true
 		h.branch.restart(top.claim.header)
 		h.past = h.number()

@@ -1,12 +1,10 @@
 # nodegate: build, test and measure. `make help` lists the targets.
 
 GO ?= go
-# Packages that don't link the chain engine: the race detector is cheap on them.
-LIGHT = . ./internal/accounts/account/... ./internal/accounts/alert/... ./internal/rpc/blocktag/... ./internal/localca/... ./internal/background/... ./internal/budget/... ./internal/rpc/chain/lane/... ./internal/disk/... ./internal/fairshare/... ./internal/config/... ./internal/dashboard/... ./internal/accounts/auth/... ./internal/accounts/requestlog/... ./internal/rpc/jsonrpc/... ./internal/accounts/mailer/... ./internal/accounts/ratelimit/... ./internal/obs/... ./internal/method/permit/... ./internal/rpc/fastpath/... ./internal/store/redisstore/... ./internal/rpc/rollup/... ./internal/ipfs/gateway/... ./internal/accounts/usage/... ./internal/accounts/credential/... ./internal/web/... ./internal/rpc/ws/... ./internal/rpc/edge/... ./internal/index/...
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME ?= 30s
 
-.PHONY: help build run test quick race lint fuzz chaos bench bench-rpc bench-storage bench-gateway bench-dashboard docs clean
+.PHONY: help build run test full quick lint fuzz chaos bench bench-rpc bench-storage bench-gateway bench-dashboard docs clean
 
 #? help: list the targets
 help:
@@ -20,19 +18,19 @@ build:
 run:
 	$(GO) run ./cmd/nodegate
 
-#? test: everything that has to hold, under 20 minutes on two cores from a cold cache
+#? test: all checks and tests, under 25 minutes on two cores from a cold cache; NO_INSTALL=1 installs nothing
 test:
-	@GO="$(GO)" LIGHT="$(LIGHT)" ./test/run
+	@GO="$(GO)" STATICCHECK="$(STATICCHECK)" NO_INSTALL="$(NO_INSTALL)" ./test/run
+
+#? full: the same, and the packages that link the chain engine once more with the race detector (about an hour)
+full:
+	@GO="$(GO)" STATICCHECK="$(STATICCHECK)" NO_INSTALL="$(NO_INSTALL)" FULL=1 ./test/run
 
 #? quick: gofmt, vet and the short tests, without installing anything; the loop while working
 quick:
 	@out=$$(gofmt -l $$(git ls-files '*.go')); test -z "$$out" || { echo "not gofmt-ed:"; echo "$$out"; exit 1; }
 	$(GO) vet ./...
 	$(GO) test -short $$($(GO) list ./internal/... ./cmd/... ./test/house ./test/docs .)
-
-#? race: all tests under the race detector (needs gcc; some minutes more)
-race:
-	CGO_ENABLED=1 $(GO) test -race -timeout 40m ./...
 
 #? lint: gofmt, vet, staticcheck; the import rules are a test (test/house)
 lint:

@@ -39,7 +39,7 @@ type Head struct {
 	Fork uint64
 
 	// Lost counts how often blocks that had been final were taken back, together with
-	// the fork that did it: the chain was begun anew. What was kept as final under
+	// the fork that did it: the chain was recreated. What was kept as final under
 	// another count is not true any more.
 	Lost uint64
 }
@@ -67,7 +67,7 @@ type Network struct {
 	Node Node
 	// Traced says that the layers below tell what they did with a call (see Trace).
 	Traced bool
-	// Parallel is how many calls of one batch may be under way at once. Remote nodes
+	// Parallel is how many calls of one batch may be in progress at once. Remote nodes
 	// are waited for, so several pay; an embedded chain computes, and 0 is one.
 	Parallel int
 }

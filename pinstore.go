@@ -52,7 +52,7 @@ type PinStore interface {
 }
 
 // RemovalTime is how long a server may take to remove one piece of content. After
-// that it counts as gone, and its removal is begun anew by others.
+// that it counts as gone, and its removal is recreated by others.
 const RemovalTime = 5 * time.Minute
 
 // PinQuery asks for an account's pins.

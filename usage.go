@@ -66,7 +66,7 @@ func spanOf(i int) (low, high time.Duration) {
 }
 
 // Resolution is how finely usage is kept: minutes for 2 days, hours for 90, days
-// for ever.
+// forever.
 type Resolution uint8
 
 // The resolutions.
@@ -76,7 +76,7 @@ const (
 	ByDay
 )
 
-// Kept is how long a resolution is kept; 0 is for ever.
+// Kept is how long a resolution is kept; 0 is forever.
 func (r Resolution) Kept() time.Duration {
 	return [...]time.Duration{2 * 24 * time.Hour, 90 * 24 * time.Hour, 0}[r]
 }

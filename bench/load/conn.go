@@ -29,7 +29,7 @@ func transportOf(target *url.URL) (transport, error) {
 	return nil, fmt.Errorf("address %s: the scheme must be http or ws", target)
 }
 
-// Conn is one connection with at most one request under way.
+// Conn is one connection with at most one request in progress.
 type Conn struct {
 	raw       net.Conn
 	reader    *bufio.Reader

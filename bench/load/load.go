@@ -1,7 +1,7 @@
 // Package load drives a JSON-RPC server from raw sockets with prebuilt requests, so
 // that it takes little of the processor that it shares with the server.
 //
-// Without a rate it is a closed loop: each connection has one request under way and
+// Without a rate it is a closed loop: each connection has one request in progress and
 // sends the next as soon as the answer is there. Latency is therefore that of a server
 // kept busy by as many clients as there are connections. With a rate each connection
 // has a timetable, and latency counts from when a request was due: a server that falls

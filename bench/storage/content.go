@@ -78,7 +78,7 @@ func (u *upload) writeTo(w io.Writer) error {
 	return err
 }
 
-// writeFile writes one file, stamping the stretch anew each time.
+// writeFile writes one file, stamping the stretch again each time.
 func writeFile(w io.Writer, stretch []byte, length int64, number uint64) error {
 	for at := int64(0); at < length; at += int64(len(stretch)) {
 		piece := stretch[:min(int64(len(stretch)), length-at)]

@@ -92,11 +92,11 @@ var errEmptied = errors.New("the configuration file is empty, and the one in for
 func (r *reloader) refuse(err error) {
 	var problems config.Errors
 	if !errors.As(err, &problems) {
-		r.log.Error("the new configuration is refused; the old one stays", "problem", err)
+		r.log.Error("configuration reload refused; keeping the old configuration", "problem", err)
 		return
 	}
 	for _, p := range problems {
-		r.log.Error("the new configuration is refused; the old one stays", "problem", p)
+		r.log.Error("configuration reload refused; keeping the old configuration", "problem", p)
 	}
 }
 

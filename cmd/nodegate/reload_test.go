@@ -56,13 +56,13 @@ func TestReloader(t *testing.T) {
 			t.Errorf("%s: applied %d times, want %d; the log:\n%s", what, len(applied), want, &log)
 		}
 	}
-	look(3, 0, "nothing has changed")
+	look(3, 0, "nothing changed")
 	put(file, "log: {level: warn}\n\n")
 	look(1, 0, "it may still be written")
 	look(3, 1, "at rest")
 	put(file, "log: {lvel: warn}\nlisten: 5\n\n\n")
 	look(4, 1, "a broken file")
-	if n := strings.Count(log.String(), "the old one stays"); n != 2 || !strings.Contains(log.String(), "c.yaml:1:7: unknown key log.lvel") {
+	if n := strings.Count(log.String(), "keeping the old configuration"); n != 2 || !strings.Contains(log.String(), "c.yaml:1:7: unknown key log.lvel") {
 		t.Errorf("two mistakes are told %d times:\n%s", n, &log)
 	}
 	for i, nothing := range []string{"", "# only\n# comments\n\n\n\n\n", "---\n# nothing\n"} {
@@ -122,7 +122,7 @@ func TestReloadOfService(t *testing.T) {
 		t.Errorf("/readyz says %d %s", status, body)
 	}
 	write(base + "costs: {eth_call: -1}\n")
-	waitFor(t, &stderr, "the new configuration is refused; the old one stays")
+	waitFor(t, &stderr, "configuration reload refused; keeping the old configuration")
 	write(base)
 	if err := syscall.Kill(os.Getpid(), syscall.SIGHUP); err != nil {
 		t.Fatal(err)

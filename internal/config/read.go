@@ -177,7 +177,7 @@ func quoted(n node) bool {
 	return t == token.DoubleQuoteType || t == token.SingleQuoteType
 }
 
-// describe completes the sentence «must be text, not ...».
+// describe completes the sentence "must be text, not ...".
 func describe(n node) string {
 	switch n.(type) {
 	case *ast.NullNode:

@@ -21,7 +21,7 @@ const (
 	kindSwitch
 )
 
-// wants completes the sentence «must be ...».
+// wants completes the sentence "must be ...".
 func (k kind) wants() string {
 	return [...]string{
 		kindText:   "text",

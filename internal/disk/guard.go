@@ -62,7 +62,7 @@ func (g *Guard) isFull() bool {
 
 // Full is the error of a write that there is no space for.
 func Full(op string, cause error) error {
-	return &nodegate.Error{Op: op, Code: nodegate.InsufficientStorage, Msg: "disk full: nothing can be written until the operator frees disk space; reading goes on", Err: cause}
+	return &nodegate.Error{Op: op, Code: nodegate.InsufficientStorage, Msg: "disk full: nothing can be written until the operator frees disk space; reads still work", Err: cause}
 }
 
 // IsFull tells whether a write failed because the disk, or this user's share of it, is

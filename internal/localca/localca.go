@@ -6,7 +6,7 @@
 // The authority's key stays in the data folder, readable by nobody else. Its certificate
 // permits names of this machine, private addresses and the configured hosts only, so
 // whoever steals the key can't pass for other sites to those who trust it. Listener
-// certificates are made anew when they run out or when the addresses change.
+// certificates are made again when they run out or when the addresses change.
 package localca
 
 import (

@@ -14,8 +14,8 @@ func (m *Metrics) Caches(each func(show func(network string, answers int, bytes 
 	network := []string{"network"}
 	m.registry.MustRegister(&caches{
 		each:    each,
-		answers: prometheus.NewDesc("nodegate_cache_answers", "Answers in the network's cache.", network, nil),
-		bytes:   prometheus.NewDesc("nodegate_cache_bytes", "Bytes that the network's cache counts.", network, nil),
+		answers: prometheus.NewDesc("nodegate_cache_answers", "Responses in the network's cache.", network, nil),
+		bytes:   prometheus.NewDesc("nodegate_cache_bytes", "Size of the network's cache in bytes.", network, nil),
 	})
 }
 

@@ -40,7 +40,7 @@ func NewMetrics() *Metrics {
 			Name: "nodegate_rpc_requests_total", Help: "JSON-RPC calls by network, method and outcome.",
 		}, []string{"network", "method", "outcome"}),
 		latency: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "nodegate_rpc_duration_seconds", Help: "Time to answer a call, by network and method.",
+			Name: "nodegate_rpc_duration_seconds", Help: "Latency of a call, by network and method.",
 			Buckets: []float64{25e-6, 100e-6, 400e-6, 1.6e-3, 6.4e-3, 25.6e-3, .1, .4, 1.6, 6.4},
 		}, []string{"network", "method"}),
 		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -50,19 +50,19 @@ func NewMetrics() *Metrics {
 			Name: "nodegate_websockets", Help: "Open WebSocket connections.",
 		}),
 		slow: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "nodegate_websockets_slow_total", Help: "WebSockets that were closed because their peer did not read.",
+			Name: "nodegate_websockets_slow_total", Help: "WebSocket connections closed because the client did not read.",
 		}),
 		bytes: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "nodegate_rpc_bytes_total", Help: "Bytes of requests and answers.",
+			Name: "nodegate_rpc_bytes_total", Help: "Bytes of requests and responses.",
 		}, []string{"direction"}),
 		cache: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "nodegate_cache_total", Help: "Calls by what the network's cache did with them.",
+			Name: "nodegate_cache_total", Help: "Calls by cache result: hit, miss and others.",
 		}, []string{"network", "method", "outcome"}),
 		accepts: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "nodegate_accept_errors_total", Help: "Connections that could not be accepted for now, by listener.",
+			Name: "nodegate_accept_errors_total", Help: "Connections that could not be accepted, by listener.",
 		}, []string{"listener"}),
 		conns: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "nodegate_connections_refused_total", Help: "Connections that were closed at once, by listener and by the limit they were over.",
+			Name: "nodegate_connections_refused_total", Help: "Connections refused because of a limit, by listener and limit.",
 		}, []string{"listener", "over"}),
 	}
 	m.registry.MustRegister(m.requests, m.latency, m.refused, m.sockets, m.slow, m.bytes, m.cache, m.accepts, m.conns, m.signIns,
@@ -78,7 +78,7 @@ func (m *Metrics) Follow(lookUps func() int64, keys func() int) {
 			Name: "nodegate_key_lookups_total", Help: "API keys that were not in memory and were looked up in the account store.",
 		}, func() float64 { return float64(lookUps()) }),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "nodegate_keys", Help: "API keys that are let in, each version of a key by itself.",
+			Name: "nodegate_keys", Help: "Live API keys. Each value of a rotated key counts.",
 		}, func() float64 { return float64(keys()) }))
 }
 

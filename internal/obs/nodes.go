@@ -31,14 +31,14 @@ func (m *Metrics) Nodes() *Nodes {
 			Name: "nodegate_node_requests_total", Help: "Requests to remote nodes by network, node, method and outcome.",
 		}, []string{"network", "node", "method", "outcome"})),
 		latency: shared(m.registry, prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "nodegate_node_duration_seconds", Help: "Time a remote node takes to answer, by network, node and method.",
+			Name: "nodegate_node_duration_seconds", Help: "Latency of a remote node, by network, node and method.",
 			Buckets: []float64{100e-6, 400e-6, 1.6e-3, 6.4e-3, 25.6e-3, .1, .4, 1.6, 6.4},
 		}, []string{"network", "node", "method"})),
 		extra: shared(m.registry, prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "nodegate_node_extra_total", Help: "Requests to remote nodes beyond the first of a call, by reason.",
 		}, []string{"network", "node", "reason"})),
 		ejected: shared(m.registry, prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "nodegate_node_ejections_total", Help: "How often a remote node was put aside after failures in a row.",
+			Name: "nodegate_node_ejections_total", Help: "How often a remote node was ejected after consecutive failures.",
 		}, node)),
 		up:       gauge("nodegate_node_up", "1 while a remote node is asked, 0 while it is not."),
 		head:     gauge("nodegate_node_head", "The newest block of a remote node."),

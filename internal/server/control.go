@@ -101,7 +101,7 @@ func makeFolder(cfg *config.Config) error {
 		return nil
 	}
 	if err := os.MkdirAll(cfg.Data, 0o700); err != nil {
-		return &nodegate.Error{Op: "server.control", Code: nodegate.BadConfig, Msg: "can't make the data folder " + cfg.Data, Err: err}
+		return &nodegate.Error{Op: "server.control", Code: nodegate.BadConfig, Msg: "can't create the data folder " + cfg.Data, Err: err}
 	}
 	return nil
 }

@@ -47,7 +47,7 @@ func (l *listeners) listen(name, addr, flag string, slots *web.Slots) (net.Liste
 		Refused: func(over string) {
 			l.metrics.ConnRefused(name, over)
 			if over == overTotal && state.full() {
-				l.log.Warn("connections are refused: too many are open", "listener", name, "limit", slots.Limit(),
+				l.log.Warn("refusing connections: too many are open", "listener", name, "limit", slots.Limit(),
 					"help", "the limit follows the number of files that the process may open (ulimit -n, or LimitNOFILE of a service)")
 			}
 		},

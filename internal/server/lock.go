@@ -17,7 +17,7 @@ type folderLock struct{ file *flock.Flock }
 
 func lockFolder(dir string) (*folderLock, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, &nodegate.Error{Op: "server.lock", Code: nodegate.BadConfig, Msg: "can't make the data folder " + dir, Err: err}
+		return nil, &nodegate.Error{Op: "server.lock", Code: nodegate.BadConfig, Msg: "can't create the data folder " + dir, Err: err}
 	}
 	file := flock.New(filepath.Join(dir, lockFile))
 	ok, err := file.TryLock()

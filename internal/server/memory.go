@@ -48,5 +48,5 @@ func (s *Server) openMemory() {
 		u := s.memory.Usage()
 		return obs.MemoryFigures{Reserved: u.Reserved, Highest: u.Highest, Limit: u.Limit, Accounts: u.Accounts, OverShare: u.Refused.Account, OverLimit: u.Refused.Process}
 	})
-	s.log.Debug("memory of requests", "limit", cfg.Process, "account", cfg.Account)
+	s.log.Debug("request memory limits", "limit", cfg.Process, "account", cfg.Account)
 }

@@ -37,7 +37,7 @@ func (ns *networks) reload(ctx context.Context, cfg *config.Config, front *edge.
 	}
 	changes := config.Diff(ns.live, cfg)
 	if len(changes) == 0 {
-		ns.log.Info("configuration read again: nothing has changed")
+		ns.log.Info("configuration reloaded: nothing changed")
 		return nil
 	}
 	p, err := ns.plan(cfg)
@@ -124,7 +124,7 @@ func (p *plan) await(ctx context.Context, closing <-chan struct{}, log *slog.Log
 	for name, r := range p.opened {
 		all.Go(func() {
 			if err := r.awaitReady(ctx, closing); err != nil {
-				log.Warn("a network has no node yet", "network", name, "err", err)
+				log.Warn("network has no usable node yet", "network", name, "err", err)
 			}
 		})
 	}
@@ -200,7 +200,7 @@ func (ns *networks) logChanges(changes, left []config.Change) {
 	}
 	for _, c := range changes {
 		if waits[c.Setting] {
-			ns.log.Warn("this change of the configuration needs a restart", "change", c.String())
+			ns.log.Warn("configuration change needs a restart", "change", c.String())
 			continue
 		}
 		ns.log.Info("configuration changed", "change", c.String())

@@ -177,9 +177,9 @@ func (s *storageSide) collectEvery(ctx context.Context) {
 		case ctx.Err() != nil:
 			return
 		case err != nil:
-			s.log.Error("collecting unneeded content failed", "err", err)
+			s.log.Error("garbage collection failed", "err", err)
 		case report.Bytes > 0 || len(report.Unknown) > 0:
-			s.log.Info("collected unneeded content", "roots", report.Pins, "blocks", report.Blocks, "bytes", report.Bytes, "freed", report.Freed, "unreadable", len(report.Unknown))
+			s.log.Info("garbage collected", "roots", report.Pins, "blocks", report.Blocks, "bytes", report.Bytes, "freed", report.Freed, "unreadable", len(report.Unknown))
 		}
 	}
 }

@@ -33,7 +33,7 @@ type Bounds struct {
 }
 
 // Limit wraps a listener: it keeps the bounds, survives errors that pass, and lets no
-// peer hold up a write for ever.
+// peer hold up a write forever.
 func Limit(ln net.Listener, b Bounds) net.Listener {
 	if b.Slots != nil {
 		b.PerIP = min(b.PerIP, b.Slots.share())

@@ -148,7 +148,7 @@ func (c *cluster) losses() (n int) {
 
 // What a server logs when it loses the shared limiter, and when it has it again.
 const (
-	limitsAlone = "every server limits alone"
+	limitsAlone = "each server applies limits on its own"
 	sharedAgain = "answers again"
 )
 

@@ -154,7 +154,7 @@ func (k *tenant) revokeBy(t testing.TB, c *server.Control) time.Time {
 type line struct{ requests, credits int64 }
 
 // usage waits until so many requests are in the store, and returns them by
-// «network method outcome».
+// "network method outcome".
 func (k *tenant) usage(t testing.TB, requests int64) map[string]line {
 	t.Helper()
 	for deadline := time.Now().Add(waitTime); ; time.Sleep(20 * time.Millisecond) {

@@ -27,7 +27,7 @@ func TestPostgresLost(t *testing.T) {
 	l := startLoad(chainID, 5, 30*time.Millisecond, nil, k.url) // below the plan's rate
 	l.see(t, 200, 10)
 
-	const unsaved, saved = "usage can't be saved", "usage is saved again"
+	const unsaved, saved = "can't save usage", "usage is saved again"
 	db.Pause()
 	checkUnknown(t, s)
 	until(t, "usage waits", func() bool { return logged(s, unsaved) == 1 })

@@ -46,7 +46,7 @@ func bombs() map[string]func() io.Reader {
 	}
 }
 
-// endless is a start, and then one letter for ever.
+// endless is a start, and then one letter forever.
 type endless struct{ start string }
 
 func (e *endless) Read(b []byte) (int, error) {

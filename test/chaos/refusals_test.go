@@ -87,7 +87,7 @@ func TestFewDescriptors(t *testing.T) {
 				failing = p.answers(p.key)
 			}
 			back := time.Since(begun)
-			want := "connections are refused: too many are open"
+			want := "refusing connections: too many are open"
 			if later {
 				want = "can't accept connections"
 			}

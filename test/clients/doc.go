@@ -3,7 +3,7 @@
 //
 // The JavaScript libraries are installed once, into the user's cache folder, at the
 // versions of package-lock.json. Each has one script here, NAME.mjs, that the tests run
-// against a server of their own; it prints «ok N checks» or what went wrong. Without
+// against a server of their own; it prints "ok N checks" or what went wrong. Without
 // Node, or without the packages and a registry to get them from, the scripts are skipped.
 //
 // The snippets that the dashboard shows are run here too, each as it stands.

@@ -74,6 +74,9 @@ func installed() (string, error) {
 	if exists(dir) {
 		return dir, nil
 	}
+	if os.Getenv("NO_INSTALL") != "" {
+		return "", errors.New("NO_INSTALL is set")
+	}
 	if err := os.MkdirAll(cache, 0o755); err != nil {
 		return "", err
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // TestEthersLimit drives ethers into a small plan. It backs off longer each time and
-// gets all its answers. Were Retry-After a bare «1», it would take that for a
+// gets all its answers. Were Retry-After a bare "1", it would take that for a
 // millisecond and give up after twelve tries.
 func TestEthersLimit(t *testing.T) {
 	needNode(t)

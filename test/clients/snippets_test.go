@@ -18,7 +18,7 @@ import (
 	"github.com/nodegate/nodegate/test/harness"
 )
 
-// helloCID is what the storage snippets add: the line «hello».
+// helloCID is what the storage snippets add: the line "hello".
 const helloCID = "QmZULkCELmmk5XNfCgTnCyFgAVxBRBXyDHGGMVoLFLiXEN"
 
 // TestSnippets runs what the dashboard shows, as it shows it: on one network with a key

@@ -40,7 +40,7 @@ func callOften(t *testing.T, url string, times int) {
 	}
 }
 
-// TestMails: two servers on one Postgres send each mail once, and a start anew sends
+// TestMails: two servers on one Postgres send each mail once, and a start again sends
 // none again.
 func TestMails(t *testing.T) {
 	mail, dsn := smtptest.Start(t, smtptest.Config{Password: "hidden"}), dbtest.Postgres(t)

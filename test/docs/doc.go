@@ -8,5 +8,5 @@
 // it is checked: <!-- varies --> compares the structure only, <!-- status 401 -->
 // expects another HTTP status than 200.
 //
-// go test ./test/docs -update writes the answers anew; read each before keeping it.
+// go test ./test/docs -update writes the answers again; read each before keeping it.
 package docs

@@ -106,8 +106,8 @@ func TestReloadNeedsRestart(t *testing.T) {
 	f.reload(t, "limits: {batch_items: 7}\ncosts: {eth_chainId: 6}\nnetworks:\n"+network("main", "", node.URL("devnet", key))+"  - {name: dev, embedded: {}}\n")
 	log := f.Logs.String()
 	for _, want := range []string{
-		`msg="this change of the configuration needs a restart" change="limits.batch_items: 1000 becomes 7"`,
-		`msg="this change of the configuration needs a restart" change="networks.dev: new, an embedded chain"`,
+		`msg="configuration change needs a restart" change="limits.batch_items: 1000 becomes 7"`,
+		`msg="configuration change needs a restart" change="networks.dev: new, an embedded chain"`,
 		`msg="configuration changed" change="costs.eth_chainId: 5 becomes 6"`,
 	} {
 		if !strings.Contains(log, want) {
@@ -153,7 +153,7 @@ func TestReloadEmbeddedCache(t *testing.T) {
 	f.reload(t, yaml("0"))
 	for _, want := range []string{
 		`msg="configuration changed" change="networks.dev.cache: 4MiB becomes 4KiB"`,
-		`msg="this change of the configuration needs a restart" change="networks.dev.cache: 4KiB becomes 0`,
+		`msg="configuration change needs a restart" change="networks.dev.cache: 4KiB becomes 0`,
 	} {
 		if !strings.Contains(f.Logs.String(), want) {
 			t.Errorf("the log lacks %s", want)

@@ -186,7 +186,7 @@ func rawDial(t *testing.T, s *service) *rawConn {
 func (c *rawConn) send(text string) { _, _ = io.WriteString(c, text) }
 
 // response reads one answer, or nil when the connection ends or stays silent. Its
-// body may end early: a server that refuses closes while bytes are under way.
+// body may end early: a server that refuses closes while bytes are in progress.
 func (c *rawConn) response(within time.Duration) *http.Response {
 	_ = c.SetReadDeadline(time.Now().Add(within))
 	res, err := http.ReadResponse(c.in, nil)

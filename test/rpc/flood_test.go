@@ -115,7 +115,7 @@ func TestDepthBombs(t *testing.T) {
 			}
 		})
 	})
-	// Twenty bodies of up to 5 MiB are under way at once; parsing must add little to them.
+	// Twenty bodies of up to 5 MiB are in progress at once; parsing must add little to them.
 	t.Logf("grew by %d MiB", grown>>20)
 	if limit := int64(20*bodyLimit + 50<<20); grown > limit {
 		t.Errorf("grew by %d MiB, want at most %d", grown>>20, limit>>20)

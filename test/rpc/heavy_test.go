@@ -38,7 +38,7 @@ func idleWithin(t *testing.T, limit time.Duration) {
 }
 
 // attack sends the same call over many connections until ctx ends, and returns
-// how many are under way.
+// how many are in progress.
 func attack(ctx context.Context, all *sync.WaitGroup, url, body string, count int) *atomic.Int32 {
 	running := new(atomic.Int32)
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: count}}

@@ -125,7 +125,7 @@ func readEvent(t *testing.T, c *websocket.Conn) event {
 	return e
 }
 
-// ask makes one call on a socket with nothing else under way.
+// ask makes one call on a socket with nothing else in progress.
 func ask(t *testing.T, c *websocket.Conn, method, params string) (result string, e rpcError) {
 	t.Helper()
 	write(t, c, fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":%s}`, method, params))
@@ -197,7 +197,7 @@ func TestSubscriptionInBatch(t *testing.T) {
 	readEvent(t, c)
 }
 
-// TestShutdown closes sockets with 1001 and finishes what is under way over HTTP.
+// TestShutdown closes sockets with 1001 and finishes what is in progress over HTTP.
 func TestShutdown(t *testing.T) {
 	s, err := launch(t.TempDir(), func(c *config.Config) {
 		only("rollup")(c)

@@ -92,7 +92,7 @@ func manyFiles(n int) (parts []part) {
 }
 
 // TestAgainAtOnce: of many requests with one key at once exactly one stores. The
-// others get its answer, or are told that it is under way.
+// others get its answer, or are told that it is in progress.
 func TestAgainAtOnce(t *testing.T) {
 	t.Parallel()
 	n := newTenant(t)

@@ -89,6 +89,6 @@ func (s *cards) forget(ctx context.Context, c *nodegate.Card) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), forgetTime)
 	defer cancel()
 	if err := s.processor.Remove(ctx, c); err != nil {
-		s.log.Warn("a card that is no longer used could not be removed at the processor", "processor", c.Processor, "reference", c.Reference, "err", err)
+		s.log.Warn("can't remove an unused card at the payment processor", "processor", c.Processor, "reference", c.Reference, "err", err)
 	}
 }

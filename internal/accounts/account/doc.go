@@ -1,5 +1,5 @@
-// Package account is what people do with accounts: sign up and in, make, change,
-// rotate and revoke API keys, put a billing card on, choose a plan. Every rule
+// Package account is what people do with accounts: sign up and in, create, change,
+// rotate and revoke API keys, add a billing card, choose a plan. Every rule
 // about them is here, above the stores, and every change leaves a line in the
 // audit log in the same transaction. The command line and the dashboard both use
 // it; requests to the service never do (see internal/accounts/auth).

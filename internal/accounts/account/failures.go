@@ -66,7 +66,7 @@ func (s *signIns) failed(accountID, place string) {
 	if !powerOfTen(n) {
 		return
 	}
-	s.log.Warn("sign-in failed", "account", accountID, "from", place, "within_hour", n)
+	s.log.Warn("sign-in failed", "account", accountID, "from", place, "last_hour", n)
 	e := nodegate.AuditEntry{
 		Actor: "stranger", From: place, At: now(), Action: "signin.failed", AccountID: accountID, Subject: accountID,
 		Detail: fmt.Sprintf("%d within the hour", n),

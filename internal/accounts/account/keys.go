@@ -156,7 +156,7 @@ func (s *apiKeys) UpdateKey(ctx context.Context, actor nodegate.Actor, accountID
 	})
 }
 
-// RevokeKey ends a key for ever. Revoking it again changes nothing.
+// RevokeKey ends a key forever. Revoking it again changes nothing.
 //
 // Returns NotFound.
 func (s *apiKeys) RevokeKey(ctx context.Context, actor nodegate.Actor, accountID, id string) error {
@@ -179,7 +179,7 @@ type Rotation struct {
 	Overlap       time.Duration
 }
 
-// maxOverlap is long enough for any release cycle, and not for ever.
+// maxOverlap is long enough for any release cycle, and not forever.
 const maxOverlap = 90 * 24 * time.Hour
 
 // RotateKey gives a key a new value, a new secret or both. The last ones work

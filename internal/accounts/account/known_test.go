@@ -138,7 +138,7 @@ func TestFailedSignIns(t *testing.T) {
 		t.Errorf("%d entries more", after-before)
 	}
 	log := d.log.String()
-	if !strings.Contains(log, `"msg":"sign-in failed","account":"`+a.ID+`","from":"2001:db8::","within_hour":1`) || strings.Count(log, "sign-in failed") > 35 || strings.Contains(log, "canary") {
+	if !strings.Contains(log, `"msg":"sign-in failed","account":"`+a.ID+`","from":"2001:db8::","last_hour":1`) || strings.Count(log, "sign-in failed") > 35 || strings.Contains(log, "canary") {
 		t.Errorf("the log is\n%s", log)
 	}
 	if r, err := d.VerifyAudit(t.Context()); err != nil || r.Broken != 0 {

@@ -80,7 +80,7 @@ func (s *signIns) trySignIn(ctx context.Context, t Attempt) (token string, a *no
 		s.attempts.mayTry(visitor{known: true, who: a.ID, place: v.place}) // where it counts from now on
 	}
 	if err := s.remember(ctx, a, t.From); err != nil {
-		s.log.Warn("can't remember where an account was signed in to from", "account", a.ID, "err", err)
+		s.log.Warn("can't save the address of a sign-in", "account", a.ID, "err", err)
 	}
 	return token, a, nil
 }
@@ -138,7 +138,7 @@ func (s *signIns) beginSession(ctx context.Context, a *nodegate.Account) (token 
 
 var (
 	errSignIn  = &nodegate.Error{Op: "account.signin", Code: nodegate.SignInFailed, Msg: "wrong e-mail address or password"}
-	errTooMany = &nodegate.Error{Op: "account.signin", Code: nodegate.RateLimited, Msg: "too many tries: wait a minute", RetryAfter: time.Minute}
+	errTooMany = &nodegate.Error{Op: "account.signin", Code: nodegate.RateLimited, Msg: "too many attempts: wait a minute", RetryAfter: time.Minute}
 	errQueue   = &nodegate.Error{Op: "account.signin", Code: nodegate.RateLimited, Msg: "too many are signing in: try again", RetryAfter: time.Second}
 )
 

@@ -101,7 +101,7 @@ func (w *Watch) run(ctx context.Context) {
 		case <-tick.C:
 		}
 		if err := w.look(ctx, time.Now()); err != nil && ctx.Err() == nil {
-			w.cfg.Log.Warn("accounts could not be told about their credits: it is tried again", "err", err)
+			w.cfg.Log.Warn("can't notify accounts about their credits: retrying", "err", err)
 		}
 	}
 }

@@ -35,12 +35,12 @@ func pause(tries int) time.Duration {
 // is no use. Any other failure is one that later letters would share.
 func (w *Watch) tell(ctx context.Context, a *nodegate.Account, alert nodegate.Alert, f figures) error {
 	if w.cfg.Send == nil {
-		w.cfg.Log.Info("an account has used most of its credits of the day", "account", a.ID, "percent", alert.Percent, "credits", f.credits, "limit", f.limit)
+		w.cfg.Log.Info("account has used most of its daily credits", "account", a.ID, "percent", alert.Percent, "credits", f.credits, "limit", f.limit)
 		return nil
 	}
 	err := w.cfg.Send(ctx, w.letter(a, alert, f))
 	if errors.Is(err, nodegate.InvalidInput) {
-		w.cfg.Log.Warn("an account can't be told about its credits by mail", "account", a.ID, "percent", alert.Percent, "err", err)
+		w.cfg.Log.Warn("can't mail an account about its credits", "account", a.ID, "percent", alert.Percent, "err", err)
 	}
 	return err
 }

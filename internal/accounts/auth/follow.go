@@ -34,7 +34,7 @@ func (d *Authenticator) follow(ctx context.Context) {
 			d.cfg.Log.Error("the account store can't be read; known keys keep working for five minutes", "err", err)
 		}
 		if err == nil && lost {
-			d.cfg.Log.Info("the account store is back")
+			d.cfg.Log.Info("the account store is reachable again")
 		}
 		lost = err != nil
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/nodegate/nodegate/internal/accounts/credential"
 )
 
-// lookUps are the questions to the store that are under way. Whoever brings the
+// lookUps are the questions to the store that are in progress. Whoever brings the
 // same key meanwhile waits for the same answer: the first burst of requests with a
 // new key is one question, not a guess for each.
 type lookUps struct {
@@ -59,7 +59,7 @@ func (d *Authenticator) lookUp(ctx context.Context, key string, digest nodegate.
 	}
 }
 
-// question returns the one under way for a digest, or a new one that the caller is
+// question returns the one in progress for a digest, or a new one that the caller is
 // the first to ask. What came while the caller waited for the lock is known already.
 func (d *Authenticator) question(digest nodegate.Digest, from netip.Addr) (q *question, first bool) {
 	l := &d.lookUps

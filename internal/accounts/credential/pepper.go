@@ -57,7 +57,7 @@ func HasPepper(dir string) bool {
 // the other reads what it wrote.
 func makePepper(dir, path string) ([]byte, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, bad("can't make the data folder "+dir, err)
+		return nil, bad("can't create the data folder "+dir, err)
 	}
 	temp, err := os.CreateTemp(dir, pepperFile+"-*")
 	if err != nil {

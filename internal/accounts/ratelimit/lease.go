@@ -184,7 +184,7 @@ func (m *Limiter) prefetch(a *account, t *tally, now moment) {
 	m.fly(a, t, 0)
 }
 
-// fly asks for a lease in the background, unless that is under way.
+// fly asks for a lease in the background, unless that is in progress.
 func (m *Limiter) fly(a *account, t *tally, need int64) <-chan struct{} {
 	l := t.lease
 	if l.flight != nil {

@@ -9,7 +9,7 @@ import (
 // lose notes that the shared limiter does not answer.
 func (m *Limiter) lose(err error) {
 	if m.down.CompareAndSwap(false, true) {
-		m.log.Warn("the shared limiter does not answer: every server limits alone until it does", "err", err)
+		m.log.Warn("the shared rate limiter does not answer: each server applies limits on its own until it does", "err", err)
 	}
 }
 
@@ -25,7 +25,7 @@ func (m *Limiter) probe() {
 		return
 	}
 	m.down.Store(false)
-	m.log.Info("the shared limiter answers again")
+	m.log.Info("the shared rate limiter answers again")
 }
 
 // settleUp reports the debts of accounts that have become quiet.

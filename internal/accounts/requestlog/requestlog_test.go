@@ -47,7 +47,7 @@ func methodsOf(p *Page) (list []string) {
 	return list
 }
 
-// bytesOf counts anew what a shard takes.
+// bytesOf counts again what a shard takes.
 func bytesOf(s *shard) (bytes int) {
 	for id, k := range s.keys {
 		bytes += keyBytes + len(id)

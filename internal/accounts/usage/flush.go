@@ -13,7 +13,7 @@ const maxBatch = 5_000
 // returns an error, the next flush goes on with the same batch.
 //
 // Returns what the store returns, or Timeout when ctx ends while another flush is
-// under way.
+// in progress.
 func (r *Recorder) Flush(ctx context.Context) error {
 	select {
 	case <-r.flushing:
@@ -51,7 +51,7 @@ func (r *Recorder) offer(ctx context.Context) error {
 	defer cancel()
 	if err := r.store.AddUsage(limited, r.pending); err != nil {
 		if !r.failing {
-			r.log.Warn("usage can't be saved: it waits in memory and is offered again", "err", err)
+			r.log.Warn("can't save usage: keeping it in memory and retrying", "err", err)
 		}
 		r.failing = true
 		return err

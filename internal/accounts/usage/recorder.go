@@ -127,7 +127,7 @@ func (r *Recorder) purge(ctx context.Context) {
 		gone, err := r.store.PurgeUsage(part, time.Now())
 		cancel()
 		if err != nil && ctx.Err() == nil {
-			r.log.Warn("old usage was not deleted: it is tried again in an hour", "err", err)
+			r.log.Warn("can't delete old usage: retrying in an hour", "err", err)
 		}
 		if err != nil || gone == 0 {
 			return

@@ -79,7 +79,7 @@ func (r *rows) put(minute int64, u *nodegate.Usage) {
 func (r *rows) merge() {
 	if !r.merged {
 		r.merged = true
-		r.log.Warn("much usage waits for the store: its oldest minutes are merged into hours, the totals stay", "rows", r.count)
+		r.log.Warn("much usage is waiting for the store: merging its oldest minutes into hours; totals are unchanged", "rows", r.count)
 	}
 	enough := r.max - r.max/4
 	for _, span := range []int64{hour, day} {

@@ -186,7 +186,7 @@ func TestStoreAway(t *testing.T) {
 		if moved != 6000 || stored != 0 {
 			t.Errorf("%d moved and %d stored, want 6000 and 0", moved, stored)
 		}
-		if n := strings.Count(log.String(), "can't be saved"); n != 2 {
+		if n := strings.Count(log.String(), "can't save usage"); n != 2 {
 			t.Errorf("%d warnings, want one for each time:\n%s", n, log.String())
 		}
 	})
@@ -223,7 +223,7 @@ func TestBounded(t *testing.T) {
 				t.Errorf("%v: %d requests, want %d", day, n, keys*24*60)
 			}
 		}
-		if len(days) != 3 || strings.Count(log.String(), "merged") != 1 {
+		if len(days) != 3 || strings.Count(log.String(), "merging") != 1 {
 			t.Errorf("%d days, and the log is %s", len(days), log.String())
 		}
 	})

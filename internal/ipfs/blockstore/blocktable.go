@@ -111,7 +111,7 @@ func (t *blockTable) quarantine(hash []byte, seen entry, cause error) {
 		return w.Set(damagedKey(hash), nil, nil)
 	})
 	if err == nil {
-		t.log.Error("a stored block is damaged: adding its content again heals it",
+		t.log.Error("a stored block is damaged: add its content again to repair it",
 			"multihash", hexOf(hash), "segment", segmentName(seen.segment), "offset", seen.off, "err", cause)
 	}
 }
@@ -129,7 +129,7 @@ func (t *blockTable) release(hash []byte, seen entry) {
 		return w.Delete(damagedKey(hash), nil)
 	})
 	if err == nil {
-		t.log.Info("a block in quarantine is whole again", "multihash", hexOf(hash))
+		t.log.Info("a quarantined block is intact again", "multihash", hexOf(hash))
 	}
 }
 
@@ -277,7 +277,7 @@ func (t *blockTable) set(w *pebble.Batch, hash []byte, next entry) error {
 // replaced keeps the books when a block gets a new place.
 func (t *blockTable) replaced(w *pebble.Batch, hash []byte, old entry, had bool, next entry) error {
 	if had && old.damaged() {
-		t.log.Info("a damaged block is healed", "multihash", hexOf(hash))
+		t.log.Info("repaired a damaged block", "multihash", hexOf(hash))
 		if err := w.Delete(damagedKey(hash), nil); err != nil {
 			return err
 		}

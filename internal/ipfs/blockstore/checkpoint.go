@@ -23,7 +23,7 @@ func (x *index) saveCheckpoint(c checkpoint) {
 	b = binary.LittleEndian.AppendUint64(b, c.batch)
 	b = binary.LittleEndian.AppendUint64(b, uint64(c.clock))
 	if err := x.db.Set([]byte{keyCheckpoint}, b, pebble.NoSync); err != nil {
-		x.log.Error("the index of the block store takes no checkpoint", "err", err)
+		x.log.Error("can't checkpoint the block store's index", "err", err)
 	}
 }
 

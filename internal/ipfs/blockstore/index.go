@@ -215,7 +215,7 @@ func (x *index) find(key []byte, found func(value []byte) error) error {
 func (x *index) failed(err error) error {
 	if errors.Is(err, pebble.ErrCorruption) {
 		x.broken.Store(true)
-		return &nodegate.Error{Op: "blocks.index", Code: nodegate.Internal, Msg: "the index of the block store is damaged: restart the server to make it anew", Err: err}
+		return &nodegate.Error{Op: "blocks.index", Code: nodegate.Internal, Msg: "the index of the block store is damaged: restart the server to rebuild it", Err: err}
 	}
 	return fail("index", err)
 }

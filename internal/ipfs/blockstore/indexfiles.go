@@ -29,14 +29,14 @@ func (f *indexFiles) markIndex() {
 		err = marker.Close()
 	}
 	if err != nil {
-		f.log.Error("the damaged index can't be marked: remove its folder by hand", "folder", f.indexDir(), "err", err)
+		f.log.Error("can't mark the damaged index: remove its folder manually", "folder", f.indexDir(), "err", err)
 	}
 }
 
 // openOrMakeIndex opens the index, or makes an empty one when it can't be used.
 func (f *indexFiles) openOrMakeIndex(segs *segments) (*index, error) {
 	if _, err := f.fs.Stat(f.marker()); err == nil {
-		f.log.Warn("the index of the block store is marked as damaged and is made anew")
+		f.log.Warn("the block store's index is marked as damaged: rebuilding it")
 	} else {
 		x, err := tryIndex(f.indexDir(), f.fs, f.log)
 		if err == nil {
@@ -49,7 +49,7 @@ func (f *indexFiles) openOrMakeIndex(segs *segments) (*index, error) {
 			_ = x.db.Close() // it is thrown away
 		}
 		if len(segs.numbers()) > 0 { // else the store is new
-			f.log.Warn("the index of the block store can't be used and is made anew", "err", err)
+			f.log.Warn("the block store's index can't be used: rebuilding it", "err", err)
 		}
 	}
 	return f.makeIndex()

@@ -108,7 +108,7 @@ func (r *reclaimer) run(ctx context.Context) {
 		err := r.reclaim()
 		r.calls.leave()
 		if err != nil {
-			r.logger.Warn("the space of uploads that were broken off is free only after the next collection", "err", err)
+			r.logger.Warn("the disk space of aborted uploads is freed by the next garbage collection", "err", err)
 		}
 	}
 }

@@ -120,7 +120,7 @@ func (r *replayer) adopt(seg *segment, tag uint64, from, cut, end int64) error {
 		return nil
 	}
 	if cut < end {
-		r.s.cfg.Log.Warn("the end of the log is torn and is cut off", "segment", segmentName(seg.number), "bytes", end-cut)
+		r.s.cfg.Log.Warn("truncated an incomplete record at the end of the log", "segment", segmentName(seg.number), "bytes", end-cut)
 		if err := errors.Join(seg.f.Truncate(cut), seg.f.Sync()); err != nil {
 			return writeError("replay", err)
 		}
@@ -218,7 +218,7 @@ func (r *replayer) record(f file, rec *record, pos position) error {
 	case kindTouch, kindCommit:
 		data, err := readData(f, rec, pos.off, nil)
 		if err != nil {
-			r.s.cfg.Log.Error("a record of pins or times is damaged and is passed over", "segment", segmentName(pos.segment), "offset", pos.off)
+			r.s.cfg.Log.Error("skipped a damaged record of pins or times", "segment", segmentName(pos.segment), "offset", pos.off)
 			return nil
 		}
 		if rec.kind == kindCommit {

@@ -183,7 +183,7 @@ func (s *scrubber) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		err := s.scrub(ctx, pace{rate: s.rate}, func(Damage) {}) // quarantine reports them
 		if err != nil && ctx.Err() == nil {
-			s.log.Error("the stored blocks can't be checked", "err", err)
+			s.log.Error("can't check the stored blocks", "err", err)
 		}
 		select {
 		case <-ctx.Done():

@@ -129,7 +129,7 @@ func (l *listing) eachOwn(ctx context.Context, send func(id cid.Cid, kind, name 
 // others: it is logged, and what is below it is not listed.
 func (l *listing) below(visit func(cid.Cid) error) *unixfs.Below {
 	return l.gateway.objects.Below(l.gateway.cfg.Limits, visit, func(id cid.Cid, err error) {
-		l.gateway.cfg.Log.Warn("a block below a pin can't be read; adding the content again heals it", "account", l.account(), "block", id, "err", err)
+		l.gateway.cfg.Log.Warn("a block of a pin can't be read: add its content again to repair it", "account", l.account(), "block", id, "err", err)
 	})
 }
 

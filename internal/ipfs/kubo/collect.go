@@ -18,7 +18,7 @@ const (
 // Collect forgets pins, claims and uploads without a pin that are past their time,
 // and unpins on the nodes what nobody needs any more. Deleting blocks is the nodes'
 // own business. Several servers may collect at once. While a node is away nothing is
-// unpinned: it would keep its pins for ever. A dry run changes nothing.
+// unpinned: it would keep its pins forever. A dry run changes nothing.
 //
 // Returns Conflict when this server is collecting already.
 func (e *Engine) Collect(ctx context.Context, dryRun bool) (report blockstore.CollectReport, err error) {
@@ -46,7 +46,7 @@ func (e *Engine) removeFreed(ctx context.Context) error {
 		}
 		for _, content := range list {
 			if len(e.usable()) < len(e.nodes) {
-				e.cfg.Log.Warn("a storage node is away: what nobody needs any more stays pinned until the next collection")
+				e.cfg.Log.Warn("a storage node is unavailable: unneeded content stays pinned until the next garbage collection")
 				return nil
 			}
 			if err := e.remove(ctx, content); err != nil {
@@ -78,7 +78,7 @@ func (e *Engine) remove(ctx context.Context, content string) error {
 	wait.Wait()
 	failed := errors.Join(errs...)
 	if failed != nil {
-		e.cfg.Log.Warn("content could not be unpinned everywhere; the next collection tries again", "err", failed)
+		e.cfg.Log.Warn("can't unpin content on every node: the next garbage collection tries again", "err", failed)
 	}
 	ending, stop := context.WithTimeout(context.WithoutCancel(ctx), releaseTime)
 	defer stop()

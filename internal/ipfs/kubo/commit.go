@@ -215,6 +215,6 @@ func (e *Engine) release(c *nodegate.PinChange) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(e.life), releaseTime)
 	defer cancel()
 	if err := e.cfg.Pins.ReleasePins(ctx, c.AccountID, c.Claim); err != nil {
-		e.cfg.Log.Warn("a claim of content could not be given up: it ends within an hour", "err", err)
+		e.cfg.Log.Warn("can't release a claim on content: it expires within an hour", "err", err)
 	}
 }

@@ -119,7 +119,7 @@ func (e *Engine) spawn(do func()) bool {
 	return !e.closed
 }
 
-// Close ends the watching and everything that is under way at the nodes.
+// Close ends the watching and everything that is in progress at the nodes.
 func (e *Engine) Close() error {
 	e.state.Lock()
 	e.closed = true

@@ -125,7 +125,7 @@ func errBroken(cause error) error {
 	if kindOf(cause) == faultFull {
 		return errCopies(0, []error{cause})
 	}
-	return &nodegate.Error{Op: "kubo.write", Code: nodegate.Busy, Msg: "a storage node broke off in the middle of the upload: try again", RetryAfter: retryAfter, Err: cause}
+	return &nodegate.Error{Op: "kubo.write", Code: nodegate.Busy, Msg: "a storage node disconnected during the upload: try again", RetryAfter: retryAfter, Err: cause}
 }
 
 // errWrong is the error of a block that no node has as it should be.

@@ -94,7 +94,7 @@ func TestDenied(t *testing.T) {
 }
 
 // What no node has is fetched from the network only where that is allowed, and not
-// for ever.
+// forever.
 func TestFetch(t *testing.T) {
 	t.Parallel()
 	const content = "somewhere in the network"

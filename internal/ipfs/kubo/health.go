@@ -110,7 +110,7 @@ func (n *node) probe(ctx context.Context) {
 		err = n.failure(&fault{node: n.number, msg: "does not answer as a node does"})
 	}
 	if err == nil && n.health.trial() {
-		n.log.Info("a storage node is back", "node", n.number)
+		n.log.Info("storage node is healthy again", "node", n.number)
 	}
 }
 
@@ -123,9 +123,9 @@ func (n *node) failure(f *fault) *fault {
 	}
 	n.failures.Add(1)
 	if n.health.failed(n.now()) {
-		n.log.Warn("a storage node is out of use until it answers again", "node", n.number, "err", f)
+		n.log.Warn("storage node is unavailable until it answers again", "node", n.number, "err", f)
 	} else {
-		n.log.Debug("a storage node failed", "node", n.number, "err", f)
+		n.log.Debug("storage node failed", "node", n.number, "err", f)
 	}
 	select {
 	case n.doubt <- struct{}{}:
@@ -138,6 +138,6 @@ func (n *node) failure(f *fault) *fault {
 func (n *node) lied(what string) *fault {
 	n.wrong.Add(1)
 	n.health.suspectUntil(n.now().Add(liarTime))
-	n.log.Error("a storage node sent wrong bytes, which were not used: check its disk with ipfs repo verify", "node", n.number, "block", what)
+	n.log.Error("storage node sent wrong bytes, which were discarded: check its disk with ipfs repo verify", "node", n.number, "block", what)
 	return &fault{kind: faultWrong, node: n.number, msg: "sent wrong bytes for " + what}
 }

@@ -97,7 +97,7 @@ var errStalled = errors.New("it does not get on")
 // renew gives the request its full wait again.
 func (w *watch) renew() { w.timer.Reset(w.wait) }
 
-// pace gives it time for what came, so that an answer can't drip for ever.
+// pace gives it time for what came, so that an answer can't drip forever.
 func (w *watch) pace(n int) {
 	if w.begun.IsZero() {
 		w.begun = time.Now()

@@ -9,7 +9,7 @@ const leafTail = 64
 const wrapping = leafRoom + leafTail
 
 // buffers keeps memory for leaves between calls: of the default size, of 1 MiB and
-// of the largest. Making and clearing it anew would cost as much as hashing.
+// of the largest. Making and clearing it again would cost as much as hashing.
 type buffers struct{ pools [3]sync.Pool }
 
 // bufferSizes are the sizes of the three kinds.

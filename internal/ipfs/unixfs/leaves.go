@@ -142,7 +142,7 @@ func (a *adder) leafKind() byte {
 	return kindFile
 }
 
-// ahead is how many leaves may be under way at once.
+// ahead is how many leaves may be in progress at once.
 func (a *adder) ahead() int {
 	size := a.opts.chunkSize
 	if size == 0 {

@@ -181,7 +181,7 @@ func (r *reader) fetch(top *level, i int) (*node, error) {
 	return r.from.child(r.ctx, top.links[i], top.sizes[i])
 }
 
-// fetchAhead starts what may be under way after the i-th child. Of inner nodes one
+// fetchAhead starts what may be in progress after the i-th child. Of inner nodes one
 // is enough; the first child tells which they are.
 func (r *reader) fetchAhead(top *level, i int) {
 	window := 1
@@ -236,7 +236,7 @@ func (o *Objects) child(ctx context.Context, l link, size uint64) (*node, error)
 	return n, err
 }
 
-// close ends what is under way.
+// close ends what is in progress.
 func (r *reader) close() {
 	if r.stop != nil {
 		r.stop()

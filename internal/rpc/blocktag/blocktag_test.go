@@ -46,7 +46,7 @@ func (s *script) set(h nodegate.Head) {
 
 const blockHash = `"0xaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"`
 
-// TestResolve: the head is 0x64, safe 0x5f, finalized 0x5a. An empty want is «as it was».
+// TestResolve: the head is 0x64, safe 0x5f, finalized 0x5a. An empty want is "as it was".
 func TestResolve(t *testing.T) {
 	for _, c := range []struct{ name, params, want string }{
 		{"eth_call", `[{"to":"0x1"},"latest"]`, `[{"to":"0x1"},"0x64"]`},

@@ -8,6 +8,6 @@
 // every tag come from one view of the chain, which only moves forward.
 //
 // Parameters arrive as compact JSON from internal/rpc/eth. One element of them is written
-// anew, the others keep their bytes and their order; hashes and numbers pass as they
+// again, the others keep their bytes and their order; hashes and numbers pass as they
 // are. So does pending, which only a node can know.
 package blocktag

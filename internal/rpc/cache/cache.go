@@ -21,7 +21,7 @@ type Config struct {
 	// Network names the chain in the shared level.
 	Network string
 	// Bytes is the budget in memory: parameters, answers and what it takes to find
-	// them. With 0 nothing is kept, and only calls under way are shared.
+	// them. With 0 nothing is kept, and only calls in progress are shared.
 	Bytes int64
 	// Shared is the second level; nil for none.
 	Shared Shared
@@ -109,7 +109,7 @@ func (c *Cache) Subscribe(ctx context.Context, params []byte, take func(event []
 	return feed.Subscribe(ctx, params, take)
 }
 
-// Call answers from memory, from an identical call that is under way, or from the node.
+// Call answers from memory, from an identical call that is in progress, or from the node.
 func (c *Cache) Call(ctx context.Context, name string, params []byte) ([]byte, error) {
 	info := method.Of(name)
 	if info.Kind != method.Read || info.Truth == method.Never {
@@ -188,11 +188,11 @@ func (a *answer) spoiled(head nodegate.Head, lost uint64) string {
 	case a.life == byHash:
 		return ""
 	case a.lost != lost:
-		return reorganised
+		return reorganized
 	case a.life == always:
 		return ""
 	case a.fork != head.Fork:
-		return reorganised
+		return reorganized
 	case a.life == untilFork && a.block <= head.Finalized:
 		return finalNow
 	case a.head != head.Number && (a.life == oneBlock || a.fork == 0):
@@ -215,7 +215,7 @@ func (c *Cache) keep(f *flight, result []byte) (reason string) {
 		return tooLarge
 	}
 	if now, err := c.next.Head(context.Background()); err == nil && now.Fork != a.fork && p.life != byHash {
-		return reorganised // meanwhile: it would never be given out, or the chain was set back
+		return reorganized // meanwhile: it would never be given out, or the chain was set back
 	}
 	// The node's bytes may be a part of something larger, which would be kept with them.
 	a.result = slices.Clone(result)

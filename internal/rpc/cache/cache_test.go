@@ -41,7 +41,7 @@ func TestLives(t *testing.T) {
 		{"eth_call", `[{},"0x5a"]`, `"0x"`, reorg, "miss not there", "hit"}, // finalized
 		{"eth_call", `[{},"0x5b"]`, `"0x"`, same, "miss not there", "hit"},
 		{"eth_call", `[{},"0x5b"]`, `"0x"`, next, "miss not there", "hit"},
-		{"eth_call", `[{},"0x5b"]`, `"0x"`, reorg, "miss not there", "miss reorganised"},
+		{"eth_call", `[{},"0x5b"]`, `"0x"`, reorg, "miss not there", "miss reorganized"},
 		{"eth_call", `[{},"0x5b"]`, `"0x"`, finalize, "miss not there", "miss final now"},
 		{"eth_call", `[{},"0x64"]`, `"0x"`, next, "miss not there", "hit"},
 		{"eth_call", `[{},"0x65"]`, `"0x"`, same, "miss beyond the head", "miss beyond the head"},
@@ -54,7 +54,7 @@ func TestLives(t *testing.T) {
 
 		{"eth_getTransactionReceipt", `[` + hashB + `]`, inBlock(90), reorg, "miss not there", "hit"},
 		{"eth_getTransactionReceipt", `[` + hashB + `]`, inBlock(91), next, "miss not there", "hit"},
-		{"eth_getTransactionReceipt", `[` + hashB + `]`, inBlock(91), reorg, "miss not there", "miss reorganised"},
+		{"eth_getTransactionReceipt", `[` + hashB + `]`, inBlock(91), reorg, "miss not there", "miss reorganized"},
 		{"eth_getTransactionReceipt", `[` + hashB + `]`, inBlock(91), finalize, "miss not there", "miss final now"},
 		{"eth_getTransactionReceipt", `[` + hashB + `]`, inBlock(101), same, "miss beyond the head", "miss beyond the head"},
 		{"eth_getTransactionReceipt", `[` + hashB + `]`, `null`, same, "miss null", "miss null"},
@@ -62,7 +62,7 @@ func TestLives(t *testing.T) {
 		{"eth_getTransactionByHash", `[` + hashB + `]`, `{"blockHash":null,"blockNumber":"0x1"}`, same, "miss pending", "miss pending"},
 
 		{"eth_getLogs", `[{"fromBlock":"0x1","toBlock":"0x5a"}]`, `[]`, reorg, "miss not there", "hit"},
-		{"eth_getLogs", `[{"fromBlock":"0x1","toBlock":"0x5b"}]`, `[]`, reorg, "miss not there", "miss reorganised"},
+		{"eth_getLogs", `[{"fromBlock":"0x1","toBlock":"0x5b"}]`, `[]`, reorg, "miss not there", "miss reorganized"},
 		{"eth_getLogs", `[{"fromBlock":"0x1","toBlock":"0x65"}]`, `[]`, same, "miss beyond the head", "miss beyond the head"},
 		{"eth_getLogs", `[{"fromBlock":"0x1"}]`, `[]`, next, "miss not there", "miss new block"},
 		{"eth_getLogs", `[{"fromBlock":"0x65","toBlock":"0x1"}]`, `[]`, same, "miss beyond the head", "miss beyond the head"},
@@ -73,12 +73,12 @@ func TestLives(t *testing.T) {
 
 		{"eth_gasPrice", `[]`, `"0x1"`, same, "miss not there", "hit"},
 		{"eth_gasPrice", `[]`, `"0x1"`, next, "miss not there", "miss new block"},
-		{"eth_gasPrice", `[]`, `"0x1"`, reorg, "miss not there", "miss reorganised"},
+		{"eth_gasPrice", `[]`, `"0x1"`, reorg, "miss not there", "miss reorganized"},
 		{"eth_syncing", `[]`, `false`, same, "bypass never kept", "bypass never kept"},
 		{"eth_sendRawTransaction", `["0x"]`, `"0x1"`, same, "bypass never kept", "bypass never kept"},
 		{"eth_newFilter", `[{}]`, `"0x1"`, same, "bypass never kept", "bypass never kept"},
 		{"foo_bar", `[]`, `1`, same, "bypass never kept", "bypass never kept"},
-		{"eth_call", `[{},"0x5b"]`, `"0x"`, unwatched, "miss not there", "miss reorganised"},
+		{"eth_call", `[{},"0x5b"]`, `"0x"`, unwatched, "miss not there", "miss reorganized"},
 	} {
 		node := answering(c.answer)
 		cached := New(node, Config{Bytes: 1 << 20})
@@ -97,7 +97,7 @@ func TestLives(t *testing.T) {
 	}
 }
 
-// TestUnwatched: where nobody watches for reorganisations, near answers live one block.
+// TestUnwatched: where nobody watches for reorgs, near answers live one block.
 func TestUnwatched(t *testing.T) {
 	node := answering(`"0x"`)
 	node.head.Fork = 0
@@ -135,8 +135,8 @@ func TestWithoutNodes(t *testing.T) {
 	}
 }
 
-// TestSetBack: when a chain was begun anew, nothing of the old one is left, also not
-// what was under way.
+// TestSetBack: when a chain was recreated, nothing of the old one is left, also not
+// what was in progress.
 func TestSetBack(t *testing.T) {
 	node := answering(`"old"`)
 	c := New(node, Config{Bytes: 1 << 20})
@@ -150,7 +150,7 @@ func TestSetBack(t *testing.T) {
 		node.setHead(nodegate.Head{Number: 95, Finalized: 80, Fork: 3, Lost: 1})
 		return `"old"`, nil
 	}
-	if _, trace := ask(t, c, "eth_call", `[{},"0x5b"]`); outcome(trace) != "miss reorganised" {
+	if _, trace := ask(t, c, "eth_call", `[{},"0x5b"]`); outcome(trace) != "miss reorganized" {
 		t.Errorf("under way: %q", outcome(trace))
 	}
 	node.setAnswer(`"new"`, nil)
@@ -161,7 +161,7 @@ func TestSetBack(t *testing.T) {
 	}
 }
 
-// TestSetBackUnseen: a chain was begun anew and has come as far as the old one before
+// TestSetBackUnseen: a chain was recreated and has come as far as the old one before
 // anybody asked again. What was final on the old one is not given out, also not while
 // nobody can tell the head any more.
 func TestSetBackUnseen(t *testing.T) {

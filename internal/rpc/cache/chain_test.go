@@ -77,7 +77,7 @@ func send(t testing.TB, n nodegate.Node, value int64) string {
 	return ""
 }
 
-// TestReorgs: a real chain is set back and grows anew, again and again; through the
+// TestReorgs: a real chain is rolled back and grows again, many times; through the
 // cache everything looks as it does without.
 func TestReorgs(t *testing.T) {
 	node := openChain(t)

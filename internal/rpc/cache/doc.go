@@ -18,7 +18,7 @@
 // There is nothing to invalidate, so nothing can be forgotten: what is no longer true
 // just isn't found and falls out in time.
 //
-// Identical calls that are under way at the same time become one (flight.go). A second
+// Identical calls that are in progress at the same time become one (flight.go). A second
 // level, which several servers share, may stand behind the memory (Shared); it gets
 // final answers only.
 //

@@ -42,7 +42,7 @@ type flight struct {
 	trace  nodegate.Trace
 }
 
-// ask joins an identical call that is under way, or begins one. Each caller waits as
+// ask joins an identical call that is in progress, or begins one. Each caller waits as
 // long as its own context lasts.
 func (c *Cache) ask(ctx context.Context, trace *nodegate.Trace, asked call) ([]byte, error) {
 	f, joined := c.board(ctx, asked)

@@ -233,7 +233,7 @@ func (w *world) check(t *rapid.T, q *asked) {
 }
 
 // TestModel lets a chain grow, reorganise and become final, with calls in between and
-// under way meanwhile.
+// in progress meanwhile.
 func TestModel(t *testing.T) {
 	hits, all := 0, 0
 	for range 20 {

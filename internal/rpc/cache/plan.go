@@ -25,7 +25,7 @@ const (
 	pending     = "pending"
 	notThere    = "not there"
 	newBlock    = "new block"
-	reorganised = "reorganised"
+	reorganized = "reorganized"
 	finalNow    = "final now"
 	null        = "null"
 	tooLarge    = "too large"

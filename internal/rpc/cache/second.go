@@ -43,7 +43,7 @@ func (s *second) put(c *Cache, f *flight) {
 }
 
 // mayBeFinal tells whether it is worth to look. What is there of a chain that was begun
-// anew since may be of the old one.
+// again since may be of the old one.
 func (p *plan) mayBeFinal() bool {
 	return p.reason == "" && (p.byAnswer || p.life == always) && p.head.Lost == 0
 }

@@ -4,7 +4,7 @@
 // specification's methods several times faster.
 //
 // A Node answers a call natively where it can and hands everything else to
-// go-ethereum's own API. «The same bytes, or handed over» is the whole
+// go-ethereum's own API. "The same bytes, or handed over" is the whole
 // correctness argument of the native path; a differential fuzz test checks it.
 //
 // This package and those below it are the only ones that import go-ethereum's engine.

@@ -16,7 +16,7 @@ import (
 	"github.com/nodegate/nodegate/internal/rpc/chain/devchain"
 )
 
-// roleWrite sends transactions for ever and prints each one that has a receipt:
+// roleWrite sends transactions forever and prints each one that has a receipt:
 // what a client was told, a crash must not take back.
 func roleWrite(dir string) {
 	n, err := Open(presetConfig(devchain.Devnet(), dir))
@@ -169,7 +169,7 @@ func checkAcknowledged(t *testing.T, dir string, all []acknowledged) {
 	}
 }
 
-// A first start that is killed before it is complete starts anew.
+// A first start that is killed before it is complete starts again.
 func TestKilledWhileImporting(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "chain")
 	killed := 0

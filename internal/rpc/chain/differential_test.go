@@ -39,7 +39,7 @@ func (o outcome) String() string {
 	return fmt.Sprintf("error %q, message %q, data %s", o.code, o.msg, o.data)
 }
 
-// differs holds one call against «the same bytes, or handed over» and says what is
+// differs holds one call against "the same bytes, or handed over" and says what is
 // wrong, or "". The second native answer may come from a cache.
 func differs(n *Node, r request) (problem string, handled bool) {
 	ctx := context.Background()

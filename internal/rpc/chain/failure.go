@@ -37,7 +37,7 @@ func (l lock) release() { <-l }
 // what it holds. The first reason stays.
 func (p *producer) fail(err error) {
 	if p.broken.CompareAndSwap(nil, &err) {
-		p.log.Error("the disk under the chain failed: the network has stopped, and everything else goes on; look at the disk, then restart", "err", err)
+		p.log.Error("the chain's disk failed: this network has stopped, the others continue; check the disk, then restart", "err", err)
 		p.end()
 	}
 }
@@ -46,7 +46,7 @@ func (p *producer) fail(err error) {
 func (p *producer) failure() error {
 	if err := p.broken.Load(); err != nil {
 		return &nodegate.Error{Op: "chain.flush", Code: nodegate.NoNode,
-			Msg: "this network has stopped, its disk failed: the operator has to look at the disk and restart", Err: *err}
+			Msg: "this network has stopped because its disk failed: the operator has to check the disk and restart the server", Err: *err}
 	}
 	return nil
 }

@@ -42,7 +42,7 @@ func prepareDir(cfg Config) error {
 		return checkParts(dir)
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return badData("chain.open", "can't make the data folder "+dir, err)
+		return badData("chain.open", "can't create the data folder "+dir, err)
 	}
 	if err := clearUnfinished(dir); err != nil {
 		return err

@@ -55,7 +55,7 @@ func (n *Node) generic(ctx context.Context, method string, params []byte) (resul
 	return result, laneError(err)
 }
 
-// brief gives a call a short time. Only so many are under way at once.
+// brief gives a call a short time. Only so many are in progress at once.
 func (n *Node) brief(ctx context.Context, method string, params []byte, limit time.Duration) ([]byte, error) {
 	select {
 	case n.briefs <- struct{}{}:

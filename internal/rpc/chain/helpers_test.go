@@ -51,7 +51,7 @@ func openTemp(t testing.TB, cfg Config) *Node {
 // patience is how long anything here may take before it counts as hung.
 const patience = 20 * time.Second
 
-// closeNode closes a chain and doesn't wait for ever.
+// closeNode closes a chain and doesn't wait forever.
 func closeNode(t testing.TB, n *Node) {
 	t.Helper()
 	done := make(chan error, 1)

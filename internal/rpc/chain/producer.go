@@ -171,7 +171,7 @@ func (p *producer) sealAndLog() int {
 func (p *producer) warn(err error) {
 	if text := err.Error(); text != p.warned {
 		p.warned = text
-		p.log.Warn("no block produced", "err", err)
+		p.log.Warn("can't produce a block", "err", err)
 	}
 }
 

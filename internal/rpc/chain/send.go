@@ -142,11 +142,11 @@ func (n *Node) replay() {
 		n.serve(context.Background(), sendMethod, []byte(`["`+hexutil.Encode(tx.Raw)+`"]`))
 	}
 	p := n.engine.producer
-	p.log.Info("transactions of the last run were put back into the pool", "kept", len(kept), "waiting", p.executable())
+	p.log.Info("transactions of the last run are back in the pool", "kept", len(kept), "waiting", p.executable())
 	if p.mu.acquire(p.ended) == nil {
 		defer p.mu.release()
 		if err := p.compact(); err != nil {
-			p.log.Warn("the transaction journal was not compacted", "err", err)
+			p.log.Warn("can't compact the transaction journal", "err", err)
 		}
 	}
 }

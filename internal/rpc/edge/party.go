@@ -122,7 +122,7 @@ func (l *parties) dismiss(p *party, how func(*socket)) {
 }
 
 // ping asks a silent peer for a sign of life, and ends one that owes one since the
-// last time. While messages are under way nobody may be reading: a sign may lie unread.
+// last time. While messages are in progress nobody may be reading: a sign may lie unread.
 func (s *socket) ping() {
 	if s.running.Load() > 0 {
 		return

@@ -45,7 +45,7 @@ func (m *methodEntry) shown() string {
 	return m.rule
 }
 
-// Serve replaces what is served. Requests under way end with what they began with.
+// Serve replaces what is served. Requests in progress end with what they began with.
 // The WebSockets of a network that is gone, or has another Node, are closed with
 // 1001; those of the others stay.
 func (e *Edge) Serve(networks []nodegate.Network, defaultNetwork string, costs nodegate.Costs) {

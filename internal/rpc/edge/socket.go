@@ -143,7 +143,7 @@ func (s *socket) begin(do func()) { s.active.Go(func() { s.guarded(do) }) }
 func (s *socket) guarded(do func()) {
 	defer func() {
 		if p := recover(); p != nil {
-			s.edge.cfg.Log.Error("a WebSocket is cut", "id", s.edge.ids.New(), "network", s.network.Name, "err", fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
+			s.edge.cfg.Log.Error("WebSocket closed after a panic", "id", s.edge.ids.New(), "network", s.network.Name, "err", fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
 			s.cut()
 		}
 	}()
@@ -279,7 +279,7 @@ func (s *socket) tooSlow() {
 		return
 	}
 	s.edge.cfg.Metrics.SocketSlow()
-	s.edge.cfg.Log.Info("a WebSocket is closed: slow reader", "network", s.network.Name, "key", s.grant.KeyID)
+	s.edge.cfg.Log.Info("WebSocket closed: slow reader", "network", s.network.Name, "key", s.grant.KeyID)
 	s.close(ws.PolicyViolation, saysSlow)
 }
 

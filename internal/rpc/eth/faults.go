@@ -83,7 +83,7 @@ func wordsOf(e *nodegate.Error) string {
 	return e.Msg
 }
 
-// withoutGas takes Nethermind's frame off: «err: OutOfGas (supplied gas 36000000)».
+// withoutGas takes Nethermind's frame off: "err: OutOfGas (supplied gas 36000000)".
 func withoutGas(s string) string {
 	s = strings.TrimPrefix(s, "err: ")
 	if at := strings.LastIndex(s, " (supplied gas "); at >= 0 {

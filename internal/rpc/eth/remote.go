@@ -27,7 +27,7 @@ func (r remote) Call(ctx context.Context, name string, params []byte) ([]byte, e
 	return settle(name, result)
 }
 
-// ask calls the node. An error that means «there is none» is a null where the
+// ask calls the node. An error that means "there is none" is a null where the
 // method looks something up.
 func (r remote) ask(ctx context.Context, name string, params []byte) ([]byte, error) {
 	result, err := r.next.Call(ctx, name, params)

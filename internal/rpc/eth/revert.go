@@ -98,8 +98,8 @@ func revertData(raw []byte, depth int) (data []byte, found bool) {
 	return data, found
 }
 
-// hexIn reads what follows the first 0x: «Reverted 0x1234», «err: 0x1234 (supplied
-// gas 36000000)».
+// hexIn reads what follows the first 0x: "Reverted 0x1234", "err: 0x1234 (supplied
+// gas 36000000)".
 func hexIn(s string) ([]byte, bool) {
 	_, digits, found := strings.Cut(s, "0x")
 	end := strings.IndexFunc(digits, func(c rune) bool { return !strings.ContainsRune("0123456789abcdefABCDEF", c) })

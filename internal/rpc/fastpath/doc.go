@@ -5,6 +5,6 @@
 // Whatever is not plain to the letter is handed over, with every byte read so
 // far, to an ordinary net/http server, and the connection stays there: chunked
 // bodies, other methods, upgrades, unusual headers, bodies that come in pieces,
-// HTTP/1.0. So there is one small parser here that can only say «exactly this» or
-// «not mine», and a fuzz test holds it against net/http's.
+// HTTP/1.0. So there is one small parser here that can only say "exactly this" or
+// "not mine", and a fuzz test holds it against net/http's.
 package fastpath

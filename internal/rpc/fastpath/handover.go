@@ -6,7 +6,7 @@ import (
 )
 
 // prefixedConn reads what was read before, and then the connection. It tells when
-// net/http has begun to answer or has given up: until then a request is under way
+// net/http has begun to answer or has given up: until then a request is in progress
 // that net/http would drop if it were told to shut down.
 type prefixedConn struct {
 	net.Conn

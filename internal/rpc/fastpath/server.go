@@ -126,7 +126,7 @@ func (s *Server) handOver(c *Conn, read []byte) {
 // close them at once would lose it.
 const linger = 300 * time.Millisecond
 
-// Shutdown stops accepting, lets requests under way finish while ctx lasts and
+// Shutdown stops accepting, lets requests in progress finish while ctx lasts and
 // closes idle connections; then it does the same to the net/http server.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.draining.Store(true)

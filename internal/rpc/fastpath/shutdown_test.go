@@ -79,7 +79,7 @@ func TestShutdownIdle(t *testing.T) {
 	}
 }
 
-// TestShutdownFinishes: calls under way are answered, then their connections end.
+// TestShutdownFinishes: calls in progress are answered, then their connections end.
 func TestShutdownFinishes(t *testing.T) {
 	for _, body := range []string{askHold, askBlind} {
 		t.Run(body, func(t *testing.T) {
@@ -123,7 +123,7 @@ func TestShutdownSaysClose(t *testing.T) {
 	}
 }
 
-// TestShutdownDuringBody: a request whose head has arrived is under way. Its body
+// TestShutdownDuringBody: a request whose head has arrived is in progress. Its body
 // is awaited and it is answered, as net/http does it.
 func TestShutdownDuringBody(t *testing.T) {
 	lost := 0

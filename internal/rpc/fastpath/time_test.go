@@ -136,7 +136,7 @@ func TestSlowBody(t *testing.T) {
 	})
 }
 
-// TestShutdownInFakeTime: a drain with nothing under way takes no longer than idle
+// TestShutdownInFakeTime: a drain with nothing in progress takes no longer than idle
 // connections are kept for.
 func TestShutdownInFakeTime(t *testing.T) {
 	inFakeTime(t, func(t *testing.T, s *site, open func(*testing.T) *client) {

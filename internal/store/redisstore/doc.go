@@ -1,15 +1,15 @@
 // Package redisstore lets several servers work together through Redis: it is the
-// meter's shared limiter, it carries notices that a key or an account changed, it holds
-// the highest head that any server has told of a network, and final answers of remote
-// nodes for the cache.
+// shared rate limiter, it carries notifications that a key or an account changed, it holds
+// the highest head that any server has reported for a network, and finalized responses of
+// remote nodes for the cache.
 //
 // A limit is one hash that a short script reads and writes in one step, by Redis's
 // own clock; it expires by itself once its bucket is full and its day is over.
-// Nothing here is worth a backup: without Redis, or after it lost its memory, every
-// server limits alone and follows the changes by polling the database.
+// Nothing here is worth a backup: without Redis, or after it lost its memory, each
+// server applies limits on its own and follows the changes by polling the database.
 //
 // Answers are the cache's second level (Answers): whoever is slower than 30 ms is left
 // alone for two seconds, and a value that isn't exactly what was stored is a miss.
 //
-// All names in Redis begin with «nodegate:».
+// All names in Redis begin with "nodegate:".
 package redisstore

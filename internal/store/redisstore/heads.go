@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// headsKept is for how many seconds a head is remembered. A chain that was begun anew
+// headsKept is for how many seconds a head is remembered. A chain that was recreated
 // is held to its old height for no longer than that.
 const headsKept = 600
 

@@ -47,7 +47,7 @@ func (s *Store) Listen(ctx context.Context, seen func(change int64)) {
 			return
 		}
 		if !quiet { // once for each loss
-			s.log.Warn("notices of changes are interrupted: they are found by polling until Redis answers", "err", err)
+			s.log.Warn("change notifications interrupted: polling for changes until Redis answers", "err", err)
 			quiet = true
 		}
 		select {

@@ -64,7 +64,7 @@ func Open(ctx context.Context, url string, log *slog.Logger) (*Store, error) {
 	}
 	s.ending, s.stop = context.WithCancel(context.Background())
 	if err != nil {
-		log.Warn("Redis does not answer: this server limits alone until it does", "err", unreachable("redisstore.open", err))
+		log.Warn("Redis does not answer: this server applies limits on its own until it does", "err", unreachable("redisstore.open", err))
 		s.ended.Go(func() { s.keepTrying(s.ending) })
 	}
 	return s, nil
@@ -96,7 +96,7 @@ func (s *Store) keepTrying(ctx context.Context) {
 		case <-time.After(connectAgain):
 		}
 		if s.connect(ctx) == nil {
-			s.log.Info("Redis answers: limits are shared from now on")
+			s.log.Info("Redis answers: limits are shared now")
 			return
 		}
 	}

@@ -106,7 +106,7 @@ func redisTime(t *testing.T, s *Store) int64 {
 	return parts[0]*1_000_000 + parts[1]
 }
 
-// TestExpiry: nothing stays in Redis for ever, and all of it carries the prefix.
+// TestExpiry: nothing stays in Redis forever, and all of it carries the prefix.
 func TestExpiry(t *testing.T) {
 	s := startRedis(t).open()
 	take(t, s, ratelimit.Ask{Name: "probe"})

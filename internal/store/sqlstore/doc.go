@@ -13,6 +13,6 @@
 // on from the last number misses none.
 //
 // Every step of a call has five seconds. A database that does not answer by then
-// is Busy, and so is one whose connection broke; the next call connects anew.
+// is Busy, and so is one whose connection broke; the next call connects again.
 // After a Busy it is unknown whether a change was made: read again.
 package sqlstore

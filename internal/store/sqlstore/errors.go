@@ -54,7 +54,7 @@ func describeTaken(column string) string {
 
 // errStale is for a row that has another version than the one that was read.
 func errStale(noun string) error {
-	return &nodegate.Error{Op: "sqlstore.save", Code: nodegate.Conflict, Msg: "somebody else changed the " + noun + " meanwhile: look at it again and repeat the change"}
+	return &nodegate.Error{Op: "sqlstore.save", Code: nodegate.Conflict, Msg: "the " + noun + " was modified concurrently: reload it and try again"}
 }
 
 func notFound(op, noun string) error {

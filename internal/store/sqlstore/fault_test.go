@@ -152,7 +152,7 @@ func TestPostgresKilled(t *testing.T) {
 	}
 }
 
-// A client that dies in the middle of a change does not hold the others up for ever.
+// A client that dies in the middle of a change does not hold the others up forever.
 func TestPostgresLockIsFreed(t *testing.T) {
 	t.Parallel() // it mostly waits
 	s := databases()["postgres"](t)

@@ -177,7 +177,7 @@ func OpenPostgres(ctx context.Context, dsn string, auditKey []byte, log *slog.Lo
 		config.ConnectTimeout = stepTimeout
 	}
 	// The server's own limits are for a client that is gone or hangs: without them
-	// it could hold the lock of the change sequence for ever.
+	// it could hold the lock of the change sequence forever.
 	for name, value := range map[string]string{
 		"application_name":                    "nodegate",
 		"statement_timeout":                   strconv.FormatInt((2 * stepTimeout).Milliseconds(), 10),

@@ -187,7 +187,7 @@ func (s *usageRows) Usage(ctx context.Context, q nodegate.UsageQuery) ([]nodegat
 }
 
 func tooMuch(op string) error {
-	return &nodegate.Error{Op: op, Code: nodegate.InvalidInput, Msg: "this is too much usage for one answer: ask for a shorter time, or by the hour or the day"}
+	return &nodegate.Error{Op: op, Code: nodegate.InvalidInput, Msg: "too much usage for one response: request a shorter time, or group it by hour or day"}
 }
 
 // Spent sums the credits of a day.

@@ -11,7 +11,7 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 )
 
-// Generate makes the chain file of the named preset anew. Equal code gives equal
+// Generate makes the chain file of the named preset again. Equal code gives equal
 // bytes: time, order and signatures (RFC 6979) leave nothing to chance.
 func Generate(name string) (chain []byte, err error) {
 	// The chain maker reports a transaction that can't be executed by a panic.

@@ -6,7 +6,7 @@ import (
 )
 
 // memo remembers the results of calls by block hash and exact parameters. The
-// block is immutable, so a result is true for ever; failures are not kept.
+// block is immutable, so a result is true forever; failures are not kept.
 type memo struct {
 	cache *otter.Cache[string, []byte]
 }

@@ -191,7 +191,7 @@ func (c *chunker) size() (int64, error) {
 	}
 }
 
-// parse reads «1f» or «1f;name=value».
+// parse reads "1f" or "1f;name=value".
 func (c *chunker) parse(line []byte) (size int64, err error) {
 	digits, _, _ := bytes.Cut(line, []byte(";"))
 	digits = bytes.TrimRight(digits, " \t")

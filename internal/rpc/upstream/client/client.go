@@ -45,7 +45,7 @@ func NewClient(cfg Config) (*Client, error) {
 	return c, nil
 }
 
-// Close closes idle connections. Calls under way finish; new ones fail with ErrClosed.
+// Close closes idle connections. Calls in progress finish; new ones fail with ErrClosed.
 func (c *Client) Close() { c.pool.shut() }
 
 // Call makes one call and returns its result: one JSON value in a slice of its own.

@@ -35,7 +35,7 @@ type conn struct {
 	idleFrom time.Time
 	idleFor  time.Duration // what the node said, or idleTime
 
-	// Of the call under way.
+	// Of the call in progress.
 	ctx      context.Context
 	deadline time.Time
 	stop     func() bool // ends the watch over ctx; nil while there is none
@@ -88,7 +88,7 @@ func (c *conn) watch() error {
 	return c.raw.SetReadDeadline(c.deadline)
 }
 
-// Read reads for the call under way. The first wait is short; only when it was in
+// Read reads for the call in progress. The first wait is short; only when it was in
 // vain is the context watched.
 func (c *conn) Read(b []byte) (int, error) {
 	n, err := c.Conn.Read(b)

@@ -62,7 +62,7 @@ type fields struct {
 	sized bool
 }
 
-// statusLine reads «HTTP/1.1 200 OK».
+// statusLine reads "HTTP/1.1 200 OK".
 func (f *fields) statusLine(line []byte) error {
 	const start = len("HTTP/1.1 200")
 	if len(line) < start || !bytes.HasPrefix(line, protoName) || line[8] != ' ' || line[7] != '0' && line[7] != '1' {
@@ -135,7 +135,7 @@ func (f *fields) setConnection(value []byte) {
 	}
 }
 
-// setIdle reads «timeout=5, max=100». The node's clock started before ours, so a
+// setIdle reads "timeout=5, max=100". The node's clock started before ours, so a
 // second is taken off.
 func (f *fields) setIdle(value []byte) {
 	for part := range bytes.SplitSeq(value, []byte(",")) {

@@ -198,7 +198,7 @@ func (p *pool) reap() {
 	}
 }
 
-// shut closes what is idle and turns away who waits. Calls under way finish.
+// shut closes what is idle and turns away who waits. Calls in progress finish.
 func (p *pool) shut() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -29,7 +29,7 @@ func readAll(text string, single bool) (*incoming, error) {
 	return in, err
 }
 
-// accepted are answers that are read, all with the body «{}».
+// accepted are answers that are read, all with the body "{}".
 var accepted = map[string]string{
 	"a length":               "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}",
 	"no reason":              "HTTP/1.1 200\r\nContent-Length: 2\r\n\r\n{}",

@@ -77,7 +77,7 @@ func (w *follower) advance(ctx context.Context) error {
 	w.lead = lead
 	added, fork, err := w.path(ctx, head)
 	if errors.Is(err, errTooFar) {
-		w.feed.cfg.Log.Warn("too many blocks were missed or replaced: subscriptions to heads and logs end", "from", w.chain[len(w.chain)-1].Number, "to", head.Number)
+		w.feed.cfg.Log.Warn("too many blocks were missed or replaced: closing newHeads and logs subscriptions", "from", w.chain[len(w.chain)-1].Number, "to", head.Number)
 		w.feed.lose(ctx, kindHeads, kindLogs)
 		return nil
 	}

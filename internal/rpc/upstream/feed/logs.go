@@ -93,7 +93,7 @@ func (k *logKeeper) do(ctx context.Context, s logStep) {
 	logs, err := k.fetch(ctx, s, filters)
 	if err != nil {
 		if ctx.Err() == nil {
-			k.feed.cfg.Log.Warn("no node gives the logs of a block: subscriptions to logs end", "block", s.Number, "err", err)
+			k.feed.cfg.Log.Warn("no node returns the logs of a block: closing logs subscriptions", "block", s.Number, "err", err)
 			k.feed.lose(ctx, kindLogs)
 		}
 		return

@@ -36,7 +36,7 @@ func (f *Feed) pending(ctx context.Context, s *stream) {
 	}
 	sub, err := link.Subscribe(ctx, s.params)
 	if err != nil {
-		f.cfg.Log.Warn("no subscription to pending transactions", "err", client.Printable(err.Error(), 200))
+		f.cfg.Log.Warn("can't subscribe to pending transactions", "err", client.Printable(err.Error(), 200))
 		return
 	}
 	whole := len(s.params) > len(`["newPendingTransactions"]`)

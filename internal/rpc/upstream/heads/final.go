@@ -54,7 +54,7 @@ func (t *Tracker) takeBack(next *nodegate.Head, nodes []*Node) (taken bool) {
 	if by == nil {
 		return false
 	}
-	t.cfg.Log.Error("a node has another block where a final one was: the chain was begun anew", "node", by.Name, "block", t.sealed.Number)
+	t.cfg.Log.Error("node has a different block at a finalized height: the chain was reset", "node", by.Name, "block", t.sealed.Number)
 	next.Lost++
 	t.unseal(next, by, nodes)
 	return true

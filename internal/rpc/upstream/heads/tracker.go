@@ -145,7 +145,7 @@ func (t *Tracker) believe(n *Node, yes bool) {
 	}
 	if !was {
 		n.SetWhy("claims a block far beyond what the others have")
-		t.cfg.Log.Warn("node claims a head that can't be: not believed", "node", n.Name, "claims", n.claim.Number, "others", t.best.Load())
+		t.cfg.Log.Warn("node reports an implausible head: ignored", "node", n.Name, "claims", n.claim.Number, "others", t.best.Load())
 	}
 	n.Head.Store(0)
 }
@@ -192,7 +192,7 @@ func (t *Tracker) raiseTo(next *nodegate.Head, top *Node, nodes []*Node) (forked
 	case t.since.IsZero():
 		t.since = time.Now()
 	case time.Since(t.since) >= ResetAfter:
-		t.cfg.Log.Error("every node is below the head that clients know: the chain was set back", "head", top.claim.Number, "was", next.Number)
+		t.cfg.Log.Error("every node is behind the head that clients have seen: the chain was rolled back", "head", top.claim.Number, "was", next.Number)
 		t.since, t.shown, forked = time.Time{}, Place{}, true
 		t.branch.restart(top.claim.Header)
 		t.past = t.Number()

@@ -108,7 +108,7 @@ func (p *Pool) eject(n *node, err error) {
 	}
 	window := n.breaker.eject(time.Now())
 	n.figures.Ejected()
-	p.log.Warn("node put aside after failures in a row", "node", n.cfg.Name, "for", window, "err", n.clean(err))
+	p.log.Warn("node ejected after consecutive failures", "node", n.cfg.Name, "for", window, "err", n.clean(err))
 }
 
 // othersThan tells whether there is another node that can be asked.

@@ -68,7 +68,7 @@ func (w *watcher) round(ctx context.Context) time.Duration {
 		n.breaker.readmit(time.Now())
 		n.failing.bits.Store(0)
 		n.setWhy("")
-		p.log.Info("node is back", "node", n.cfg.Name)
+		p.log.Info("node is healthy again", "node", n.cfg.Name)
 		p.heads.Reconsider()
 	}
 	return p.cfg.Poll
@@ -85,7 +85,7 @@ func (w *watcher) refuse(ctx context.Context, err error) time.Duration {
 	if errors.As(err, &wrong) {
 		n.Checked.Store(false)
 		if !w.other {
-			p.log.Error("NODE NOT USED: it is of another chain; check its address", "node", n.cfg.Name, "why", string(wrong))
+			p.log.Error("node not used: it serves another chain; check its URL", "node", n.cfg.Name, "why", string(wrong))
 		}
 		w.other = true
 		p.heads.Reconsider()
@@ -97,7 +97,7 @@ func (w *watcher) refuse(ctx context.Context, err error) time.Duration {
 	}
 	w.away++
 	if w.away == 1 {
-		p.log.Warn("node can't be reached", "node", n.cfg.Name, "err", n.clean(err))
+		p.log.Warn("node unreachable", "node", n.cfg.Name, "err", n.clean(err))
 	}
 	return min(p.cfg.Poll*time.Duration(w.away), longestPause)
 }

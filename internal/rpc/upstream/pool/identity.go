@@ -64,7 +64,7 @@ func (p *Pool) identify(ctx context.Context, n *node) error {
 	var refused *client.CallError
 	switch {
 	case errors.As(err, &refused):
-		p.log.Warn("node doesn't show its first block: only its chain id is checked", "node", n.cfg.Name, "err", n.clean(err))
+		p.log.Warn("node doesn't return its genesis block: only its chain ID is checked", "node", n.cfg.Name, "err", n.clean(err))
 	case err != nil:
 		return err
 	default:

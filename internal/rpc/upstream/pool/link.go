@@ -53,7 +53,7 @@ func (p *Pool) tend(ctx context.Context, n *node) {
 			pause = p.cfg.Poll
 		}
 		if ctx.Err() == nil {
-			p.log.Warn("the node's WebSocket ended", "node", n.cfg.Name, "again in", pause, "err", n.clean(err))
+			p.log.Warn("node WebSocket closed", "node", n.cfg.Name, "retry_in", pause, "err", n.clean(err))
 		}
 		select {
 		case <-ctx.Done():

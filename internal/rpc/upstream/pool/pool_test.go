@@ -120,7 +120,7 @@ func TestOtherChain(t *testing.T) {
 		if why := p.Status()[other].Why; !strings.Contains(why, "another genesis block") {
 			t.Errorf("why: %q", why)
 		}
-		if !strings.Contains(logs.String(), "NODE NOT USED") {
+		if !strings.Contains(logs.String(), "node not used") {
 			t.Errorf("the log says nothing: %s", logs)
 		}
 		for range 50 {

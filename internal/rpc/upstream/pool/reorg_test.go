@@ -144,7 +144,7 @@ func TestNoOrphansBehindTheCache(t *testing.T) {
 		t.Errorf("%d answers from the cache, %d from the node: nothing was shown", hits.Load(), remote.asked.Load())
 	}
 	if head, err := pool.Head(t.Context()); err != nil || head.Fork < versions {
-		t.Errorf("%+v, %v after %d reorganisations", head, err, versions)
+		t.Errorf("%+v, %v after %d reorgs", head, err, versions)
 	}
 }
 

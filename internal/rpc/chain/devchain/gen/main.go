@@ -1,4 +1,4 @@
-// Command gen writes the chain files of the development chains anew. It runs in the
+// Command gen writes the chain files of the development chains again. It runs in the
 // folder of package devchain, by "go generate".
 package main
 

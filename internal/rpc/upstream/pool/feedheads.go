@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nodegate/nodegate/internal/method"
 	"github.com/nodegate/nodegate/internal/rpc/jsonrpc"
 )
 
@@ -121,7 +122,7 @@ func (w *follower) path(ctx context.Context, head header) (added []header, fork 
 			return nil, 0, errTooFar
 		}
 		parent := at.parent
-		raw, err := w.feeds.pool.look(ctx, w.lead, "eth_getBlockByHash", "["+parent+",false]")
+		raw, err := w.feeds.pool.look(ctx, w.lead, method.EthGetBlockByHash, "["+parent+",false]")
 		if err != nil {
 			return nil, 0, err
 		}

@@ -177,7 +177,7 @@ func (k *logKeeper) ask(ctx context.Context, s logStep, params string, first boo
 	ctx, cancel := context.WithTimeout(ctx, longestLogs)
 	defer cancel()
 	q := query{
-		method: "eth_getLogs", params: []byte(params), info: method.Of("eth_getLogs"), class: logs, cost: p.cfg.Cost("eth_getLogs"),
+		method: method.EthGetLogs, params: []byte(params), info: method.Of(method.EthGetLogs), class: logs, cost: p.cfg.Cost(method.EthGetLogs),
 		block: s.number, numbered: true,
 	}
 	if first && s.lead != nil {

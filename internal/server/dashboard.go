@@ -27,7 +27,7 @@ func (s *Server) openDashboard() (http.Handler, error) {
 	c := dashboard.Config{
 		Accounts: s.control.Accounts, Plans: s.control.Plans, SignUp: s.cfg.Dashboard.SignUp, TrustedProxies: s.trustedProxies(),
 		URL: s.cfg.Dashboard.URL, StorageURL: s.cfg.Dashboard.StorageURL, Networks: func() []dashboard.Network { return *s.shown.Load() },
-		StoragePort: s.storagePort, StorageCA: s.storageCA(), Cost: s.costOf,
+		StoragePort: s.storagePort, StorageCA: s.storageCA(), Cost: s.priceOf,
 		Grant: s.accounts.door.Grant, RPC: s.rpcGranted, Faucet: s.faucets(),
 		Reports: report.New(report.Config{Store: s.control.Store, SpentToday: s.accounts.meter.SpentToday, Stored: s.control.stored}), Journal: s.accounts.journal,
 		Log:    s.log,
@@ -55,7 +55,7 @@ func (s *Server) showNetworks(cfg *config.Config) {
 	list := make([]dashboard.Network, 0, len(cfg.Networks))
 	for i := range cfg.Networks {
 		n := &cfg.Networks[i]
-		list = append(list, dashboard.Network{Network: served[n.Name], Embedded: len(n.Nodes) == 0, Rollup: n.Layer2 != nil})
+		list = append(list, dashboard.Network{Network: served[n.Name], Embedded: len(n.Nodes) == 0, Rollup: n.Layer2 != nil, Namespaces: n.Namespaces})
 	}
 	s.shown.Store(&list)
 }

@@ -77,7 +77,7 @@ func nodesOf(n *config.Network) []pool.Node {
 }
 
 // costOf is what a call takes of a node's credits.
-func (s *Server) costOf(method string) int64 { return s.costs.Load().Of(method, true) }
+func (s *Server) costOf(name string) int64 { return s.costs.Load().Of(name, true) }
 
 // sharedHeads are those of all servers, where there are several.
 func (s *Server) sharedHeads() pool.Heads {

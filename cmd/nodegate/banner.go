@@ -5,11 +5,12 @@ import (
 	"strings"
 
 	"github.com/nodegate/nodegate/internal/config"
+	"github.com/nodegate/nodegate/internal/method"
 	"github.com/nodegate/nodegate/internal/server"
 )
 
 // demoRequest works on every network and needs no knowledge of its contents.
-const demoRequest = `{"jsonrpc":"2.0","id":1,"method":"eth_blockNumber","params":[]}`
+const demoRequest = `{"jsonrpc":"2.0","id":1,"method":"` + method.EthBlockNumber + `","params":[]}`
 
 // banner is what is printed after a start: where the service listens and, the first
 // time, the new account's credentials with requests to try. Where nobody sits at a

@@ -5,6 +5,8 @@ import (
 	"os"
 	"slices"
 	"strings"
+
+	"github.com/nodegate/nodegate/internal/method"
 )
 
 // check makes the checks that compare settings with each other or with the disk.
@@ -151,8 +153,8 @@ func (c *checker) checkEmbedded(n Network, at string) {
 			c.failAt(at+name, "is for networks of nodes, and this one has an embedded chain; remove it")
 		}
 	}
-	if n.Cache > 0 && slices.Contains(n.Namespaces, "evm") {
-		c.failAt(at+"cache", "a cache and the namespace evm exclude each other: evm_revert takes blocks back; remove one of them")
+	if n.Cache > 0 && slices.Contains(n.Namespaces, method.SpaceEVM) {
+		c.failAt(at+"cache", "a cache and the namespace evm exclude each other: "+method.EVMRevert+" takes blocks back; remove one of them")
 	}
 	if n.Embedded.Chain != "" && n.Embedded.Genesis == "" {
 		c.failAt(at+"embedded.chain", "a chain file needs the genesis that it starts from; set embedded.genesis too")

@@ -10,7 +10,11 @@
 // hold secrets.
 package config
 
-import "time"
+import (
+	"time"
+
+	"github.com/nodegate/nodegate/internal/method"
+)
 
 // Config is the effective configuration. The yaml names, the defaults and what
 // each setting means stand in the table.
@@ -248,7 +252,8 @@ func builtinNetworks() []Network {
 	networkSettings.defaults(&rollup, "layer2.")
 	devnet.Name, rollup.Name = "devnet", "rollup"
 	rollup.Embedded.Preset = "rollup"
-	rollup.HistoryWindow = map[string]uint64{"eth_getTransactionReceipt": 128}
+	rollup.HistoryWindow = map[string]uint64{}
+	rollup.HistoryWindow[method.EthGetTransactionReceipt] = 128
 	rollup.Layer2.Alias = "linea"
 	devnet.Cache, rollup.Cache = devnet.defaultCache(), rollup.defaultCache()
 	return []Network{devnet, rollup}

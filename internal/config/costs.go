@@ -6,21 +6,23 @@ import (
 	"regexp"
 	"slices"
 
+	"github.com/nodegate/nodegate/internal/method"
 	"github.com/nodegate/nodegate/internal/spelling"
 )
 
 // costWords are the costs that are not those of a method: of every other method
 // that is known, of one that is not, and of a request that is refused.
-var costWords = []string{"other", "unknown", "refused"}
+var costWords = []string{method.PriceOther, method.PriceUnknown, method.PriceRefused}
 
 func builtinCosts() map[string]int64 {
-	return map[string]int64{
-		"eth_getStorageAt": 80, "eth_getProof": 150, "eth_getTransactionByHash": 80,
-		"eth_getTransactionByBlockHashAndIndex": 150, "eth_getTransactionReceipt": 80, "eth_getBlockReceipts": 1000,
-		"eth_call": 80, "eth_estimateGas": 300, "layer2_estimateGas": 100, "eth_getLogs": 255,
-		"eth_chainId": 5, "net_version": 5, "eth_sendRawTransaction": 80, "eth_subscribe": 5, "eth_subscription": 1,
-		"other": 80, "unknown": 160, "refused": 5,
+	costs := map[string]int64{method.PriceOther: 80, method.PriceUnknown: 160, method.PriceRefused: 5}
+	costs[method.EthSubscription] = method.EventCredits
+	for _, row := range method.All() {
+		if row.Credits > 0 {
+			costs[row.Name] = row.Credits
+		}
 	}
+	return costs
 }
 
 // maxCost is the dearest that a call can be made.
@@ -57,7 +59,7 @@ func suggestCost(name string) string {
 	if best := spelling.Nearest(name, known); best != "" {
 		return fmt.Sprintf("; did you mean %s?", best)
 	}
-	return "; write one like eth_call, or " + list(costWords)
+	return "; write one like " + method.EthCall + ", or " + list(costWords)
 }
 
 // dearestMethod is the name with the highest cost, the first of several.

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/nodegate/nodegate/internal/method"
 )
 
 // Setting describes one scalar setting for documentation and command lines.
@@ -96,7 +98,7 @@ func WriteMarkdown(w io.Writer) error {
 		row(&b, code(g.name), "", "", g.help)
 	}
 	writeNodes(&b)
-	fmt.Fprintf(&b, docsTail, codes(reservedNames), codes(extraNamespaces), codes(forbiddenNamespaces), codes(windowMethods))
+	fmt.Fprintf(&b, docsTail, codes(reservedNames), codes(method.Optional()), codes(method.Forbidden()), codes(windowMethods))
 	_, err := io.WriteString(w, b.String())
 	return err
 }
@@ -205,7 +207,7 @@ under which the dearest method could never be called.
 const docsCosts = `
 ## Costs
 
-` + "`costs`" + ` sets the credits of methods, as in ` + "`costs: {eth_getLogs: 500, other: 100}`" + `; what it leaves out stays as below. 0 is free, the
+` + "`costs`" + ` sets the credits of methods, as in ` + "`costs: {" + method.EthGetLogs + ": 500, other: 100}`" + `; what it leaves out stays as below. 0 is free, the
 most is 1000000000. ` + "`other`" + ` is every other method that is known, ` + "`unknown`" + ` one that does not exist, ` + "`refused`" + ` a request that is refused
 with a 4xx status other than 402 and 429.
 
@@ -242,7 +244,7 @@ networks:
       genesis: genesis.json # optional; the built-in development chain otherwise
       chain: chain.rlp      # optional; imported at the first start
       period: 0             # seconds between blocks; 0 mines when a transaction arrives
-    history_window: {eth_getTransactionReceipt: 128}
+    history_window: {` + method.EthGetTransactionReceipt + `: 128}
     layer2: {stack: linea, alias: linea}
     namespaces: [debug, txpool]
   - name: main

@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/nodegate/nodegate/internal/method"
 )
 
 // Bounds of what a network of remote nodes may list.
@@ -204,7 +206,7 @@ func (n *Network) defaultCache() Size {
 	switch {
 	case len(n.Nodes) > 0:
 		return remoteCache
-	case n.Embedded == nil || slices.Contains(n.Namespaces, "evm"):
+	case n.Embedded == nil || slices.Contains(n.Namespaces, method.SpaceEVM):
 		return 0
 	}
 	return embeddedCache
@@ -315,7 +317,7 @@ func (c *checker) checkRemote(i int) {
 	if primaries == 0 {
 		c.failAt(at+"nodes", "every node is a backup; make at least one of them primary")
 	}
-	if slices.Contains(n.Namespaces, "evm") {
+	if slices.Contains(n.Namespaces, method.SpaceEVM) {
 		c.failAt(at+"namespaces", "evm is for embedded chains: it would let callers rewind the nodes; remove it")
 	}
 	if n.Layer2 == nil {

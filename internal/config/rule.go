@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/nodegate/nodegate/internal/method"
 	"github.com/nodegate/nodegate/internal/spelling"
 )
 
@@ -40,21 +41,8 @@ var reservedNames = []string{
 	"billing", "operator", "static", "account", "try",
 }
 
-// The namespaces beyond eth, net and web3: those that a network may turn on, and
-// those that would hand the node itself to its callers.
-var (
-	extraNamespaces     = []string{"debug", "trace", "txpool", "evm"}
-	forbiddenNamespaces = []string{"admin", "personal", "engine", "miner"}
-)
-
-// takenPrefixes can't be an alias: calls with them already mean something.
-var takenPrefixes = slices.Concat([]string{"eth", "net", "web3", "layer2", "rpc"}, extraNamespaces, forbiddenNamespaces)
-
 // windowMethods are the methods that a history window can bound.
-var windowMethods = []string{
-	"eth_getStorageAt", "eth_getProof", "eth_getTransactionByHash", "eth_getTransactionByBlockHashAndIndex",
-	"eth_getTransactionReceipt", "eth_getBlockReceipts", "eth_call", "eth_estimateGas",
-}
+var windowMethods = method.NamesOf(func(r *method.Row) bool { return r.Window })
 
 func oneOf(names ...string) rule {
 	return rule{says: list(names), check: func(s string) error {
@@ -103,23 +91,23 @@ func checkAlias(s string) error {
 	if !aliasPattern.MatchString(s) {
 		return fmt.Errorf("%q is not a method prefix; use 1 to 16 of a-z and 0-9", s)
 	}
-	if slices.Contains(takenPrefixes, s) {
+	if slices.Contains(method.Taken(), s) {
 		return fmt.Errorf("%q is taken by methods of that prefix; choose another alias", s)
 	}
 	return nil
 }
 
 func checkNamespace(s string) error {
-	if slices.Contains(extraNamespaces, s) {
+	if slices.Contains(method.Optional(), s) {
 		return nil
 	}
-	if slices.Contains(forbiddenNamespaces, s) {
+	if slices.Contains(method.Forbidden(), s) {
 		return fmt.Errorf("%q can't be turned on: it would hand the node to its callers; remove it", s)
 	}
-	if s == "eth" || s == "net" || s == "web3" {
+	if slices.Contains(method.AlwaysOn(), s) {
 		return fmt.Errorf("%q is always on; remove it", s)
 	}
-	return fmt.Errorf("%q is not known; use %s", s, list(extraNamespaces))
+	return fmt.Errorf("%q is not known; use %s", s, list(method.Optional()))
 }
 
 // checkProxy refuses host bits in a range: 10.0.0.1/8 is more often a typing

@@ -1,6 +1,10 @@
 package config
 
-import "time"
+import (
+	"time"
+
+	"github.com/nodegate/nodegate/internal/method"
+)
 
 // settings declares everything that may stand at the top of the file. It is
 // read, never written.
@@ -76,7 +80,7 @@ var settings = schema[Config]{
 			at:   func(c *Config) value { return size(&c.Limits.ResponseBytes, 1<<10, 1<<30) },
 		}, {
 			name: "limits.call_timeout", def: "5s",
-			help: "time limit of one simulated call (eth_call, eth_estimateGas, eth_simulateV1, eth_createAccessList, debug_trace...), waiting included",
+			help: "time limit of one simulated call (" + method.EthCall + ", " + method.EthEstimateGas + ", " + method.EthSimulateV1 + ", " + method.EthCreateAccessList + ", " + method.SpaceDebug + "_trace...), waiting included",
 			at: func(c *Config) value {
 				return span(&c.Limits.CallTimeout, 10*time.Millisecond, 10*time.Minute)
 			},
@@ -100,7 +104,7 @@ var settings = schema[Config]{
 			at:   func(c *Config) value { return whole(&c.Limits.PagesPerSecond, 0, 1_000_000) },
 		}, {
 			name: "limits.subscriptions_per_connection", def: "128",
-			help: "eth_subscribe subscriptions of one WebSocket",
+			help: method.EthSubscribe + " subscriptions of one WebSocket",
 			at:   func(c *Config) value { return whole(&c.Limits.SubscriptionsPerConn, 1, 100_000) },
 		}, {
 			name: "limits.sockets_per_account", def: "6000",
@@ -108,7 +112,7 @@ var settings = schema[Config]{
 			at:   func(c *Config) value { return whole(&c.Limits.SocketsPerAccount, 1, maxOpen) },
 		}, {
 			name: "limits.subscriptions_per_account", def: "5000",
-			help: "eth_subscribe subscriptions of one account, with all its keys and WebSockets; beyond it -32005",
+			help: method.EthSubscribe + " subscriptions of one account, with all its keys and WebSockets; beyond it -32005",
 			at:   func(c *Config) value { return whole(&c.Limits.SubsPerAccount, 1, maxOpen) },
 		}, {
 			name: "limits.calls_per_account", def: "256",
@@ -120,15 +124,15 @@ var settings = schema[Config]{
 			at:   func(c *Config) value { return whole(&c.Limits.Sockets, 1, maxOpen) },
 		}, {
 			name: "limits.subscriptions", def: "200000",
-			help: "eth_subscribe subscriptions of all accounts together; beyond it -32603 server busy",
+			help: method.EthSubscribe + " subscriptions of all accounts together; beyond it -32603 server busy",
 			at:   func(c *Config) value { return whole(&c.Limits.Subscriptions, 1, maxOpen) },
 		}, {
 			name: "limits.log_blocks", def: "10000",
-			help: "widest block range of eth_getLogs",
+			help: "widest block range of " + method.EthGetLogs,
 			at:   func(c *Config) value { return whole(&c.Limits.LogBlocks, 1, 10_000_000) },
 		}, {
 			name: "limits.log_results", def: "10000",
-			help: "most logs that eth_getLogs returns",
+			help: "most logs that " + method.EthGetLogs + " returns",
 			at:   func(c *Config) value { return whole(&c.Limits.LogResults, 1, 10_000_000) },
 		}, {
 			name: "limits.failed_keys_per_ip", def: "100",
@@ -384,7 +388,7 @@ var networkSettings = schema[Network]{
 			},
 		}, {
 			name: "layer2.alias",
-			help: "second prefix of the layer2_ methods: linea also answers linea_estimateGas",
+			help: "second prefix of the layer2_ methods: linea also answers " + method.LineaEstimateGas,
 			at:   func(n *Network) value { return text(&n.layer2().Alias, aliasName) },
 		}, {
 			name: "layer2.dictionary",
@@ -392,7 +396,7 @@ var networkSettings = schema[Network]{
 			at:   func(n *Network) value { return text(&n.layer2().Dictionary, anyText) },
 		}, {
 			name: "layer2.margin", def: "1.2",
-			help: "factor on the priority fee that layer2_estimateGas returns",
+			help: "factor on the priority fee that " + method.Layer2EstimateGas + " returns",
 			at:   func(n *Network) value { return factor(&n.layer2().Margin, 1, 10) },
 		},
 	},
@@ -403,7 +407,7 @@ var networkSettings = schema[Network]{
 			read: readNodes,
 		}, {
 			name: "history_window",
-			help: "how many of the latest blocks a method serves, by method: `{eth_getTransactionReceipt: 128}`; all by default",
+			help: "how many of the latest blocks a method serves, by method: `{" + method.EthGetTransactionReceipt + ": 128}`; all by default",
 			read: readWindow,
 		}, {
 			name: "namespaces",

@@ -57,8 +57,9 @@ type Config struct {
 // Network is a network as the dashboard shows it.
 type Network struct {
 	nodegate.Network
-	Embedded bool
-	Rollup   bool // has layer2_estimateGas
+	Embedded   bool
+	Rollup     bool     // has layer2_estimateGas
+	Namespaces []string // those that it has turned on
 }
 
 // Dashboard serves the pages. It is an http.Handler.

@@ -67,12 +67,14 @@ func methodPage(v *visit) error {
 	}
 	d := methodData{Method: m, Credits: v.cfg.Cost(m.Name), Request: m.Request(), Answer: indented(v.book.Answer(m.Name))}
 	d.Base, d.WS = v.base()
-	d.Curl = "curl " + d.Base + "/" + m.Example.Network + "/v3/$KEY \\\n  -H 'Content-Type: application/json' \\\n  -d '" + d.Request + "'"
-	if m.Name == "layer2_estimateGas" {
-		for _, n := range v.cfg.Networks() {
-			if n.Alias != "" {
-				d.Aliases = append(d.Aliases, n.Alias+"_estimateGas on "+n.Name)
-			}
+	network := m.Example.Network
+	if network == "" {
+		network = "NETWORK" // no built-in one has the method
+	}
+	d.Curl = "curl " + d.Base + "/" + network + "/v3/$KEY \\\n  -H 'Content-Type: application/json' \\\n  -d '" + d.Request + "'"
+	for _, n := range v.cfg.Networks() {
+		if alias := m.Alias(n.Alias); alias != "" {
+			d.Aliases = append(d.Aliases, alias+" on "+n.Name)
 		}
 	}
 	return v.show("method", d)
@@ -102,7 +104,10 @@ func openRPC(v *visit) error {
 	overHTTP, _ := v.base()
 	s := apidoc.Service{Version: documentVersion, Credits: v.cfg.Cost}
 	for _, n := range v.cfg.Networks() {
-		s.Servers = append(s.Servers, apidoc.Server{Name: n.Name, URL: overHTTP + "/" + n.Name + "/v3/YOUR-API-KEY"})
+		s.Servers = append(s.Servers, apidoc.Server{
+			Name: n.Name, URL: overHTTP + "/" + n.Name + "/v3/YOUR-API-KEY",
+			Embedded: n.Embedded, Layer2: n.Rollup, Alias: n.Alias, Namespaces: n.Namespaces,
+		})
 	}
 	body, err := v.book.OpenRPC(s)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/accounts/account"
 	"github.com/nodegate/nodegate/internal/dashboard/snippet"
+	"github.com/nodegate/nodegate/internal/method"
 )
 
 // connectData is how to use a key: the page of the key itself.
@@ -66,7 +67,7 @@ func keyPage(v *visit) error {
 
 // limited tells whether a key's lists may refuse the requests of the snippets.
 func limited(s *nodegate.KeySettings) bool {
-	return len(s.Origins) > 0 || len(s.UserAgents) > 0 || len(s.Networks) > 0 || len(s.Services) > 0 || !s.AllowsMethod("eth_blockNumber")
+	return len(s.Origins) > 0 || len(s.UserAgents) > 0 || len(s.Networks) > 0 || len(s.Services) > 0 || !s.AllowsMethod(method.EthBlockNumber)
 }
 
 // oldUntil is when the versions before the newest stop working.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/accounts/account"
+	"github.com/nodegate/nodegate/internal/method"
 )
 
 // settingsData is the form of a key's name and settings.
@@ -127,7 +128,7 @@ func (f settingsForm) ServiceBoxes() []service {
 	boxes := []service{
 		{Name: nodegate.ServiceRPC, Text: "JSON-RPC"},
 		{Name: nodegate.ServiceStorage, Text: "Storage"},
-		{Name: nodegate.ServiceDevelopment, Text: "Development methods (evm_mine and others)"},
+		{Name: nodegate.ServiceDevelopment, Text: "Development methods (" + method.EVMMine + " and others)"},
 	}
 	for i, b := range boxes {
 		boxes[i].On = len(f.Services) == 0 || slices.Contains(f.Services, b.Name)

@@ -1,23 +1,60 @@
 package method_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/nodegate/nodegate/internal/method"
 )
 
+// rules is what decides about calls of a method.
+type rules struct {
+	method.Rules
+	Block int
+}
+
 func TestOf(t *testing.T) {
-	for name, want := range map[string]method.Info{
-		"eth_call":                  {Truth: method.OfABlock, Needs: method.State, Block: 1, Contracts: method.CallObject},
-		"eth_getStorageAt":          {Truth: method.OfABlock, Needs: method.State, Block: 2, Contracts: method.FirstAddress},
-		"eth_getBlockByNumber":      {Truth: method.OfABlock, Needs: method.History, Block: 0, Contracts: method.NoContracts},
-		"eth_getTransactionReceipt": {Truth: method.OfItsAnswer, Needs: method.History, Block: method.None, Contracts: method.NoContracts},
-		"eth_sendRawTransaction":    {Kind: method.Send, Block: method.None, Contracts: method.RawTransaction},
-		"eth_getFilterChanges":      {Kind: method.Sticky, Block: method.None, Contracts: method.NoContracts},
-		"foo_bar":                   {Kind: method.Other, Block: method.None},
+	for name, want := range map[string]rules{
+		"eth_call":                  {method.Rules{Truth: method.OfABlock, Needs: method.State, Contracts: method.CallObject}, 1},
+		"eth_getStorageAt":          {method.Rules{Truth: method.OfABlock, Needs: method.State, Contracts: method.FirstAddress}, 2},
+		"eth_getBlockByNumber":      {method.Rules{Truth: method.OfABlock, Needs: method.History, Contracts: method.NoContracts}, 0},
+		"eth_feeHistory":            {method.Rules{Truth: method.OfABlock, Needs: method.History, Contracts: method.NoContracts}, 1},
+		"eth_getTransactionReceipt": {method.Rules{Truth: method.OfItsAnswer, Needs: method.History, Contracts: method.NoContracts}, method.None},
+		"eth_sendRawTransaction":    {method.Rules{Kind: method.Send, Contracts: method.RawTransaction}, method.None},
+		"eth_getFilterChanges":      {method.Rules{Kind: method.Sticky, Contracts: method.NoContracts}, method.None},
+		"debug_getRawBlock":         {method.Rules{Kind: method.Other, Contracts: method.NoContracts}, method.None},
+		"foo_bar":                   {method.Rules{Kind: method.Other}, method.None},
 	} {
-		if got := method.Of(name); got != want {
-			t.Errorf("%s: %+v, want %+v", name, got, want)
+		if got := method.Of(name); (rules{got.Rules, got.Block}) != want {
+			t.Errorf("%s: %+v, block %d, want %+v", name, got.Rules, got.Block, want)
+		}
+	}
+}
+
+func TestSet(t *testing.T) {
+	all, none := method.SetOf(func(*method.Row) bool { return true }), method.SetOf(func(*method.Row) bool { return false })
+	for _, name := range append(method.Names(), "", "eth_calls", strings.Repeat("x", 1000)) {
+		if known := method.Of(name).Name != ""; all.Has(name) != known || none.Has(name) {
+			t.Errorf("%q is known: %t, in the set: %t, in the empty one: %t", name, known, all.Has(name), none.Has(name))
+		}
+	}
+}
+
+func TestAlias(t *testing.T) {
+	for _, c := range []struct{ name, prefix, want string }{
+		{"layer2_estimateGas", "linea", "linea_estimateGas"}, {"layer2_estimateGas", "", ""}, {"eth_estimateGas", "linea", ""},
+	} {
+		if got := method.Of(c.name).Alias(c.prefix); got != c.want {
+			t.Errorf("%s under %q is %q, want %q", c.name, c.prefix, got, c.want)
+		}
+	}
+}
+
+func TestInTurn(t *testing.T) {
+	for _, row := range method.All() {
+		changes := row.Kind == method.Send || row.Contracts == method.RawTransaction || row.Socket
+		if method.InTurn(row.Name) != changes {
+			t.Errorf("%s waits its turn: %t, want %t", row.Name, !changes, changes)
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/nodegate/nodegate/internal/accounts/payment"
 	"github.com/nodegate/nodegate/internal/config"
 	"github.com/nodegate/nodegate/internal/disk"
+	"github.com/nodegate/nodegate/internal/method"
 	"github.com/nodegate/nodegate/internal/store/sqlstore"
 )
 
@@ -169,11 +170,16 @@ func plansOf(cfg *config.Config) map[string]nodegate.Plan {
 
 // costsOf takes the three names that are no methods out of the table.
 func costsOf(cfg *config.Config) nodegate.Costs {
-	c := nodegate.Costs{Methods: map[string]int64{}, Other: cfg.Costs["other"], Unknown: cfg.Costs["unknown"], Refused: cfg.Costs["refused"]}
+	c := nodegate.Costs{Methods: map[string]int64{}, Other: cfg.Costs[method.PriceOther], Unknown: cfg.Costs[method.PriceUnknown], Refused: cfg.Costs[method.PriceRefused]}
 	for name, credits := range cfg.Costs {
 		if strings.Contains(name, "_") {
 			c.Methods[name] = credits
 		}
 	}
 	return c
+}
+
+// priceOf is what a call of a method is charged.
+func (ns *networks) priceOf(name string) int64 {
+	return ns.costs.Load().Of(name, method.Of(name).Counted)
 }

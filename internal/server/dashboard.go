@@ -25,7 +25,7 @@ func (s *Server) openDashboard() (http.Handler, error) {
 	c := dashboard.Config{
 		Accounts: s.accounts.control.Accounts, Plans: s.accounts.control.Plans, SignUp: s.cfg.Dashboard.SignUp, TrustedProxies: s.trustedProxies(),
 		URL: s.cfg.Dashboard.URL, StorageURL: s.cfg.Dashboard.StorageURL, Networks: func() []dashboard.Network { return *s.networks.shown.Load() },
-		StoragePort: s.storagePort, StorageCA: s.storage.localAuthority(), Cost: s.networks.costOf,
+		StoragePort: s.storagePort, StorageCA: s.storage.localAuthority(), Cost: s.networks.priceOf,
 		Grant: s.accounts.door.Grant, RPC: s.rpcGranted, Faucet: s.networks.faucets(),
 		Reports: report.New(report.Config{Store: s.accounts.control.Store, SpentToday: s.accounts.meter.SpentToday, Stored: s.accounts.control.stored}), Journal: s.accounts.journal,
 		Log: s.log, PagesPerSecond: s.cfg.Limits.PagesPerSecond,

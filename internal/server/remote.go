@@ -77,7 +77,7 @@ func nodesOf(n *config.Network) []pool.Node {
 }
 
 // costOf is what a call takes of a node's credits.
-func (ns *networks) costOf(method string) int64 { return ns.costs.Load().Of(method, true) }
+func (ns *networks) costOf(name string) int64 { return ns.costs.Load().Of(name, true) }
 
 // list is what is served now: the embedded ones first, then the remote ones by name.
 func (ns *networks) list() []nodegate.Network {

@@ -14,10 +14,10 @@ import (
 	"github.com/nodegate/nodegate/internal/accounts/requestlog"
 	"github.com/nodegate/nodegate/internal/budget"
 	"github.com/nodegate/nodegate/internal/config"
+	"github.com/nodegate/nodegate/internal/method"
 	"github.com/nodegate/nodegate/internal/obs"
 	"github.com/nodegate/nodegate/internal/rpc/chain"
 	"github.com/nodegate/nodegate/internal/rpc/edge"
-	"github.com/nodegate/nodegate/internal/rpc/eth"
 	"github.com/nodegate/nodegate/internal/rpc/fastpath"
 	"github.com/nodegate/nodegate/internal/web"
 )
@@ -95,7 +95,7 @@ func (s *Server) open() error {
 		Memory:               s.memory,
 		Costs:                *s.networks.costs.Load(),
 		TrustedProxies:       s.trustedProxies(),
-		Methods:              eth.Methods(),
+		Methods:              method.Counted(),
 		BodyBytes:            int64(s.cfg.Limits.BodyBytes),
 		BatchItems:           s.cfg.Limits.BatchItems,
 		ResponseBytes:        int(s.cfg.Limits.ResponseBytes),

@@ -17,6 +17,7 @@ import (
 
 	"github.com/nodegate/nodegate/internal/config"
 	"github.com/nodegate/nodegate/internal/dashboard/apidoc"
+	"github.com/nodegate/nodegate/internal/method"
 	"github.com/nodegate/nodegate/test/harness"
 )
 
@@ -36,8 +37,8 @@ func openBook(t *testing.T) *apidoc.Book {
 // TestMethodExamples runs the example of every method on a new server: it answers, and
 // with what the page shows.
 func TestMethodExamples(t *testing.T) {
-	s, b := harness.Start(t, nil), openBook(t)
-	methods := slices.Clone(b.Methods)
+	s, b := harness.Start(t, everything), openBook(t)
+	methods := slices.DeleteFunc(slices.Clone(b.Methods), func(m apidoc.Method) bool { return m.Remote })
 	slices.SortStableFunc(methods, func(a, b apidoc.Method) int { return weight(a) - weight(b) })
 	got := map[string]json.RawMessage{}
 	for _, m := range methods {
@@ -58,8 +59,8 @@ func TestMethodExamples(t *testing.T) {
 		}
 	}
 	if *updateAnswers {
-		for _, m := range methods { // what varies stays as it was
-			if old := b.Answer(m.Name); m.Example.Varies && old != nil {
+		for _, m := range b.Methods { // what varies, or no built-in network has, stays as it was
+			if old := b.Answer(m.Name); (m.Example.Varies || m.Remote) && old != nil {
 				got[m.Name] = old
 			}
 		}
@@ -73,9 +74,17 @@ func TestMethodExamples(t *testing.T) {
 	}
 }
 
+// everything turns on the namespaces that the examples need.
+func everything(c *config.Config) {
+	c.Networks[0].Namespaces, c.Networks[0].Cache = []string{"debug", "evm"}, 0
+}
+
 // weight puts what changes the chain behind what looks at it.
 func weight(m apidoc.Method) int {
-	if m.Name == "eth_sendRawTransaction" {
+	switch {
+	case m.Development:
+		return 2
+	case m.Contracts == method.RawTransaction:
 		return 1
 	}
 	return 0
@@ -154,13 +163,16 @@ func result(t *testing.T, m *apidoc.Method, text []byte) json.RawMessage {
 
 // TestRequiredParameters asks the server itself which parameters it can't do without.
 func TestRequiredParameters(t *testing.T) {
-	s := harness.Start(t, nil)
+	s := harness.Start(t, everything)
 	for _, m := range openBook(t).Methods {
+		if m.Remote {
+			continue
+		}
 		var given []json.RawMessage
 		if err := json.Unmarshal([]byte(m.Example.Params), &given); err != nil || m.Socket {
 			continue
 		}
-		required := slices.IndexFunc(m.Params, func(p apidoc.Param) bool { return !p.Required })
+		required := slices.IndexFunc(m.Params, func(p method.Param) bool { return !p.Required })
 		if required < 0 {
 			required = len(m.Params)
 		}
@@ -195,7 +207,7 @@ func TestDocs(t *testing.T) {
 		for _, f := range m.Errors {
 			wants = append(wants, f.When)
 		}
-		for _, d := range m.Dialects() {
+		for _, d := range m.Differences {
 			wants = append(wants, d.What, d.Strict, d.Standard)
 		}
 		for _, w := range wants {
@@ -206,6 +218,8 @@ func TestDocs(t *testing.T) {
 	}
 	v.Get("/docs/eth_call").Has(t, "12,345 a call")
 	v.Get("/docs/eth_getCode").Has(t, "67 a call")
+	v.Get("/docs/eth_getHeaderByHash").Has(t, "160 a call") // costs what methods do that are not counted
+	v.Get("/docs/debug_traceCall").Has(t, "only on networks that turn it on")
 	v.Get("/docs/layer2_estimateGas").Has(t, "linea_estimateGas on rollup")
 	v.Get("/docs/eth_sign").Is(t, http.StatusNotFound)
 	v.Get("/docs/<script>").Is(t, http.StatusNotFound).Lacks(t, "<script>alert")
@@ -238,12 +252,52 @@ func TestOpenRPCServed(t *testing.T) {
 	if err := json.Unmarshal([]byte(p.Body), &d); err != nil {
 		t.Fatal(err)
 	}
-	if len(d.Servers) != 2 || d.Servers[0].URL != s.RPC+"/devnet/v3/YOUR-API-KEY" || len(d.Methods) != len(openBook(t).Methods) {
-		t.Errorf("%d methods, servers %+v", len(d.Methods), d.Servers)
+	if len(d.Servers) != 2 || d.Servers[0].URL != s.RPC+"/devnet/v3/YOUR-API-KEY" {
+		t.Errorf("servers %+v", d.Servers)
 	}
 	for _, m := range d.Methods {
 		if m.Name == "eth_call" && m.Credits != 12_345 {
 			t.Errorf("eth_call costs %d", m.Credits)
+		}
+	}
+}
+
+// TestListedIsServed compares openrpc.json with what each network answers: what is listed
+// for a network is served there, and what is not listed is unknown.
+func TestListedIsServed(t *testing.T) {
+	s := harness.Start(t, func(c *config.Config) { c.Networks[1].Namespaces = []string{"debug"} })
+	var d struct {
+		Servers []apidoc.Server
+		Methods []struct {
+			Name    string
+			Servers []apidoc.Server
+			Socket  bool `json:"x-websocket-only"`
+		}
+	}
+	if err := json.Unmarshal([]byte(Visit(t, s).Get("/openrpc.json").Is(t, http.StatusOK).Body), &d); err != nil {
+		t.Fatal(err)
+	}
+	listed := map[string]bool{}
+	for _, m := range d.Methods {
+		if m.Servers == nil {
+			m.Servers = d.Servers
+		}
+		for _, at := range m.Servers {
+			listed[at.Name+" "+m.Name] = true
+		}
+	}
+	if !listed["rollup linea_estimateGas"] || listed["devnet layer2_estimateGas"] || !listed["rollup debug_traceCall"] || listed["devnet debug_traceCall"] {
+		t.Errorf("listed are %v", listed)
+	}
+	for _, network := range []string{"devnet", "rollup"} {
+		for _, name := range append(method.Names(), "linea_estimateGas") {
+			if method.Of(name).Socket {
+				continue // refused over HTTP
+			}
+			answer := post(t, s.URL(network, harness.KeyA), `{"jsonrpc":"2.0","id":1,"method":"`+name+`","params":[]}`)
+			if served := !bytes.Contains(answer, []byte(`"code":-32601`)); served != listed[network+" "+name] {
+				t.Errorf("%s on %s: listed %t, answers %s", name, network, listed[network+" "+name], answer)
+			}
 		}
 	}
 }

@@ -112,7 +112,7 @@ func (s *saver) changeAccount(ctx context.Context, actor nodegate.Actor, id stri
 	})
 }
 
-// isNew tells whether a conflict means «taken», which trying again doesn't mend.
+// isNew tells whether a conflict means "taken", which trying again doesn't mend.
 func isNew(c *nodegate.Change) bool {
 	return c.Account != nil && c.Account.Version == 0 || c.Key != nil && c.Key.Version == 0
 }

@@ -5,55 +5,12 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+
+	"github.com/nodegate/nodegate/internal/method"
 )
 
-// Method documents one method.
-type Method struct {
-	Name    string
-	Group   string
-	Summary string // one sentence
-	About   string // what else is worth knowing, or ""
-	Params  []Param
-	Result  Result
-	Errors  []Fault // beyond those of every method; each code once
-	Socket  bool    // on WebSockets only
-	Example Example
-}
-
-// Param is one parameter; they are given by position.
-type Param struct {
-	Name     string
-	Type     string // see Schema
-	Required bool   // in the dialect spec
-	What     string
-}
-
-// Result is what a method answers.
-type Result struct {
-	Type string // see Schema
-	What string
-}
-
-// Fault is an error that a method ends with.
-type Fault struct {
-	Code int
-	When string
-}
-
-// Example is a call that works on a new built-in network.
-type Example struct {
-	Network string
-	Params  string // a JSON array
-	After   string // the method whose answer is the first parameter, or ""
-	Varies  bool   // the answer differs each time
-}
-
-// Difference is one line of the table of dialects.
-type Difference struct {
-	What                   string
-	Spec, Strict, Standard string
-	Methods                []string
-}
+// Method documents one method: its row of the method table.
+type Method struct{ *method.Row }
 
 //go:embed answers.json
 var answersFile []byte
@@ -71,7 +28,10 @@ type Book struct {
 
 // New puts the tables together.
 func New() (*Book, error) {
-	b := &Book{Methods: slices.Concat(theNine, chainMethods, logMethods, nodeMethods), Types: types, Common: commonFaults, schemas: map[string]any{}}
+	b := &Book{Types: types, Common: commonFaults, schemas: map[string]any{}}
+	for _, row := range method.All() {
+		b.Methods = append(b.Methods, Method{row})
+	}
 	for i := range b.Types {
 		b.schemas[b.Types[i].Name] = b.Types[i].schema()
 	}
@@ -93,16 +53,6 @@ func (b *Book) Answer(name string) json.RawMessage { return b.answers[name] }
 // Request is the envelope of a method's example.
 func (m *Method) Request() string {
 	return `{"jsonrpc":"2.0","id":1,"method":"` + m.Name + `","params":` + m.Example.Params + `}`
-}
-
-// Dialects are the differences that touch a method.
-func (m *Method) Dialects() (list []Difference) {
-	for _, d := range differences {
-		if slices.Contains(d.Methods, m.Name) {
-			list = append(list, d)
-		}
-	}
-	return list
 }
 
 // Group is some methods under a heading.

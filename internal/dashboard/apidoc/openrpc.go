@@ -1,6 +1,10 @@
 package apidoc
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+)
 
 // Service is what an OpenRPC document says about where the methods are.
 type Service struct {
@@ -9,10 +13,27 @@ type Service struct {
 	Credits func(method string) int64 // what a call costs
 }
 
-// Server is one address of one network.
+// Server is one address of one network, and which methods the network has.
 type Server struct {
 	Name string `json:"name"`
 	URL  string `json:"url"`
+
+	Embedded   bool     `json:"-"`
+	Layer2     bool     `json:"-"`
+	Alias      string   `json:"-"` // the second prefix of its layer-2 methods, or ""
+	Namespaces []string `json:"-"` // those that it has turned on
+}
+
+// has tells whether the network serves a method.
+func (s *Server) has(m *Method) bool {
+	space := m.OptionalNamespace()
+	switch {
+	case m.Layer2():
+		return s.Layer2
+	case space != "":
+		return slices.Contains(s.Namespaces, space)
+	}
+	return !m.Remote || !s.Embedded
 }
 
 // The parts of an OpenRPC 1.3 document that are used here.
@@ -34,6 +55,7 @@ type (
 		Summary        string       `json:"summary"`
 		Description    string       `json:"description,omitempty"`
 		Tags           []tag        `json:"tags"`
+		Servers        []Server     `json:"servers,omitempty"` // where not all have it
 		ParamStructure string       `json:"paramStructure"`
 		Params         []descriptor `json:"params"`
 		Result         descriptor   `json:"result"`
@@ -41,6 +63,7 @@ type (
 		Examples       []pairing    `json:"examples"`
 		Credits        int64        `json:"x-credits"`
 		Socket         bool         `json:"x-websocket-only,omitempty"`
+		AliasOf        string       `json:"x-alias-of,omitempty"`
 	}
 	tag struct {
 		Name string `json:"name"`
@@ -70,7 +93,8 @@ type (
 	}
 )
 
-// OpenRPC is the whole book as an OpenRPC document.
+// OpenRPC is an OpenRPC document of the methods that the networks serve, under all of
+// their names.
 func (b *Book) OpenRPC(s Service) ([]byte, error) {
 	d := document{
 		OpenRPC: "1.3.2", Servers: s.Servers, Components: rpcComponents{b.schemas},
@@ -83,9 +107,38 @@ func (b *Book) OpenRPC(s Service) ([]byte, error) {
 			return nil, err
 		}
 		m.Credits = s.Credits(m.Name)
-		d.Methods = append(d.Methods, m)
+		d.Methods = append(d.Methods, s.served(m, &b.Methods[i])...)
 	}
 	return json.Marshal(d)
+}
+
+// served is a method as the networks serve it: by its own name and by the aliases that
+// they have for it; nothing where none has it.
+func (s *Service) served(m rpcMethod, row *Method) (list []rpcMethod) {
+	var own []Server
+	aliases := map[string][]Server{}
+	for _, at := range s.Servers {
+		if !at.has(row) {
+			continue
+		}
+		own = append(own, at)
+		if alias := row.Alias(at.Alias); alias != "" {
+			aliases[alias] = append(aliases[alias], at)
+		}
+	}
+	if len(own) == 0 {
+		return nil
+	}
+	if len(own) < len(s.Servers) {
+		m.Servers = own
+	}
+	list = append(list, m)
+	for _, alias := range slices.Sorted(maps.Keys(aliases)) {
+		also := m
+		also.Name, also.AliasOf, also.Servers = alias, m.Name, aliases[alias]
+		list = append(list, also)
+	}
+	return list
 }
 
 func (b *Book) method(m *Method) (rpcMethod, error) {
@@ -103,7 +156,11 @@ func (b *Book) method(m *Method) (rpcMethod, error) {
 	if err := json.Unmarshal([]byte(m.Example.Params), &values); err != nil {
 		return r, err
 	}
-	shown := pairing{Name: "example", Description: "on the built-in network " + m.Example.Network, Params: []example{}, Result: example{"result", b.Answer(m.Name)}}
+	where := "on the built-in network " + m.Example.Network
+	if m.Remote {
+		where = "on a network whose nodes have it"
+	}
+	shown := pairing{Name: "example", Description: where, Params: []example{}, Result: example{"result", b.Answer(m.Name)}}
 	for i, v := range values {
 		shown.Params = append(shown.Params, example{m.Params[i].Name, v})
 	}

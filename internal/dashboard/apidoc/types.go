@@ -1,5 +1,7 @@
 package apidoc
 
+import "github.com/nodegate/nodegate/internal/method"
+
 // types are what the tables of methods name. Simple ones first.
 var types = []Type{
 	{Name: "Address", What: "20 bytes in hex, in either case.", Base: "string", Pattern: "^0x[0-9a-fA-F]{40}$"},
@@ -119,7 +121,7 @@ var types = []Type{
 		{"key", "Position", true, "as it was asked for"}, {"value", "Quantity", true, "what it holds"}, {"proof", "[]Bytes", true, "nodes from storageHash, as RLP"},
 	}},
 	{Name: "GasEstimate", What: "What to put into a transaction on a rollup.", Base: "object", Fields: []Field{
-		{"gasLimit", "Quantity", true, "as eth_estimateGas finds it"},
+		{"gasLimit", "Quantity", true, "as " + method.EthEstimateGas + " finds it"},
 		{"baseFeePerGas", "Quantity", true, "of the block after the given one"},
 		{"priorityFeePerGas", "Quantity", true, "what makes publishing the transaction pay for itself"},
 	}},
@@ -133,6 +135,13 @@ var types = []Type{
 		{"baseFeePerGas", "Quantity", false, "since London"},
 		{"stateRoot", "Hash", true, "of the state after it"},
 		{"transactions", "[]TransactionOrHash", true, "hashes, or whole ones"},
+	}},
+	{Name: "Header", What: "A block's header; other members are as in Geth.", Base: "object", Fields: []Field{
+		{"number", "Quantity", true, "of the block"},
+		{"hash", "Hash", true, "of the block"},
+		{"parentHash", "Hash", true, "of the block before"},
+		{"timestamp", "Quantity", true, "in seconds since 1970"},
+		{"stateRoot", "Hash", true, "of the state after it"},
 	}},
 	{Name: "TransactionOrHash", What: "A transaction or its hash, as was asked for.", AnyOf: []string{"Hash", "Transaction"}},
 	{Name: "Syncing", What: "false, or how far the node is.", AnyOf: []string{"Boolean", "Object"}},
@@ -162,6 +171,14 @@ var types = []Type{
 	{Name: "SimulatedCall", What: "The outcome of one call.", Base: "object", Fields: []Field{
 		{"returnData", "Bytes", true, "what it returned"}, {"logs", "[]Object", true, "what it logged"}, {"gasUsed", "Quantity", true, "by it"},
 		{"status", "Quantity", true, "0x1 success, 0x0 failure"}, {"error", "Object", false, "why it failed"},
+	}},
+	{Name: "StorageRequests", What: "By address: a list of slots, each a Hash.", Base: "object"},
+	{Name: "FilledTransaction", What: "A transaction that is ready to be signed.", Base: "object", Fields: []Field{
+		{"raw", "Bytes", true, "encoded"}, {"tx", "Object", true, "as an object, with its signature empty"},
+	}},
+	{Name: "TraceOptions", What: "How to trace, as in Geth: tracer (callTracer, prestateTracer, ...), tracerConfig, timeout and so on.", Base: "object"},
+	{Name: "TraceResult", What: "The trace of one transaction of a block.", Base: "object", Fields: []Field{
+		{"txHash", "Hash", true, "of the transaction"}, {"result", "Object", false, "what the tracer reports"}, {"error", "String", false, "why there is none"},
 	}},
 	{Name: "Filter", What: "Which logs: of a range of blocks or of one block by its hash.", Base: "object", Fields: []Field{
 		{"fromBlock", "BlockNumber", false, "the first; latest when left out"},

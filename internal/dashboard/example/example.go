@@ -7,12 +7,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/method"
 )
 
 const (
@@ -82,7 +84,7 @@ type transaction struct {
 // calls a contract.
 func search(ctx context.Context, node nodegate.Node) *sight {
 	s := &sight{}
-	if _, err := node.Call(ctx, "layer2_estimateGas", []byte(`[{}]`)); err == nil {
+	if _, err := node.Call(ctx, method.Layer2EstimateGas, []byte(`[{}]`)); err == nil {
 		s.rollup = true
 	}
 	head, err := node.Head(ctx)
@@ -107,7 +109,7 @@ func (s *sight) tryCall(ctx context.Context, node nodegate.Node) {
 		return
 	}
 	call := `{"from":"` + s.from + `","to":"` + s.storage + `","data":"` + s.input + `"}`
-	if _, err := node.Call(ctx, "eth_call", []byte(`[`+call+`,"latest"]`)); err == nil {
+	if _, err := node.Call(ctx, method.EthCall, []byte(`[`+call+`,"latest"]`)); err == nil {
 		s.call = call
 	}
 }
@@ -116,7 +118,7 @@ func (s *sight) tryCall(ctx context.Context, node nodegate.Node) {
 const nobody = "0x0000000000000000000000000000000000000001"
 
 func transactions(ctx context.Context, node nodegate.Node, number uint64) []transaction {
-	result, err := node.Call(ctx, "eth_getBlockByNumber", fmt.Appendf(nil, `["0x%x",true]`, number))
+	result, err := node.Call(ctx, method.EthGetBlockByNumber, fmt.Appendf(nil, `["0x%x",true]`, number))
 	var block struct{ Transactions []transaction }
 	if err != nil || json.Unmarshal(result, &block) != nil {
 		return nil
@@ -166,36 +168,33 @@ func (s *sight) examples(alias string) []Example {
 	if contract == "" {
 		contract = address
 	}
-	list := []Example{
-		{"eth_blockNumber", `[]`},
-		{"eth_chainId", `[]`},
-		{"eth_getBalance", `["` + address + `","latest"]`},
-		{"eth_getBlockByNumber", `["latest",false]`},
-		{"eth_getStorageAt", `["` + contract + `","0x0","latest"]`},
-		{"eth_getProof", `["` + contract + `",["0x0"],"latest"]`},
-		{"eth_getBlockReceipts", `["latest"]`},
-	}
-	if s.transaction != "" {
-		list = append(list,
-			Example{"eth_getTransactionByHash", `["` + s.transaction + `"]`},
-			Example{"eth_getTransactionByBlockHashAndIndex", `["` + s.block + `","` + s.index + `"]`},
-			Example{"eth_getTransactionReceipt", `["` + s.transaction + `"]`})
-	}
 	call := s.call
 	if call == "" {
 		call = `{"from":"` + nobody + `","to":"` + nobody + `"}` // sends nothing and never reverts
 	}
-	list = append(list,
-		Example{"eth_call", `[` + call + `,"latest"]`},
-		Example{"eth_estimateGas", `[` + call + `,"latest"]`},
-		Example{"eth_gasPrice", `[]`},
-		Example{"net_version", `[]`},
-		Example{"web3_clientVersion", `[]`})
-	if s.rollup {
-		list = append(list, Example{"layer2_estimateGas", `[{}]`})
-		if alias != "" {
-			list = append(list, Example{alias + "_estimateGas", `[{}]`})
+	fill := strings.NewReplacer("$address", address, "$contract", contract, "$transaction", s.transaction, "$block", s.block, "$index", s.index, "$call", call)
+	var list []Example
+	for _, row := range offered() {
+		if row.Layer2() && !s.rollup || s.transaction == "" && needsTransaction(row) {
+			continue
+		}
+		e := Example{row.Name, fill.Replace(row.Try.Params)}
+		list = append(list, e)
+		if also := row.Alias(alias); also != "" {
+			list = append(list, Example{also, e.Params})
 		}
 	}
 	return list
+}
+
+// offered are the methods to try, in their order.
+func offered() []*method.Row {
+	list := slices.DeleteFunc(method.All(), func(r *method.Row) bool { return r.Try.Order == 0 })
+	slices.SortFunc(list, func(a, b *method.Row) int { return a.Try.Order - b.Try.Order })
+	return list
+}
+
+// needsTransaction tells whether a method's parameters name a transaction.
+func needsTransaction(r *method.Row) bool {
+	return strings.Contains(r.Try.Params, "$transaction") || strings.Contains(r.Try.Params, "$block")
 }

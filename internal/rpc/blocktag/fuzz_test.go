@@ -74,13 +74,13 @@ func plain(name string, params []byte) (want any, ok bool) {
 	at := method.Of(name).Block
 	switch {
 	case len(list) < at:
-	case len(list) == at && latestByDefault(name):
+	case len(list) == at && method.Of(name).FillLatest:
 		list = append(list, "0x64")
 	case len(list) == at:
-	case list[at] == nil && latestByDefault(name):
+	case list[at] == nil && method.Of(name).FillLatest:
 		list[at] = "0x64"
 	default:
-		list[at] = plainBlock(list[at], takesObject(name))
+		list[at] = plainBlock(list[at], method.Of(name).BlockObject)
 	}
 	return list, true
 }

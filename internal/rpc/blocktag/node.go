@@ -25,14 +25,14 @@ func New(next nodegate.Node) *Node {
 
 // Call passes a method on with its tags resolved, and answers eth_blockNumber itself.
 func (n *Node) Call(ctx context.Context, name string, params []byte) ([]byte, error) {
-	info := method.Of(name)
+	row := method.Of(name)
 	var err error
 	switch {
-	case info.Block != method.None:
-		params, err = n.resolveBlock(ctx, name, info.Block, params)
-	case name == "eth_getLogs":
+	case row.Block != method.None:
+		params, err = n.resolveBlock(ctx, row, params)
+	case row.Truth == method.OfARange:
 		params, err = n.resolveLogs(ctx, params)
-	case name == "eth_blockNumber" && (len(params) == 0 || string(params) == "[]"):
+	case name == method.EthBlockNumber && (len(params) == 0 || string(params) == "[]"):
 		v, err := n.view(ctx)
 		if err != nil {
 			return nil, err
@@ -60,7 +60,7 @@ func (n *Node) Subscribe(ctx context.Context, params []byte, take func(event []b
 	if !ok {
 		return &nodegate.Error{
 			Op: "anchor.subscribe", Code: nodegate.MethodNotFound,
-			Msg: "the method eth_subscribe does not exist/is not available",
+			Msg: "the method " + method.EthSubscribe + " does not exist/is not available",
 		}
 	}
 	return feed.Subscribe(ctx, params, take)

@@ -4,14 +4,17 @@ import (
 	"bytes"
 	"context"
 
+	"github.com/nodegate/nodegate/internal/method"
 	"github.com/nodegate/nodegate/internal/rpc/jsonrpc"
 )
 
 var latest = []byte(`"latest"`)
 
-// resolveBlock writes a number in the place of a tag in parameter `at`. Parameters
-// that can't be read, or lack what they need, are for the node to refuse.
-func (n *Node) resolveBlock(ctx context.Context, name string, at int, params []byte) ([]byte, error) {
+// resolveBlock writes a number in the place of a tag in the method's block. Parameters
+// that can't be read, or lack what they need, are for the node to refuse. So is a block
+// that is left out where Geth insists on it: whoever speaks its words does too.
+func (n *Node) resolveBlock(ctx context.Context, row *method.Row, params []byte) ([]byte, error) {
+	at := row.Block
 	var room [6][]byte
 	list, ok := jsonrpc.Elements(room[:0], params)
 	if !ok || len(list) < at {
@@ -25,11 +28,11 @@ func (n *Node) resolveBlock(ctx context.Context, name string, at int, params []b
 	block := was
 	switch {
 	case absent || string(was) == "null":
-		if !latestByDefault(name) {
+		if !row.FillLatest {
 			return params, nil
 		}
 		block = latest
-	case was[0] == '{' && takesObject(name):
+	case was[0] == '{' && row.BlockObject:
 		if block = numberIn(was); block == nil {
 			return params, nil
 		}
@@ -56,27 +59,6 @@ func join(list [][]byte, size int) []byte {
 		out = append(out, e...)
 	}
 	return append(out, ']')
-}
-
-// latestByDefault tells whether a method may be called without its block. For the
-// others Geth insists on it, and so does whoever speaks its words.
-func latestByDefault(name string) bool {
-	switch name {
-	case "eth_call", "eth_estimateGas", "eth_createAccessList", "eth_simulateV1", "layer2_estimateGas",
-		"eth_getStorageAt", "eth_getProof":
-		return true
-	}
-	return false
-}
-
-// takesObject tells whether a method's block may be an object after EIP-1898.
-func takesObject(name string) bool {
-	switch name {
-	case "eth_call", "eth_estimateGas", "eth_createAccessList", "eth_simulateV1", "layer2_estimateGas", "debug_traceCall",
-		"eth_getStorageAt", "eth_getProof", "eth_getBalance", "eth_getCode", "eth_getTransactionCount", "eth_getBlockReceipts":
-		return true
-	}
-	return false
 }
 
 // numberIn returns the blockNumber of an EIP-1898 object: it means the same standing

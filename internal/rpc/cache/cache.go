@@ -103,7 +103,7 @@ func (c *Cache) Subscribe(ctx context.Context, params []byte, take func(event []
 	if !ok {
 		return &nodegate.Error{
 			Op: "cache.subscribe", Code: nodegate.MethodNotFound,
-			Msg: "the method eth_subscribe does not exist/is not available",
+			Msg: "the method " + method.EthSubscribe + " does not exist/is not available",
 		}
 	}
 	return feed.Subscribe(ctx, params, take)

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/method"
 )
 
 // Front stands before a node that answers much by itself faster than a cache helps: an
@@ -26,7 +27,7 @@ func NewFront(next nodegate.Node, cfg Config) *Front {
 
 // Call answers from the cache where that pays.
 func (f *Front) Call(ctx context.Context, name string, params []byte) ([]byte, error) {
-	if pays(name) {
+	if Pays(name) {
 		return f.cache.Call(ctx, name, params)
 	}
 	return f.next.Call(ctx, name, params)
@@ -50,15 +51,6 @@ func (f *Front) Stats() Stats { return f.cache.Stats() }
 // take it a hundred times as long as a hit (BenchmarkEmbedded), so that a miss, which costs
 // some microseconds, is not felt. A proof takes too little for that: proofs of many
 // different slots would get slower by a tenth.
-func pays(name string) bool {
-	switch name {
-	case "eth_getBalance", "eth_getCode", "eth_getTransactionCount",
-		"eth_getBlockByNumber", "eth_getBlockByHash", "eth_getHeaderByNumber", "eth_getHeaderByHash",
-		"eth_getBlockTransactionCountByNumber", "eth_getBlockTransactionCountByHash",
-		"eth_getTransactionByBlockNumberAndIndex",
-		"eth_getLogs", "eth_feeHistory", "eth_gasPrice", "eth_maxPriorityFeePerGas", "eth_blobBaseFee",
-		"net_version":
-		return true
-	}
-	return false
-}
+func Pays(name string) bool { return slowEmbedded.Has(name) }
+
+var slowEmbedded = method.SetOf(func(r *method.Row) bool { return r.SlowEmbedded })

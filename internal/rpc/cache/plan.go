@@ -45,7 +45,7 @@ type plan struct {
 
 // planFor decides by the method and its parameters. known is false when nobody could
 // tell the head: then only what needs none is kept.
-func planFor(info method.Info, params []byte, head nodegate.Head, known bool) plan {
+func planFor(info *method.Row, params []byte, head nodegate.Head, known bool) plan {
 	p := plan{head: head}
 	switch info.Truth {
 	case method.OfTheChain:

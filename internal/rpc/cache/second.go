@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/nodegate/nodegate/internal/method"
 	"github.com/nodegate/nodegate/internal/rpc/jsonrpc"
 )
 
@@ -69,7 +70,7 @@ func (s *second) learn(ctx context.Context, c *Cache) *string {
 	if now-last < int64(askAgain) || !s.asked.CompareAndSwap(last, now) {
 		return nil
 	}
-	block, err := c.next.Call(ctx, "eth_getBlockByNumber", []byte(`["0x0",false]`))
+	block, err := c.next.Call(ctx, method.EthGetBlockByNumber, []byte(`["0x0",false]`))
 	if err != nil {
 		return nil
 	}

@@ -12,40 +12,36 @@ import (
 	"github.com/ethereum/go-ethereum/rpc"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/method"
 	"github.com/nodegate/nodegate/internal/rpc/chain/guard"
 	"github.com/nodegate/nodegate/internal/rpc/chain/lane"
 	"github.com/nodegate/nodegate/internal/rpc/chain/native"
 )
-
-// executes are the methods of go-ethereum's API that execute contracts, and whether all
-// of what they run ends when their context does.
-var executes = map[string]bool{
-	"eth_call": true, "eth_estimateGas": true, "eth_simulateV1": true, "eth_fillTransaction": true,
-	"eth_createAccessList": false, "debug_traceCall": false, "debug_traceTransaction": false, "debug_traceBlock": false,
-	"debug_traceBlockByNumber": false, "debug_traceBlockByHash": false,
-}
 
 // apiMethod is a method of go-ethereum's API that is called in a goroutine of ours.
 // go-ethereum's RPC server would start one of its own, and a guard couldn't find it.
 type apiMethod struct {
 	fn        reflect.Value
 	in        []reflect.Type // behind the context
-	stoppable bool
+	stoppable bool           // all of what it runs ends when its context does
 }
 
-// executingMethods finds the methods in go-ethereum's services.
+// executingMethods finds the methods that execute contracts in go-ethereum's services.
 func executingMethods(apis []rpc.API) (map[string]*apiMethod, error) {
 	found := map[string]*apiMethod{}
-	for name, stoppable := range executes {
-		space, short, _ := strings.Cut(name, "_")
+	for _, row := range method.All() {
+		if row.Work != method.Executes && row.Work != method.Unstoppable {
+			continue
+		}
+		space, short, _ := strings.Cut(row.Name, "_")
 		for _, api := range apis {
 			fn := reflect.ValueOf(api.Service).MethodByName(strings.ToUpper(short[:1]) + short[1:])
 			if api.Namespace == space && fn.IsValid() {
-				found[name] = newAPIMethod(fn, stoppable)
+				found[row.Name] = newAPIMethod(fn, row.Work == method.Executes)
 			}
 		}
-		if found[name] == nil {
-			return nil, fmt.Errorf("go-ethereum has no method %s", name)
+		if found[row.Name] == nil {
+			return nil, fmt.Errorf("go-ethereum has no method %s", row.Name)
 		}
 	}
 	return found, nil

@@ -26,6 +26,7 @@ import (
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/background"
 	"github.com/nodegate/nodegate/internal/disk"
+	"github.com/nodegate/nodegate/internal/method"
 	"github.com/nodegate/nodegate/internal/rpc/chain/guard"
 	"github.com/nodegate/nodegate/internal/rpc/chain/lane"
 	"github.com/nodegate/nodegate/internal/rpc/chain/native"
@@ -122,14 +123,14 @@ func open(cfg Config) (*Node, error) {
 
 // Call answers natively where the native path knows the shape, and by
 // go-ethereum's API otherwise. No answer speaks of a block that is not on disk.
-func (n *Node) Call(ctx context.Context, method string, params []byte) ([]byte, error) {
+func (n *Node) Call(ctx context.Context, name string, params []byte) ([]byte, error) {
 	if broken := n.engine.producer.failure(); broken != nil {
 		return nil, broken
 	}
-	if method == sendMethod {
+	if name == method.EthSendRawTransaction {
 		return n.send(ctx, params)
 	}
-	result, err := n.answer(ctx, method, params)
+	result, err := n.answer(ctx, name, params)
 	if broken := n.engine.producer.await(); broken != nil {
 		return nil, broken
 	}
@@ -139,20 +140,20 @@ func (n *Node) Call(ctx context.Context, method string, params []byte) ([]byte, 
 // Ready tells whether the chain can be served: its disk takes what is written.
 func (n *Node) Ready() error { return n.engine.producer.failure() }
 
-func (n *Node) answer(ctx context.Context, method string, params []byte) (result []byte, err error) {
+func (n *Node) answer(ctx context.Context, name string, params []byte) (result []byte, err error) {
 	defer n.contain(&err)
 	if n.native != nil {
-		if result, handled, err := n.native.Answer(ctx, method, params); handled {
+		if result, handled, err := n.native.Answer(ctx, name, params); handled {
 			return result, err
 		}
 	}
-	if call := n.evm.method(method); call != nil {
+	if call := n.evm.method(name); call != nil {
 		return call(params)
 	}
-	if method == syncMethod {
+	if name == method.EthSendRawTransactionSync {
 		return n.sendSync(ctx, params)
 	}
-	return n.ask(ctx, method, params)
+	return n.ask(ctx, name, params)
 }
 
 // Head is the newest block that an answer may speak of, and which version of the chain

@@ -11,6 +11,7 @@ import (
 	"github.com/ethereum/go-ethereum/common/hexutil"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/method"
 )
 
 // devMethods are the evm_ methods that development tools know: snapshot, revert,
@@ -28,13 +29,13 @@ const maxJump = 100 * 365 * 24 * 3600
 
 func (d *devMethods) method(name string) func([]byte) ([]byte, error) {
 	switch name {
-	case "evm_mine":
+	case method.EVMMine:
 		return d.mine
-	case "evm_snapshot":
+	case method.EVMSnapshot:
 		return d.snapshot
-	case "evm_revert":
+	case method.EVMRevert:
 		return d.revert
-	case "evm_increaseTime":
+	case method.EVMIncreaseTime:
 		return d.increaseTime
 	}
 	return nil

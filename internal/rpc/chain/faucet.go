@@ -13,6 +13,7 @@ import (
 	"github.com/ethereum/go-ethereum/params"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/method"
 	"github.com/nodegate/nodegate/internal/rpc/chain/devchain"
 )
 
@@ -43,7 +44,7 @@ func (n *Node) Fund(ctx context.Context, to common.Address, wei *big.Int) (commo
 	if err != nil {
 		return common.Hash{}, err
 	}
-	if _, err := n.Call(ctx, "eth_sendRawTransaction", []byte(`["`+hexutil.Encode(raw)+`"]`)); err != nil {
+	if _, err := n.Call(ctx, method.EthSendRawTransaction, []byte(`["`+hexutil.Encode(raw)+`"]`)); err != nil {
 		return common.Hash{}, err
 	}
 	return tx.Hash(), n.awaitReceipt(ctx, tx.Hash())
@@ -101,7 +102,7 @@ func baseFee(h *types.Header) *big.Int {
 func (n *Node) awaitReceipt(ctx context.Context, hash common.Hash) error {
 	asked := []byte(`["` + hash.Hex() + `"]`)
 	for wait := time.Millisecond; ; wait = min(2*wait, 200*time.Millisecond) {
-		result, err := n.Call(ctx, "eth_getTransactionReceipt", asked)
+		result, err := n.Call(ctx, method.EthGetTransactionReceipt, asked)
 		if err != nil {
 			return err
 		}

@@ -7,11 +7,11 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/method"
 	"github.com/nodegate/nodegate/internal/rpc/chain/lane"
 )
 
@@ -21,42 +21,42 @@ const genericTime = 30 * time.Second
 // longReads of go-ethereum's API may take long and end when their context does: they get a
 // short time among the others, then a seat in the heavy lane. What executes contracts has
 // its own way: see execute.go.
-var longReads = []string{"eth_getLogs", "eth_getFilterLogs", "eth_getProof"}
+var longReads = method.SetOf(func(r *method.Row) bool { return r.Work == method.LongRead })
 
 // largeParams take longer to decode than most calls take as a whole. They wait for a seat
 // in the heavy lane, whatever the method.
 const largeParams = 256 << 10
 
 // generic answers by go-ethereum's own API, in process.
-func (n *Node) generic(ctx context.Context, method string, params []byte) (result []byte, err error) {
-	if api := n.engine.executing[method]; api != nil {
+func (n *Node) generic(ctx context.Context, name string, params []byte) (result []byte, err error) {
+	if api := n.engine.executing[name]; api != nil {
 		return n.execute(ctx, api, params)
 	}
 	ctx, cancel := context.WithTimeout(ctx, genericTime)
 	defer cancel()
 	if len(params) >= largeParams {
 		err = n.lanes.RunHeavy(ctx, genericTime, func(ctx context.Context, _ time.Duration) (err error) {
-			result, err = n.attempt(ctx, method, params, func() {})
+			result, err = n.attempt(ctx, name, params, func() {})
 			return err
 		})
 		return result, laneError(err)
 	}
-	if !slices.Contains(longReads, method) {
-		return n.attempt(ctx, method, params, func() {})
+	if !longReads.Has(name) {
+		return n.attempt(ctx, name, params, func() {})
 	}
 	err = n.lanes.Run(ctx, genericTime, func(ctx context.Context, limit time.Duration) (err error) {
 		if limit > lane.LightLimit {
-			result, err = n.attempt(ctx, method, params, func() {})
+			result, err = n.attempt(ctx, name, params, func() {})
 			return err
 		}
-		result, err = n.brief(ctx, method, params, limit)
+		result, err = n.brief(ctx, name, params, limit)
 		return err
 	})
 	return result, laneError(err)
 }
 
 // brief gives a call a short time. Only so many are in progress at once.
-func (n *Node) brief(ctx context.Context, method string, params []byte, limit time.Duration) ([]byte, error) {
+func (n *Node) brief(ctx context.Context, name string, params []byte, limit time.Duration) ([]byte, error) {
 	select {
 	case n.briefs <- struct{}{}:
 	default:
@@ -64,7 +64,7 @@ func (n *Node) brief(ctx context.Context, method string, params []byte, limit ti
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	result, err := n.attempt(ctx, method, params, func() { <-n.briefs })
+	result, err := n.attempt(ctx, name, params, func() { <-n.briefs })
 	if ctx.Err() != nil || errors.Is(err, nodegate.Timeout) {
 		return nil, lane.ErrAborted
 	}
@@ -74,11 +74,11 @@ func (n *Node) brief(ctx context.Context, method string, params []byte, limit ti
 // attempt plays one request. When its time is up it is answered at once, though
 // go-ethereum may take a while to notice; what it answers then is not to be
 // believed, since a stopped execution looks like one that ended.
-func (n *Node) attempt(ctx context.Context, method string, params []byte, ended func()) ([]byte, error) {
+func (n *Node) attempt(ctx context.Context, name string, params []byte, ended func()) ([]byte, error) {
 	done := make(chan *memoryResponse, 1)
 	go func() {
 		defer ended()
-		done <- n.serve(ctx, method, params)
+		done <- n.serve(ctx, name, params)
 	}()
 	select {
 	case response := <-done:
@@ -110,7 +110,7 @@ func (n *Node) settle(result []byte, err error) ([]byte, error) {
 }
 
 // serve plays one request to go-ethereum's RPC server, without a socket.
-func (n *Node) serve(ctx context.Context, method string, params []byte) (w *memoryResponse) {
+func (n *Node) serve(ctx context.Context, name string, params []byte) (w *memoryResponse) {
 	w = &memoryResponse{header: http.Header{}}
 	defer func() {
 		if p := recover(); p != nil {
@@ -120,8 +120,8 @@ func (n *Node) serve(ctx context.Context, method string, params []byte) (w *memo
 	if len(params) == 0 {
 		params = []byte("[]")
 	}
-	name, _ := json.Marshal(method) // a string always marshals
-	body := append(append(append([]byte(`{"jsonrpc":"2.0","id":1,"method":`), name...), `,"params":`...), params...)
+	quoted, _ := json.Marshal(name) // a string always marshals
+	body := append(append(append([]byte(`{"jsonrpc":"2.0","id":1,"method":`), quoted...), `,"params":`...), params...)
 	body = append(body, '}')
 	req := (&http.Request{
 		Method: http.MethodPost, Header: http.Header{"Content-Type": {"application/json"}},

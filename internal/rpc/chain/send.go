@@ -11,11 +11,7 @@ import (
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/disk"
-)
-
-const (
-	sendMethod = "eth_sendRawTransaction"
-	syncMethod = "eth_sendRawTransactionSync"
+	"github.com/nodegate/nodegate/internal/method"
 )
 
 // send gives a transaction to the pool and answers when it is in the journal: from then
@@ -30,7 +26,7 @@ func (n *Node) send(ctx context.Context, params []byte) ([]byte, error) {
 		return nil, err
 	}
 	epoch := p.epoch.Load()
-	result, err := n.ask(ctx, sendMethod, params)
+	result, err := n.ask(ctx, method.EthSendRawTransaction, params)
 	tx, raw := rawTransaction(params)
 	if tx == nil {
 		return result, err // go-ethereum has said what is wrong with it
@@ -111,7 +107,7 @@ func (n *Node) sendSync(ctx context.Context, params []byte) ([]byte, error) {
 		return nil, err
 	}
 	epoch := p.epoch.Load()
-	result, err := n.ask(ctx, syncMethod, params)
+	result, err := n.ask(ctx, method.EthSendRawTransactionSync, params)
 	if err == nil {
 		return result, nil
 	}
@@ -122,11 +118,11 @@ func (n *Node) sendSync(ctx context.Context, params []byte) ([]byte, error) {
 }
 
 // ask answers by go-ethereum's API, and doesn't wait for what a failed disk holds up.
-func (n *Node) ask(ctx context.Context, method string, params []byte) ([]byte, error) {
+func (n *Node) ask(ctx context.Context, name string, params []byte) ([]byte, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(n.engine.producer.life, cancel)()
-	return n.generic(ctx, method, params)
+	return n.generic(ctx, name, params)
 }
 
 // replay gives the transactions of the journal to the pool again, in the order in which
@@ -139,7 +135,7 @@ func (n *Node) replay() {
 		return
 	}
 	for _, tx := range kept {
-		n.serve(context.Background(), sendMethod, []byte(`["`+hexutil.Encode(tx.Raw)+`"]`))
+		n.serve(context.Background(), method.EthSendRawTransaction, []byte(`["`+hexutil.Encode(tx.Raw)+`"]`))
 	}
 	p := n.engine.producer
 	p.log.Info("transactions of the last run are back in the pool", "kept", len(kept), "waiting", p.executable())

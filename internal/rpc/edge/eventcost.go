@@ -6,11 +6,9 @@ import (
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/accounts/ratelimit"
 	"github.com/nodegate/nodegate/internal/accounts/usage"
+	"github.com/nodegate/nodegate/internal/method"
 	"github.com/nodegate/nodegate/internal/rpc/ws"
 )
-
-// eventMethod is what events are counted and priced under.
-const eventMethod = "eth_subscription"
 
 // affordable is how many events can be paid at once: a full bucket's worth.
 func affordable(g *nodegate.Grant, cost int64) int {
@@ -25,7 +23,7 @@ func affordable(g *nodegate.Grant, cost int64) int {
 // reason says which limit it was.
 func (s *socket) payEvents(b *eventBatch, cost int64) bool {
 	credits := int64(b.count) * cost
-	event := usage.Event{Network: s.network.Name, Method: eventMethod, Outcome: nodegate.OutcomeOK, Requests: int64(b.count), Credits: credits, BytesOut: int64(b.size)}
+	event := usage.Event{Network: s.network.Name, Method: method.EthSubscription, Outcome: nodegate.OutcomeOK, Requests: int64(b.count), Credits: credits, BytesOut: int64(b.size)}
 	err := s.edge.cfg.Meter.Admit(s.ctx, s.grant, credits)
 	if err != nil {
 		code := nodegate.AsError(err).Code

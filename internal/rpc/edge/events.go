@@ -3,6 +3,7 @@ package edge
 import (
 	"sync"
 
+	"github.com/nodegate/nodegate/internal/method"
 	"github.com/nodegate/nodegate/internal/rpc/jsonrpc"
 	"github.com/nodegate/nodegate/internal/rpc/ws"
 )
@@ -138,7 +139,7 @@ func (sub *subscription) size(event []byte) int { return sub.overhead + len(even
 func (sub *subscription) appendEvent(b, event []byte) []byte {
 	from := len(b)
 	var room [ws.HeadRoom]byte
-	return ws.Seal(jsonrpc.AppendNotification(append(b, room[:]...), "eth_subscription", sub.id, event), from)
+	return ws.Seal(jsonrpc.AppendNotification(append(b, room[:]...), method.EthSubscription, sub.id, event), from)
 }
 
 // sendSome writes a batch of what waits. False means that nothing is left for now, or

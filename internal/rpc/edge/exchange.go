@@ -9,6 +9,7 @@ import (
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/budget"
+	"github.com/nodegate/nodegate/internal/method"
 	"github.com/nodegate/nodegate/internal/rpc/jsonrpc"
 )
 
@@ -259,9 +260,9 @@ func (x *exchange) call(ctx context.Context, name string, params []byte) (result
 		}
 	}()
 	switch name {
-	case "eth_subscribe":
+	case method.EthSubscribe:
 		return x.subscribe(params)
-	case "eth_unsubscribe":
+	case method.EthUnsubscribe:
 		return x.unsubscribe(params)
 	}
 	return x.network.Node.Call(ctx, name, params)

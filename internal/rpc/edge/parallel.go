@@ -2,9 +2,10 @@ package edge
 
 import (
 	"context"
-	"strings"
 	"sync"
 	"sync/atomic"
+
+	"github.com/nodegate/nodegate/internal/method"
 )
 
 // windowCalls bounds how many answers of a batch wait for their turn.
@@ -45,15 +46,8 @@ func (x *exchange) runAhead(ctx context.Context, from int) {
 // window is where the calls that may run together with the one at from end.
 func (x *exchange) window(from int) int {
 	end := from
-	for end < len(x.calls) && end-from < windowCalls && !x.inTurn(end) {
+	for end < len(x.calls) && end-from < windowCalls && !method.InTurn(x.calls[end].method.name) {
 		end++
 	}
 	return end
-}
-
-// inTurn tells whether a call must wait for those before it and be waited for:
-// transactions are sent in the order of the batch, and subscriptions change the socket.
-func (x *exchange) inTurn(i int) bool {
-	name := x.calls[i].method.name
-	return strings.HasPrefix(name, "eth_send") || strings.HasSuffix(name, "subscribe")
 }

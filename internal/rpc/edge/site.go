@@ -3,9 +3,9 @@ package edge
 import (
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/method"
 	"github.com/nodegate/nodegate/internal/obs"
 )
 
@@ -71,16 +71,16 @@ func (e *Edge) Serve(networks []nodegate.Network, defaultNetwork string, costs n
 
 func (e *Edge) network(n nodegate.Network, costs *nodegate.Costs) *network {
 	net := &network{
-		Network: n, methods: map[string]*methodEntry{}, costs: costs, eventCost: costs.Methods[eventMethod], gone: make(chan struct{}),
+		Network: n, methods: map[string]*methodEntry{}, costs: costs, eventCost: costs.Methods[method.EthSubscription], gone: make(chan struct{}),
 		other: e.cfg.Metrics.Method(n.Name, obs.Other),
 	}
 	for _, name := range e.cfg.Methods {
 		m := &methodEntry{name: name, rule: name, counted: name, cost: costs.Of(name, true), metrics: e.cfg.Metrics.Method(n.Name, name)}
 		net.methods[name] = m
-		if own, ok := strings.CutPrefix(name, "layer2_"); ok && n.Alias != "" {
-			alias := *m
-			alias.name = n.Alias + "_" + own
-			net.methods[alias.name] = &alias
+		if alias := method.Of(name).Alias(n.Alias); alias != "" {
+			also := *m
+			also.name = alias
+			net.methods[alias] = &also
 		}
 	}
 	return net

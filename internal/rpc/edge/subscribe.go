@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/method"
 	"github.com/nodegate/nodegate/internal/rpc/jsonrpc"
 	"github.com/nodegate/nodegate/internal/rpc/ws"
 )
@@ -40,7 +41,7 @@ func (x *exchange) subscribe(params []byte) ([]byte, error) {
 	}
 	feed, ok := x.network.Node.(nodegate.Feed)
 	if !ok {
-		return nil, &nodegate.Error{Op: "edge.subscribe", Code: nodegate.MethodNotFound, Msg: "the method eth_subscribe does not exist/is not available"}
+		return nil, &nodegate.Error{Op: "edge.subscribe", Code: nodegate.MethodNotFound, Msg: "the method " + method.EthSubscribe + " does not exist/is not available"}
 	}
 	ctx, cancel := context.WithCancel(s.ctx)
 	sub, err := s.subs.open(cancel)
@@ -110,7 +111,7 @@ func (l *subscriptions) open(cancel context.CancelFunc) (*subscription, error) {
 	var b [16]byte
 	_, _ = rand.Read(b[:]) // never fails
 	sub := &subscription{id: "0x" + hex.EncodeToString(b[:]), cancel: cancel}
-	sub.overhead = len(jsonrpc.AppendNotification(nil, "eth_subscription", sub.id, []byte("0"))) - 1
+	sub.overhead = len(jsonrpc.AppendNotification(nil, method.EthSubscription, sub.id, []byte("0"))) - 1
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if len(l.byID) >= l.limit {

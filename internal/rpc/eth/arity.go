@@ -3,6 +3,7 @@ package eth
 import (
 	"bytes"
 
+	"github.com/nodegate/nodegate/internal/method"
 	"github.com/nodegate/nodegate/internal/rpc/jsonrpc"
 )
 
@@ -11,24 +12,15 @@ import (
 // second.
 const maxParams = 32
 
-// arity is how many parameters the methods take that have no rules of their own: the
-// error for too many names it. It is read, never written.
-var arity = map[string]int{
-	"eth_chainId": 0, "eth_blockNumber": 0, "eth_gasPrice": 0, "eth_maxPriorityFeePerGas": 0, "eth_blobBaseFee": 0, "eth_syncing": 0,
-	"eth_newBlockFilter": 0, "net_version": 0, "net_listening": 0, "net_peerCount": 0, "web3_clientVersion": 0,
-	"eth_sendRawTransaction": 1, "eth_newPendingTransactionFilter": 1, "eth_getFilterChanges": 1, "eth_uninstallFilter": 1, "web3_sha3": 1,
-	"eth_getBalance": 2, "eth_getCode": 2, "eth_getTransactionCount": 2, "eth_getBlockByNumber": 2, "eth_getBlockByHash": 2, "eth_simulateV1": 2,
-	"eth_feeHistory": 3,
-}
-
 // checkArity refuses parameters that no node could use, before anything is done with
-// them. A few too many are left to the node, which may know better.
+// them. A few too many are left to the node, which may know better. The error names how
+// many the method takes, where that is known.
 func checkArity(name string, params []byte) error {
 	if !manyParams(params) {
 		return nil
 	}
-	if most, known := arity[name]; known {
-		return tooMany(most)
+	if row := method.Of(name); row.Name != "" {
+		return tooMany(row.MaxParams())
 	}
 	return tooMany(maxParams)
 }

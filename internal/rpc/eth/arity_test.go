@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/method"
 )
 
 // allocated is how many bytes were allocated while do ran.
@@ -25,18 +26,18 @@ func TestMillionsOfParams(t *testing.T) {
 	params := []byte("[" + strings.Repeat("1,", 2_600_000) + "1]")
 	for _, remote := range []bool{false, true} {
 		asked := 0
-		n := New(askedNode{&asked}, Config{Remote: remote, Layer2: true, LogBlocks: 100, LogResults: 100, Namespaces: []string{"debug"}})
-		for _, method := range append(Methods(), "eth_neverHeardOf", "net_else", "debug_traceCall") {
-			if method == "eth_subscribe" || method == "eth_unsubscribe" {
+		n := New(askedNode{&asked}, Config{Remote: remote, Layer2: true, LogBlocks: 100, LogResults: 100, Namespaces: method.Optional()})
+		for _, name := range append(method.Names(), "eth_neverHeardOf", "net_else", "txpool_else") {
+			if method.Of(name).Socket {
 				continue // the front end's
 			}
 			var err error
-			bytes := allocated(func() { _, err = n.Call(t.Context(), method, params) })
+			bytes := allocated(func() { _, err = n.Call(t.Context(), name, params) })
 			if !errors.Is(err, nodegate.InvalidParams) || !strings.Contains(nodegate.AsError(err).Msg, "too many arguments, want at most ") {
-				t.Errorf("%s, remote %t: %v", method, remote, err)
+				t.Errorf("%s, remote %t: %v", name, remote, err)
 			}
 			if bytes > 64<<10 {
-				t.Errorf("%s, remote %t: %d bytes allocated", method, remote, bytes)
+				t.Errorf("%s, remote %t: %d bytes allocated", name, remote, bytes)
 			}
 		}
 		var err error
@@ -47,9 +48,9 @@ func TestMillionsOfParams(t *testing.T) {
 			t.Errorf("the node was asked %d times", asked)
 		}
 	}
-	for method, want := range arity {
-		if want > 0 && want < maxParams && checkArity(method, params).Error() != tooMany(want).Error() {
-			t.Errorf("%s: %v", method, checkArity(method, params))
+	for _, row := range method.All() {
+		if got := checkArity(row.Name, params); got.Error() != tooMany(len(row.Params)).Error() {
+			t.Errorf("%s: %v", row.Name, got)
 		}
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/method"
 	"github.com/nodegate/nodegate/internal/rpc/jsonrpc"
 )
 
@@ -153,9 +154,9 @@ func (n *Node) numberOf(ctx context.Context, b blockParam) (at uint64, known boo
 	if b.text == "earliest" {
 		return 0, true, nil
 	}
-	name := "eth_getBlockByNumber"
+	name := method.EthGetBlockByNumber
 	if b.byHash {
-		name = "eth_getBlockByHash"
+		name = method.EthGetBlockByHash
 	}
 	result, err := n.next.Call(ctx, name, []byte(`["`+b.text+`",false]`))
 	if err != nil {

@@ -6,18 +6,17 @@ import (
 	"strings"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/method"
 	"github.com/nodegate/nodegate/internal/rpc/jsonrpc"
 )
 
 // defaultCallGas is what a call without gas gets.
 const defaultCallGas = 50_000_000
 
-const layer2Method = "layer2_estimateGas"
-
 // callArgs splits the parameters of a simulation and reads its call object.
-func (n *Node) callArgs(ctx context.Context, params []byte, most int) (*args, *callObject, error) {
+func (n *Node) callArgs(ctx context.Context, row *method.Row, params []byte) (*args, *callObject, error) {
 	a := new(args)
-	if err := a.split(params, most); err != nil {
+	if err := a.split(params, row.MaxParams()); err != nil {
 		return nil, nil, err
 	}
 	c, err := n.parseCall(ctx, a)
@@ -25,8 +24,8 @@ func (n *Node) callArgs(ctx context.Context, params []byte, most int) (*args, *c
 }
 
 // ethCall: call object, block, state overrides, block overrides.
-func ethCall(ctx context.Context, n *Node, name string, params []byte) ([]byte, error) {
-	a, c, err := n.callArgs(ctx, params, 4)
+func ethCall(ctx context.Context, n *Node, row *method.Row, params []byte) ([]byte, error) {
+	a, c, err := n.callArgs(ctx, row, params)
 	if err != nil {
 		return nil, err
 	}
@@ -36,57 +35,57 @@ func ethCall(ctx context.Context, n *Node, name string, params []byte) ([]byte, 
 	if c.fields[fieldGas] == "" {
 		c.fields[fieldGas] = quoted(defaultCallGas)
 	}
-	b, err := n.block(a, 1)
+	b, err := n.block(a, row.Block)
 	if err != nil {
 		return nil, err
 	}
-	return n.simulate(ctx, name, c, b, a, 2)
+	return n.simulate(ctx, row.Name, c, b, a, row.Block+1)
 }
 
 // estimateGas: call object, block, state overrides, block overrides.
-func estimateGas(ctx context.Context, n *Node, name string, params []byte) ([]byte, error) {
-	a, c, err := n.callArgs(ctx, params, 4)
+func estimateGas(ctx context.Context, n *Node, row *method.Row, params []byte) ([]byte, error) {
+	a, c, err := n.callArgs(ctx, row, params)
 	if err != nil {
 		return nil, err
 	}
 	if n.cfg.Dialect.toRequired() && c.fields[fieldTo] == "" {
 		return nil, badArg(0, `"to" is required`)
 	}
-	b, err := n.block(a, 1)
+	b, err := n.block(a, row.Block)
 	if err != nil {
 		return nil, err
 	}
-	if err := n.refuseSafe(name, b); err != nil {
+	if err := n.refuseSafe(row, b); err != nil {
 		return nil, err
 	}
-	return n.simulate(ctx, name, c, b, a, 2)
+	return n.simulate(ctx, row.Name, c, b, a, row.Block+1)
 }
 
 // layer2EstimateGas: call object, then a block (a string) or state overrides (an
 // object). It also answers to the network's brand name.
-func layer2EstimateGas(ctx context.Context, n *Node, _ string, params []byte) ([]byte, error) {
-	a, c, err := n.callArgs(ctx, params, 3)
+func layer2EstimateGas(ctx context.Context, n *Node, row *method.Row, params []byte) ([]byte, error) {
+	a, c, err := n.callArgs(ctx, row, params)
 	if err != nil {
 		return nil, err
 	}
-	second := a.at(1)
+	second := a.at(row.Block)
 	if len(second) > 0 && second[0] == '{' {
 		if a.at(2) != nil {
 			return nil, tooMany(2)
 		}
-		result, err := n.simulate(ctx, layer2Method, c, blockParam{text: "latest"}, a, 1)
+		result, err := n.simulate(ctx, row.Name, c, blockParam{text: "latest"}, a, row.Block)
 		return result, renumber(err)
 	}
 	b := blockParam{text: "latest"}
 	if second != nil {
-		if b, err = n.block(a, 1); err != nil {
+		if b, err = n.block(a, row.Block); err != nil {
 			return nil, err
 		}
 	}
-	if err := n.refuseSafe(layer2Method, b); err != nil {
+	if err := n.refuseSafe(row, b); err != nil {
 		return nil, err
 	}
-	return n.simulate(ctx, layer2Method, c, b, a, 2)
+	return n.simulate(ctx, row.Name, c, b, a, row.Block+1)
 }
 
 // renumber makes an error about the overrides name the place where the client put
@@ -104,27 +103,27 @@ func renumber(err error) error {
 
 // createAccessList: call object, block, state overrides. go-ethereum executes it
 // several times and can't be stopped, so its gas is held to what any call gets.
-func createAccessList(ctx context.Context, n *Node, name string, params []byte) ([]byte, error) {
-	a, c, err := n.callArgs(ctx, params, 3)
+func createAccessList(ctx context.Context, n *Node, row *method.Row, params []byte) ([]byte, error) {
+	a, c, err := n.callArgs(ctx, row, params)
 	if err != nil {
 		return nil, err
 	}
 	if gas, ok := number(c.fields[fieldGas]); !ok {
 		c.fields[fieldGas] = quoted(defaultCallGas)
 	} else if gas > defaultCallGas {
-		return nil, badArg(0, fmt.Sprintf("gas: %d is above the cap of %d for %s", gas, defaultCallGas, name))
+		return nil, badArg(0, fmt.Sprintf("gas: %d is above the cap of %d for %s", gas, defaultCallGas, row.Name))
 	}
-	b, err := n.block(a, 1)
+	b, err := n.block(a, row.Block)
 	if err != nil {
 		return nil, err
 	}
-	return n.simulate(ctx, name, c, b, a, 2)
+	return n.simulate(ctx, row.Name, c, b, a, row.Block+1)
 }
 
 // refuseSafe keeps the tag `safe` from estimates where the dialect has none.
-func (n *Node) refuseSafe(name string, b blockParam) error {
+func (n *Node) refuseSafe(row *method.Row, b blockParam) error {
 	if b.text == "safe" && n.cfg.Dialect.safeRefused() {
-		return badArg(1, "the tag safe is not supported by "+name+": use finalized")
+		return badArg(row.Block, "the tag safe is not supported by "+row.Name+": use finalized")
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/method"
 	"github.com/nodegate/nodegate/internal/rpc/jsonrpc"
 )
 
@@ -41,10 +42,11 @@ func explain(name string, params []byte, e *nodegate.Error) error {
 	case timedOut(e.Number, lower):
 		return nodegate.ErrTimeout("eth.node", errors.New("the node gave up"))
 	}
-	if at, ok := blockAt[name]; ok && meansUnknown(e) {
-		return failed(unknownBlock(params, at, lower))
+	row := method.Of(name)
+	if readsState(row) && meansUnknown(e) {
+		return failed(unknownBlock(params, row.Block, lower))
 	}
-	if words, ok := gethWords(name, text, lower); ok {
+	if words, ok := gethWords(row, text, lower); ok {
 		return failed(clean(words))
 	}
 	return otherFault(e, text)
@@ -144,10 +146,10 @@ func timedOut(number int, lower string) bool {
 	return number == numberTimeout || number < 0 && anyIn(lower, []string{"timeout", "timed out", "deadline exceeded", "execution aborted"})
 }
 
-// blockAt is where the methods that read a state have their block.
-var blockAt = map[string]int{
-	"eth_getStorageAt": 2, "eth_getProof": 2, "eth_call": 1, "eth_estimateGas": 1, "eth_createAccessList": 1,
-	"eth_getBalance": 1, "eth_getCode": 1, "eth_getTransactionCount": 1, layer2Method: 1,
+// readsState tells whether a method reads the state of a block that a parameter names.
+// Traces do too, and Geth has other words for them.
+func readsState(row *method.Row) bool {
+	return row.Needs == method.State && row.Block != method.None && !method.Traces(row.Name)
 }
 
 // unknownThing matches the ways of saying that a block or a transaction isn't there.
@@ -185,7 +187,7 @@ var opcode = regexp.MustCompile(`(?:invalid opcode|bad instruction)\W+(?:0x)?([0
 
 // gethWords says in Geth's words what a node says in its own. Where Geth itself says
 // before which step it failed, its words stay whole.
-func gethWords(name, text, lower string) (string, bool) {
+func gethWords(row *method.Row, text, lower string) (string, bool) {
 	if strings.HasPrefix(lower, "err: ") || strings.HasPrefix(lower, "failed with ") {
 		return text, true
 	}
@@ -195,7 +197,7 @@ func gethWords(name, text, lower string) (string, bool) {
 	if words, ok := phrase(poolWords, text, lower); ok {
 		return words, true
 	}
-	if name != "eth_call" && name != "eth_estimateGas" && name != "eth_createAccessList" && name != layer2Method {
+	if !readsState(row) || row.Contracts != method.CallObject {
 		return "", false
 	}
 	if m := opcode.FindStringSubmatch(lower); m != nil {

@@ -4,16 +4,17 @@ import (
 	"context"
 	"fmt"
 
+	"github.com/nodegate/nodegate/internal/method"
 	"github.com/nodegate/nodegate/internal/rpc/jsonrpc"
 )
 
 // getLogs answers a log query within the limits of blocks and results.
-func getLogs(ctx context.Context, n *Node, name string, params []byte) ([]byte, error) {
-	span, err := n.logSpan(ctx, params)
+func getLogs(ctx context.Context, n *Node, row *method.Row, params []byte) ([]byte, error) {
+	span, err := n.logSpan(ctx, row, params)
 	if err != nil {
 		return nil, err
 	}
-	result, err := n.passOn(ctx, name, params)
+	result, err := n.passOn(ctx, row.Name, params)
 	if err != nil {
 		return nil, err
 	}
@@ -24,16 +25,16 @@ func getLogs(ctx context.Context, n *Node, name string, params []byte) ([]byte, 
 }
 
 // newFilter holds a stored query to the same span of blocks.
-func newFilter(ctx context.Context, n *Node, name string, params []byte) ([]byte, error) {
-	if _, err := n.logSpan(ctx, params); err != nil {
+func newFilter(ctx context.Context, n *Node, row *method.Row, params []byte) ([]byte, error) {
+	if _, err := n.logSpan(ctx, row, params); err != nil {
 		return nil, err
 	}
-	return n.passOn(ctx, name, params)
+	return n.passOn(ctx, row.Name, params)
 }
 
 // getFilterLogs holds a stored query's answer to the same number of results.
-func getFilterLogs(ctx context.Context, n *Node, name string, params []byte) ([]byte, error) {
-	result, err := n.passOn(ctx, name, params)
+func getFilterLogs(ctx context.Context, n *Node, row *method.Row, params []byte) ([]byte, error) {
+	result, err := n.passOn(ctx, row.Name, params)
 	if err != nil {
 		return nil, err
 	}
@@ -52,9 +53,9 @@ type span struct{ from, to uint64 }
 
 // logSpan reads the range of a query and refuses one that is too wide, naming
 // one that works. A query it can't read is for the node to refuse.
-func (n *Node) logSpan(ctx context.Context, params []byte) (span, error) {
+func (n *Node) logSpan(ctx context.Context, row *method.Row, params []byte) (span, error) {
 	var a args
-	if err := a.split(params, 1); err != nil {
+	if err := a.split(params, row.MaxParams()); err != nil {
 		return span{}, err
 	}
 	head, err := n.next.Head(ctx)

@@ -4,12 +4,13 @@ import (
 	"context"
 	"strconv"
 
+	"github.com/nodegate/nodegate/internal/method"
 	"github.com/nodegate/nodegate/internal/rpc/jsonrpc"
 )
 
 // getTransactionByHash: transaction hash.
-func getTransactionByHash(ctx context.Context, n *Node, name string, params []byte) ([]byte, error) {
-	result, err := n.byHash(ctx, name, params)
+func getTransactionByHash(ctx context.Context, n *Node, row *method.Row, params []byte) ([]byte, error) {
+	result, err := n.byHash(ctx, row, params)
 	if err != nil {
 		return nil, err
 	}
@@ -17,8 +18,8 @@ func getTransactionByHash(ctx context.Context, n *Node, name string, params []by
 }
 
 // getTransactionReceipt: transaction hash.
-func getTransactionReceipt(ctx context.Context, n *Node, name string, params []byte) ([]byte, error) {
-	result, err := n.byHash(ctx, name, params)
+func getTransactionReceipt(ctx context.Context, n *Node, row *method.Row, params []byte) ([]byte, error) {
+	result, err := n.byHash(ctx, row, params)
 	if err != nil {
 		return nil, err
 	}
@@ -26,9 +27,9 @@ func getTransactionReceipt(ctx context.Context, n *Node, name string, params []b
 }
 
 // byHash looks one transaction up and checks that its block is within the window.
-func (n *Node) byHash(ctx context.Context, name string, params []byte) ([]byte, error) {
+func (n *Node) byHash(ctx context.Context, row *method.Row, params []byte) ([]byte, error) {
 	var a args
-	if err := a.split(params, 1); err != nil {
+	if err := a.split(params, row.MaxParams()); err != nil {
 		return nil, err
 	}
 	h, err := hashArg(&a, 0)
@@ -37,17 +38,17 @@ func (n *Node) byHash(ctx context.Context, name string, params []byte) ([]byte, 
 	}
 	c := newCanonical(72)
 	c.str(h)
-	result, err := n.next.Call(ctx, name, c.bytes())
+	result, err := n.next.Call(ctx, row.Name, c.bytes())
 	if err != nil {
 		return nil, err
 	}
-	return result, n.answerInWindow(ctx, name, result)
+	return result, n.answerInWindow(ctx, row.Name, result)
 }
 
 // getTransactionByBlockHashAndIndex: block hash, index.
-func getTransactionByBlockHashAndIndex(ctx context.Context, n *Node, name string, params []byte) ([]byte, error) {
+func getTransactionByBlockHashAndIndex(ctx context.Context, n *Node, row *method.Row, params []byte) ([]byte, error) {
 	var a args
-	if err := a.split(params, 2); err != nil {
+	if err := a.split(params, row.MaxParams()); err != nil {
 		return nil, err
 	}
 	h, err := hashArg(&a, 0)
@@ -64,11 +65,11 @@ func getTransactionByBlockHashAndIndex(ctx context.Context, n *Node, name string
 	c := newCanonical(96)
 	c.str(h)
 	c.str(index)
-	result, err := n.next.Call(ctx, name, c.bytes())
+	result, err := n.next.Call(ctx, row.Name, c.bytes())
 	if err != nil {
 		return nil, err
 	}
-	if err := n.answerInWindow(ctx, name, result); err != nil {
+	if err := n.answerInWindow(ctx, row.Name, result); err != nil {
 		return nil, err
 	}
 	return n.cfg.Dialect.transaction(result, true), nil
@@ -100,27 +101,27 @@ func (n *Node) answerInWindow(ctx context.Context, name string, result []byte) e
 }
 
 // getBlockReceipts: a block, also as a decimal number; pending is latest.
-func getBlockReceipts(ctx context.Context, n *Node, name string, params []byte) ([]byte, error) {
+func getBlockReceipts(ctx context.Context, n *Node, row *method.Row, params []byte) ([]byte, error) {
 	var a args
-	if err := a.split(params, 1); err != nil {
+	if err := a.split(params, row.MaxParams()); err != nil {
 		return nil, err
 	}
-	if a.at(0) == nil {
-		return nil, missing(0)
+	if a.at(row.Block) == nil {
+		return nil, missing(row.Block)
 	}
-	b, reason := parseDecimalBlock(a.at(0))
+	b, reason := parseDecimalBlock(a.at(row.Block))
 	if reason != "" {
-		return nil, badArg(0, reason)
+		return nil, badArg(row.Block, reason)
 	}
 	if b.text == "pending" {
 		b.text = "latest"
 	}
-	if err := n.inWindow(ctx, name, b); err != nil {
+	if err := n.inWindow(ctx, row.Name, b); err != nil {
 		return nil, err
 	}
 	c := newCanonical(96)
 	b.append(&c)
-	result, err := n.next.Call(ctx, name, c.bytes())
+	result, err := n.next.Call(ctx, row.Name, c.bytes())
 	if err != nil {
 		return nil, err
 	}

@@ -1,11 +1,11 @@
 package eth
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/method"
 )
 
 // always are served on every network.
@@ -30,18 +30,18 @@ const never = `eth_sign eth_signTransaction eth_signTypedData eth_signTypedData_
 	eth ETH_chainId Eth_chainId _chainId chainId Debug_traceCall EVM_mine`
 
 func TestOffers(t *testing.T) {
-	plain := New(newFake(), limits(Spec))
-	open := New(newFake(), Config{Namespaces: []string{"debug", "trace", "txpool", "evm"}})
+	plain := func(name string) bool { return method.Offered(name, limits(Spec).Namespaces) }
+	open := func(name string) bool { return method.Offered(name, []string{"debug", "trace", "txpool", "evm"}) }
 	for _, c := range []struct {
 		methods        string
 		onPlain, onAll bool
 	}{{always, true, true}, {switchable, false, true}, {never, false, false}} {
-		for _, method := range strings.Fields(c.methods) {
-			if got := plain.offers(method); got != c.onPlain {
-				t.Errorf("%s is served on a plain network: %v", method, got)
+		for _, name := range strings.Fields(c.methods) {
+			if got := plain(name); got != c.onPlain {
+				t.Errorf("%s is served on a plain network: %v", name, got)
 			}
-			if got := open.offers(method); got != c.onAll {
-				t.Errorf("%s is served where all namespaces are on: %v", method, got)
+			if got := open(name); got != c.onAll {
+				t.Errorf("%s is served where all namespaces are on: %v", name, got)
 			}
 		}
 	}
@@ -113,16 +113,11 @@ func TestPassedOnParameters(t *testing.T) {
 	}
 }
 
-// Names are counted one by one in metrics, so there are none twice and none wrong.
+// Every method of the table is served where its namespace is on.
 func TestMethodNames(t *testing.T) {
-	names := Methods()
-	slices.Sort(names)
-	if len(slices.Compact(slices.Clone(names))) != len(names) {
-		t.Error("a name is listed twice")
-	}
-	n := New(newFake(), Config{Layer2: true})
-	for _, name := range names {
-		if _, own := n.methods[name]; !own && !n.offers(name) {
+	n := New(newFake(), Config{Layer2: true, Namespaces: method.Optional()})
+	for _, name := range method.Names() {
+		if _, own := n.methods[name]; !own && !method.Offered(name, n.cfg.Namespaces) {
 			t.Errorf("%s is listed and not served", name)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/method"
 )
 
 // remote makes the nodes of other clients look like one. It stands between the
@@ -17,14 +18,15 @@ var _ nodegate.Feed = remote{}
 
 // Call asks the network and puts its answer, or its error, into the one form.
 func (r remote) Call(ctx context.Context, name string, params []byte) ([]byte, error) {
-	if name == "eth_getProof" {
+	row := method.Of(name)
+	if row.Answer == method.ProofAnswer {
 		return r.proof(ctx, name, params)
 	}
 	result, err := r.ask(ctx, name, params)
 	if err != nil {
 		return nil, err
 	}
-	return settle(name, result)
+	return settle(row, result)
 }
 
 // ask calls the node. An error that means "there is none" is a null where the
@@ -38,7 +40,7 @@ func (r remote) ask(ctx context.Context, name string, params []byte) ([]byte, er
 	if e.Code != nodegate.NodeFault {
 		return nil, err
 	}
-	if lookups[name] && meansUnknown(e) {
+	if looksUp(method.Of(name)) && meansUnknown(e) {
 		return []byte("null"), nil
 	}
 	return nil, explain(name, params, e)
@@ -49,7 +51,7 @@ func (r remote) Head(ctx context.Context) (nodegate.Head, error) { return r.next
 
 // Subscribe passes a subscription on; a node's refusal is worded like any other.
 func (r remote) Subscribe(ctx context.Context, params []byte, take func(event []byte)) error {
-	const name = "eth_subscribe"
+	const name = method.EthSubscribe
 	feed, ok := r.next.(nodegate.Feed)
 	if !ok {
 		return notFound(name)
@@ -61,37 +63,40 @@ func (r remote) Subscribe(ctx context.Context, params []byte, take func(event []
 	return err
 }
 
-// lookups are the methods that answer null where there is nothing.
-var lookups = map[string]bool{
-	"eth_getTransactionByHash": true, "eth_getTransactionByBlockHashAndIndex": true, "eth_getTransactionReceipt": true,
-	"eth_getBlockReceipts": true, "eth_getBlockByNumber": true, "eth_getBlockByHash": true,
+// looksUp tells whether a method answers null where there is nothing.
+func looksUp(row *method.Row) bool {
+	switch row.Answer {
+	case method.TransactionAnswer, method.AtHashAnswer, method.ReceiptAnswer, method.ReceiptsAnswer, method.BlockAnswer:
+		return true
+	}
+	return false
 }
 
 // settle puts an answer of the nine methods, or with blocks and logs, into the right form.
-func settle(name string, result []byte) ([]byte, error) {
+func settle(row *method.Row, result []byte) ([]byte, error) {
 	var ok bool
-	switch name {
-	case "eth_getStorageAt":
+	switch row.Answer {
+	case method.WordAnswer:
 		result, ok = storageWord(result)
-	case "eth_call":
+	case method.ReturnAnswer:
 		result, ok = returned(result)
-	case "eth_estimateGas":
+	case method.GasAnswer:
 		result, ok = fixQuantity(result)
-	case "eth_getTransactionByHash", "eth_getTransactionByBlockHashAndIndex":
+	case method.TransactionAnswer, method.AtHashAnswer:
 		result, ok = orNull(result, fixTransaction)
-	case "eth_getTransactionReceipt":
+	case method.ReceiptAnswer:
 		result, ok = orNull(result, fixReceipt)
-	case "eth_getBlockReceipts":
+	case method.ReceiptsAnswer:
 		result, ok = orNull(result, fixReceipts)
-	case "eth_getBlockByNumber", "eth_getBlockByHash":
+	case method.BlockAnswer:
 		result, ok = orNull(result, orAsIs(fixBlock))
-	case "eth_getLogs", "eth_getFilterLogs":
+	case method.LogsAnswer:
 		result, ok = orNull(result, orAsIs(listOf(fixLog)))
 	default:
 		return result, nil
 	}
 	if !ok {
-		return nil, nonsense(name)
+		return nil, nonsense(row.Name)
 	}
 	return result, nil
 }

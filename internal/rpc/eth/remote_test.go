@@ -14,6 +14,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/method"
 	"github.com/nodegate/nodegate/internal/rpc/chain/devchain"
 )
 
@@ -101,7 +102,7 @@ func TestRemoteSameBytes(t *testing.T) {
 		if err != nil || c[0] == "eth_getProof" {
 			continue
 		}
-		got, err := settle(c[0], raw)
+		got, err := settle(method.Of(c[0]), raw)
 		if err != nil || len(raw) > 0 && &got[0] != &raw[0] {
 			t.Errorf("%s %s was copied: %v", c[0], c[1], err)
 		}
@@ -246,7 +247,7 @@ func TestRemoteHabits(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		a := rapid.SampledFrom(answers).Draw(rt, "answer")
 		disturbed := disturb(rt, members(t, a.raw))
-		got, err := settle(a.method, disturbed)
+		got, err := settle(method.Of(a.method), disturbed)
 		if err != nil {
 			rt.Fatalf("%s: %v", disturbed, err)
 		}
@@ -340,11 +341,11 @@ func FuzzSettle(f *testing.F) {
 			return // the layers below answer with JSON
 		}
 		name := methods[uint(i)%uint(len(methods))]
-		once, err := settle(name, raw)
+		once, err := settle(method.Of(name), raw)
 		if err != nil {
 			return
 		}
-		twice, err := settle(name, once)
+		twice, err := settle(method.Of(name), once)
 		if err != nil || !json.Valid(once) || string(twice) != string(once) {
 			t.Errorf("%s: %s became %s, then %s, %v", name, raw, once, twice, err)
 		}
@@ -413,7 +414,7 @@ func BenchmarkSettleReceipt(b *testing.B) {
 	b.SetBytes(int64(len(raw)))
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := settle("eth_getTransactionReceipt", raw); err != nil {
+		if _, err := settle(method.Of("eth_getTransactionReceipt"), raw); err != nil {
 			b.Fatal(err)
 		}
 	}

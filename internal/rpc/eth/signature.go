@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strings"
 
+	"github.com/nodegate/nodegate/internal/method"
 	"github.com/nodegate/nodegate/internal/rpc/jsonrpc"
 )
 
@@ -13,14 +14,14 @@ func (d Dialect) beyond(name string, params, result []byte) []byte {
 	if d != Strict {
 		return result
 	}
-	switch name {
-	case "eth_getBlockByNumber", "eth_getBlockByHash":
+	switch method.Of(name).Answer {
+	case method.BlockAnswer:
 		if bytes.HasSuffix(params, []byte("true]")) { // with whole transactions
 			return padBlock(result)
 		}
-	case "eth_getTransactionByBlockNumberAndIndex":
+	case method.AtNumberAnswer:
 		return padTransaction(result)
-	case "eth_pendingTransactions":
+	case method.TransactionsAnswer:
 		return each(result, padTransaction)
 	}
 	return result

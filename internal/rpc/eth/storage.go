@@ -6,6 +6,7 @@ import (
 	"math"
 	"strings"
 
+	"github.com/nodegate/nodegate/internal/method"
 	"github.com/nodegate/nodegate/internal/rpc/jsonrpc"
 )
 
@@ -13,9 +14,9 @@ import (
 const maxProofKeys = 1024
 
 // getStorageAt: address, position, block.
-func getStorageAt(ctx context.Context, n *Node, name string, params []byte) ([]byte, error) {
+func getStorageAt(ctx context.Context, n *Node, row *method.Row, params []byte) ([]byte, error) {
 	var a args
-	if err := a.split(params, 3); err != nil {
+	if err := a.split(params, row.MaxParams()); err != nil {
 		return nil, err
 	}
 	addr, err := addressArg(&a, 0)
@@ -29,25 +30,25 @@ func getStorageAt(ctx context.Context, n *Node, name string, params []byte) ([]b
 	if reason != "" {
 		return nil, keyError(a.at(1), reason)
 	}
-	b, err := n.block(&a, 2)
+	b, err := n.block(&a, row.Block)
 	if err != nil {
 		return nil, err
 	}
-	if err := n.inWindow(ctx, name, b); err != nil {
+	if err := n.inWindow(ctx, row.Name, b); err != nil {
 		return nil, err
 	}
 	c := newCanonical(160)
 	c.str(addr)
 	c.str("0x" + key.padded())
 	b.append(&c)
-	return n.next.Call(ctx, name, c.bytes())
+	return n.next.Call(ctx, row.Name, c.bytes())
 }
 
 // getProof: address, storage keys, block. A pending state is never committed, so
 // its proof is the latest block's.
-func getProof(ctx context.Context, n *Node, name string, params []byte) ([]byte, error) {
+func getProof(ctx context.Context, n *Node, row *method.Row, params []byte) ([]byte, error) {
 	var a args
-	if err := a.split(params, 3); err != nil {
+	if err := a.split(params, row.MaxParams()); err != nil {
 		return nil, err
 	}
 	addr, err := addressArg(&a, 0)
@@ -58,21 +59,21 @@ func getProof(ctx context.Context, n *Node, name string, params []byte) ([]byte,
 	if err != nil {
 		return nil, err
 	}
-	b, err := n.block(&a, 2)
+	b, err := n.block(&a, row.Block)
 	if err != nil {
 		return nil, err
 	}
 	if b.text == "pending" {
 		b.text = "latest"
 	}
-	if err := n.inWindow(ctx, name, b); err != nil {
+	if err := n.inWindow(ctx, row.Name, b); err != nil {
 		return nil, err
 	}
 	c := newCanonical(96 + len(keys))
 	c.str(addr)
 	c.raw(keys)
 	b.append(&c)
-	return n.next.Call(ctx, name, c.bytes())
+	return n.next.Call(ctx, row.Name, c.bytes())
 }
 
 func addressArg(a *args, i int) (string, error) {

@@ -9,6 +9,8 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
+
+	"github.com/nodegate/nodegate/internal/method"
 )
 
 const wordSize = 32
@@ -43,13 +45,12 @@ func (n *Node) view(ctx context.Context, to common.Address, input []byte, at jso
 }
 
 func (n *Node) execute(ctx context.Context, call, at json.RawMessage, words int) ([]*big.Int, error) {
-	const method = "eth_call"
-	out, err := ask[hexutil.Bytes](ctx, n.next, method, call, at)
+	out, err := ask[hexutil.Bytes](ctx, n.next, method.EthCall, call, at)
 	if err != nil {
 		return nil, err
 	}
 	if len(out) != words*wordSize {
-		return nil, nodeNonsense(method, fmt.Errorf("%d bytes where a contract of the stack %s returns %d", len(out), n.cfg.Stack, words*wordSize))
+		return nil, nodeNonsense(method.EthCall, fmt.Errorf("%d bytes where a contract of the stack %s returns %d", len(out), n.cfg.Stack, words*wordSize))
 	}
 	list := make([]*big.Int, words)
 	for i := range list {

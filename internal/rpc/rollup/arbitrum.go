@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"math/big"
+
+	"github.com/nodegate/nodegate/internal/method"
 )
 
 // nodeInterface is no contract: Arbitrum's nodes answer calls to it themselves.
@@ -32,9 +34,9 @@ func arbitrumEstimate(ctx context.Context, n *Node, req *request) (*quote, error
 		return nil, err
 	}
 	if !words[0].IsUint64() {
-		return nil, nodeNonsense("eth_call", fmt.Errorf("%v gas", words[0]))
+		return nil, nodeNonsense(method.EthCall, fmt.Errorf("%v gas", words[0]))
 	}
-	gas, err := asGas("eth_call", words[0].Uint64())
+	gas, err := asGas(method.EthCall, words[0].Uint64())
 	if err != nil {
 		return nil, err
 	}

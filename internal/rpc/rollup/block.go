@@ -10,6 +10,7 @@ import (
 	"github.com/ethereum/go-ethereum/common/hexutil"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/method"
 )
 
 // The constants of EIP-1559.
@@ -20,7 +21,7 @@ const (
 
 // block says how to ask for a block's header.
 type block struct {
-	method  string
+	byHash  bool
 	arg     json.RawMessage
 	pending bool
 	number  *hexutil.Uint64 // where it was asked for by number
@@ -79,11 +80,11 @@ func byHash(text string) (block, error) {
 	if err := hash.UnmarshalText([]byte(text)); err != nil {
 		return block{}, err
 	}
-	return block{method: "eth_getBlockByHash", arg: quoted(text)}, nil
+	return block{byHash: true, arg: quoted(text)}, nil
 }
 
 func byNumber(text string) (block, error) {
-	b := block{method: "eth_getBlockByNumber", arg: quoted(text), pending: text == "pending"}
+	b := block{arg: quoted(text), pending: text == "pending"}
 	switch text {
 	case "latest", "earliest", "pending", "safe", "finalized":
 	default:
@@ -112,7 +113,7 @@ func (n *Node) market(ctx context.Context, b block) (market, error) {
 		if m, ok := h.ownMarket(); ok && m.priced {
 			return m, nil
 		}
-		if h, err = n.header(ctx, block{method: "eth_getBlockByNumber", arg: quoted("latest")}); err != nil {
+		if h, err = n.header(ctx, block{arg: quoted("latest")}); err != nil {
 			return market{}, err
 		}
 	}
@@ -129,7 +130,11 @@ func (n *Node) market(ctx context.Context, b block) (market, error) {
 
 // header asks for a block without its transactions; nil is an unknown block.
 func (n *Node) header(ctx context.Context, b block) (*header, error) {
-	return ask[*header](ctx, n.next, b.method, b.arg, json.RawMessage("false"))
+	name := method.EthGetBlockByNumber
+	if b.byHash {
+		name = method.EthGetBlockByHash
+	}
+	return ask[*header](ctx, n.next, name, b.arg, json.RawMessage("false"))
 }
 
 // ownMarket is the market inside the block. There is none without a base fee.

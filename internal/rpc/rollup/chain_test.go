@@ -42,7 +42,7 @@ func estimateOn(t *testing.T, node *chain.Node, stack, params string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := n.Call(t.Context(), rollup.Method, []byte(params))
+	got, err := n.Call(t.Context(), "layer2_estimateGas", []byte(params))
 	if err != nil {
 		t.Fatal(err)
 	}

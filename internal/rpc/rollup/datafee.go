@@ -11,6 +11,7 @@ import (
 	"github.com/ethereum/go-ethereum/common/hexutil"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/method"
 )
 
 // getL1Fee is getL1Fee(bytes), which the oracles of OP and of Scroll share.
@@ -30,7 +31,7 @@ func estimateBeside(ctx context.Context, n *Node, req *request, fee dataFeeOf) (
 	if q.baseFee, err = n.comingBaseFee(ctx, req.block); err != nil {
 		return nil, err
 	}
-	tip, err := ask[hexutil.Big](ctx, n.next, "eth_maxPriorityFeePerGas")
+	tip, err := ask[hexutil.Big](ctx, n.next, method.EthMaxPriorityFeePerGas)
 	if err != nil {
 		return nil, err
 	}
@@ -48,20 +49,19 @@ func estimateBeside(ctx context.Context, n *Node, req *request, fee dataFeeOf) (
 // comingBaseFee is the base fee of the block after one. The node's fee history has
 // it by the network's own rules, which are not Ethereum's.
 func (n *Node) comingBaseFee(ctx context.Context, b block) (*big.Int, error) {
-	const method = "eth_feeHistory"
 	at, err := n.historyArg(ctx, b)
 	if err != nil {
 		return nil, err
 	}
 	history, err := ask[struct {
 		BaseFee []*hexutil.Big `json:"baseFeePerGas"`
-	}](ctx, n.next, method, quoted("0x1"), at, json.RawMessage("[]"))
+	}](ctx, n.next, method.EthFeeHistory, quoted("0x1"), at, json.RawMessage("[]"))
 	if err != nil {
 		return nil, err
 	}
 	last := len(history.BaseFee) - 1
 	if last != 1 || history.BaseFee[last] == nil {
-		return nil, nodeNonsense(method, fmt.Errorf("%d base fees where one block and the next have two", last+1))
+		return nil, nodeNonsense(method.EthFeeHistory, fmt.Errorf("%d base fees where one block and the next have two", last+1))
 	}
 	return history.BaseFee[last].ToInt(), nil
 }
@@ -72,7 +72,7 @@ func (n *Node) historyArg(ctx context.Context, b block) (json.RawMessage, error)
 	if b.pending {
 		return quoted("latest"), nil
 	}
-	if b.method == "eth_getBlockByNumber" {
+	if !b.byHash {
 		return b.arg, nil
 	}
 	h, err := n.header(ctx, b)
@@ -99,7 +99,7 @@ func (n *Node) likely(ctx context.Context, req *request, q *quote) (draft, error
 		return draft{}, err
 	}
 	if c.ChainID == nil {
-		id, err := ask[*hexutil.Big](ctx, n.next, "eth_chainId")
+		id, err := ask[*hexutil.Big](ctx, n.next, method.EthChainID)
 		if err != nil {
 			return draft{}, err
 		}
@@ -107,7 +107,7 @@ func (n *Node) likely(ctx context.Context, req *request, q *quote) (draft, error
 	}
 	d := draft{call: &c, chainID: c.ChainID.ToInt(), nonce: nonce, gas: uint64(q.gas), baseFee: q.baseFee, onChain: true}
 	if d.chainID == nil {
-		return draft{}, nodeNonsense("eth_chainId", errors.New("null"))
+		return draft{}, nodeNonsense(method.EthChainID, errors.New("null"))
 	}
 	return d, nil
 }

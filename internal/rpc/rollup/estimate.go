@@ -12,6 +12,7 @@ import (
 	"github.com/ethereum/go-ethereum/common/hexutil"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/method"
 )
 
 // estimate prices a transaction as Linea does: the gas as eth_estimateGas finds
@@ -36,22 +37,21 @@ func estimate(ctx context.Context, n *Node, req *request) (*quote, error) {
 
 // gas is the node's own estimate. The fee formula divides by it in 64 bits.
 func (n *Node) gas(ctx context.Context, req *request) (int64, error) {
-	const method = "eth_estimateGas"
 	args, err := req.forEstimate()
 	if err != nil {
 		return 0, err
 	}
-	gas, err := ask[hexutil.Uint64](ctx, n.next, method, args...)
+	gas, err := ask[hexutil.Uint64](ctx, n.next, method.EthEstimateGas, args...)
 	if err != nil {
 		return 0, err
 	}
-	return asGas(method, uint64(gas))
+	return asGas(method.EthEstimateGas, uint64(gas))
 }
 
 // asGas takes an amount of gas that a node gave, if it can be one.
-func asGas(method string, gas uint64) (int64, error) {
+func asGas(name string, gas uint64) (int64, error) {
 	if gas == 0 || gas > math.MaxInt64 {
-		return 0, nodeNonsense(method, fmt.Errorf("%d gas", gas))
+		return 0, nodeNonsense(name, fmt.Errorf("%d gas", gas))
 	}
 	return int64(gas), nil
 }
@@ -82,7 +82,7 @@ func (n *Node) balance(ctx context.Context, req *request) (*big.Int, error) {
 	if o := req.overrides[*req.call.From]; o.Balance != nil {
 		return o.Balance.ToInt(), nil
 	}
-	balance, err := ask[hexutil.Big](ctx, n.next, "eth_getBalance", req.sender(), req.raw[1])
+	balance, err := ask[hexutil.Big](ctx, n.next, method.EthGetBalance, req.sender(), req.raw[1])
 	return balance.ToInt(), err
 }
 
@@ -129,7 +129,7 @@ func (n *Node) nonce(ctx context.Context, req *request) (uint64, error) {
 	if req.call.From == nil {
 		return 0, nil
 	}
-	nonce, err := ask[hexutil.Uint64](ctx, n.next, "eth_getTransactionCount", req.sender(), req.raw[1])
+	nonce, err := ask[hexutil.Uint64](ctx, n.next, method.EthGetTransactionCount, req.sender(), req.raw[1])
 	return uint64(nonce), err
 }
 
@@ -139,7 +139,7 @@ func (n *Node) chainID(ctx context.Context, c *call) (*big.Int, error) {
 	if c.ChainID != nil || c.kind() == legacyType {
 		return c.ChainID.ToInt(), nil
 	}
-	id, err := ask[hexutil.Big](ctx, n.next, "eth_chainId")
+	id, err := ask[hexutil.Big](ctx, n.next, method.EthChainID)
 	return id.ToInt(), err
 }
 
@@ -147,19 +147,19 @@ func (r *request) sender() json.RawMessage { return quoted(hexutil.Encode(r.call
 
 // ask calls a method of the node below and decodes its answer. The node's errors
 // come back unchanged.
-func ask[T any](ctx context.Context, node nodegate.Node, method string, args ...json.RawMessage) (T, error) {
+func ask[T any](ctx context.Context, node nodegate.Node, name string, args ...json.RawMessage) (T, error) {
 	var result T
 	list := make([][]byte, len(args))
 	for i, arg := range args {
 		list[i] = arg
 	}
 	params := append([]byte{'['}, bytes.Join(list, []byte{','})...)
-	raw, err := node.Call(ctx, method, append(params, ']'))
+	raw, err := node.Call(ctx, name, append(params, ']'))
 	if err != nil {
 		return result, err
 	}
 	if err := json.Unmarshal(raw, &result); err != nil {
-		return result, nodeNonsense(method, err)
+		return result, nodeNonsense(name, err)
 	}
 	return result, nil
 }

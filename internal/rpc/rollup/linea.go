@@ -6,6 +6,8 @@ import (
 	"errors"
 
 	"github.com/ethereum/go-ethereum/common/hexutil"
+
+	"github.com/nodegate/nodegate/internal/method"
 )
 
 // lineaFee is the answer of linea_estimateGas.
@@ -20,7 +22,6 @@ type lineaFee struct {
 // where others take a block; it checks the sender's balance itself. Where no node has
 // the method, the same formula is worked out here, by the prices in the blocks.
 func lineaEstimate(ctx context.Context, n *Node, req *request) (*quote, error) {
-	const method = "linea_estimateGas"
 	if err := n.onlyNow(ctx, req.block); err != nil {
 		return nil, err
 	}
@@ -28,7 +29,7 @@ func lineaEstimate(ctx context.Context, n *Node, req *request) (*quote, error) {
 	if err != nil {
 		return nil, err
 	}
-	fee, err := ask[lineaFee](ctx, n.next, method, args...)
+	fee, err := ask[lineaFee](ctx, n.next, method.LineaEstimateGas, args...)
 	if lacksMethod(err) {
 		return estimate(ctx, n, req)
 	}
@@ -36,9 +37,9 @@ func lineaEstimate(ctx context.Context, n *Node, req *request) (*quote, error) {
 		return nil, err
 	}
 	if fee.GasLimit == nil || fee.BaseFeePerGas == nil || fee.PriorityFeePerGas == nil {
-		return nil, nodeNonsense(method, errors.New("a part of the fee is missing"))
+		return nil, nodeNonsense(method.LineaEstimateGas, errors.New("a part of the fee is missing"))
 	}
-	gas, err := asGas(method, uint64(*fee.GasLimit))
+	gas, err := asGas(method.LineaEstimateGas, uint64(*fee.GasLimit))
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,8 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
+
+	"github.com/nodegate/nodegate/internal/method"
 )
 
 // The contracts of the OP stack that know its fees.
@@ -115,7 +117,7 @@ func (n *Node) opOperatorFee(ctx context.Context, gas uint64, at json.RawMessage
 // slot reads a word of the contract that holds the base layer's prices.
 func (n *Node) slot(ctx context.Context, slot uint64, at json.RawMessage) (common.Hash, error) {
 	key := quoted(hexutil.Encode(appendWord(nil, slot)))
-	return ask[common.Hash](ctx, n.next, "eth_getStorageAt", quoted(hexutil.Encode(opL1Block[:])), key, at)
+	return ask[common.Hash](ctx, n.next, method.EthGetStorageAt, quoted(hexutil.Encode(opL1Block[:])), key, at)
 }
 
 func (n *Node) slots(ctx context.Context, at json.RawMessage, list ...uint64) (words []common.Hash, err error) {

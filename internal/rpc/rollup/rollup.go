@@ -30,10 +30,8 @@ import (
 	"strings"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/method"
 )
-
-// Method is the name of the one method that this package answers itself.
-const Method = "layer2_estimateGas"
 
 // What a zero in Config stands for.
 const (
@@ -112,9 +110,9 @@ func New(next nodegate.Node, cfg Config) (*Node, error) {
 }
 
 // Call answers layer2_estimateGas and passes every other method on.
-func (n *Node) Call(ctx context.Context, method string, params []byte) ([]byte, error) {
-	if method != Method {
-		return n.next.Call(ctx, method, params)
+func (n *Node) Call(ctx context.Context, name string, params []byte) ([]byte, error) {
+	if name != method.Layer2EstimateGas {
+		return n.next.Call(ctx, name, params)
 	}
 	req, err := parseRequest(params)
 	if err != nil {
@@ -138,7 +136,7 @@ func (n *Node) Subscribe(ctx context.Context, params []byte, take func(event []b
 	if !ok {
 		return &nodegate.Error{
 			Op: "rollup.subscribe", Code: nodegate.MethodNotFound,
-			Msg: "the method eth_subscribe does not exist/is not available",
+			Msg: "the method " + method.EthSubscribe + " does not exist/is not available",
 		}
 	}
 	return feed.Subscribe(ctx, params, take)

@@ -5,6 +5,8 @@ import (
 	"errors"
 
 	"github.com/ethereum/go-ethereum/common/hexutil"
+
+	"github.com/nodegate/nodegate/internal/method"
 )
 
 // zksyncFee is the answer of zks_estimateFee.
@@ -18,18 +20,17 @@ type zksyncFee struct {
 // the amount of gas. It estimates for the pending block and takes overrides where
 // others take a block.
 func zksyncEstimate(ctx context.Context, n *Node, req *request) (*quote, error) {
-	const method = "zks_estimateFee"
 	if err := n.onlyNow(ctx, req.block); err != nil {
 		return nil, err
 	}
-	fee, err := ask[zksyncFee](ctx, n.next, method, req.withoutBlock()...)
+	fee, err := ask[zksyncFee](ctx, n.next, method.ZksEstimateFee, req.withoutBlock()...)
 	if err != nil {
 		return nil, err
 	}
 	if fee.GasLimit == nil || fee.MaxFeePerGas == nil || fee.MaxPriorityFeePerGas == nil || !fee.GasLimit.ToInt().IsUint64() {
-		return nil, nodeNonsense(method, errors.New("a part of the fee is missing"))
+		return nil, nodeNonsense(method.ZksEstimateFee, errors.New("a part of the fee is missing"))
 	}
-	gas, err := asGas(method, fee.GasLimit.ToInt().Uint64())
+	gas, err := asGas(method.ZksEstimateFee, fee.GasLimit.ToInt().Uint64())
 	if err != nil {
 		return nil, err
 	}

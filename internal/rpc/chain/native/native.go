@@ -17,6 +17,7 @@ import (
 	"github.com/ethereum/go-ethereum/core"
 	"github.com/ethereum/go-ethereum/core/state"
 
+	"github.com/nodegate/nodegate/internal/method"
 	"github.com/nodegate/nodegate/internal/rpc/chain/guard"
 	"github.com/nodegate/nodegate/internal/rpc/chain/lane"
 )
@@ -57,33 +58,33 @@ func New(bc *core.BlockChain, cfg Config) (*Path, error) {
 }
 
 // Answer answers one call, or reports handled=false to hand it over.
-func (p *Path) Answer(ctx context.Context, method string, params []byte) (result []byte, handled bool, err error) {
+func (p *Path) Answer(ctx context.Context, name string, params []byte) (result []byte, handled bool, err error) {
 	var a args
 	if !a.parse(params) {
 		return nil, false, nil
 	}
-	switch method {
-	case "eth_getStorageAt":
+	switch name {
+	case method.EthGetStorageAt:
 		return p.storageAt(&a)
-	case "eth_getProof":
+	case method.EthGetProof:
 		return p.proof(&a)
-	case "eth_getTransactionByHash":
+	case method.EthGetTransactionByHash:
 		return p.transactionByHash(&a)
-	case "eth_getTransactionByBlockHashAndIndex":
+	case method.EthGetTransactionByBlockHashAndIndex:
 		return p.transactionByIndex(&a)
-	case "eth_getTransactionReceipt":
+	case method.EthGetTransactionReceipt:
 		return p.receipt(&a)
-	case "eth_getBlockReceipts":
+	case method.EthGetBlockReceipts:
 		return p.blockReceipts(&a)
-	case "eth_call":
+	case method.EthCall:
 		return p.call(ctx, &a)
-	case "eth_estimateGas":
+	case method.EthEstimateGas:
 		return p.estimateGas(ctx, &a)
-	case "eth_blockNumber":
+	case method.EthBlockNumber:
 		return p.blockNumber(&a)
-	case "eth_chainId":
+	case method.EthChainID:
 		return p.chainID(&a)
-	case "eth_syncing":
+	case method.EthSyncing:
 		return jsonFalse, a.n == 0, nil // a chain without peers has nothing to sync
 	}
 	return nil, false, nil

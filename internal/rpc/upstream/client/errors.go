@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strconv"
 	"time"
+
+	"github.com/nodegate/nodegate/internal/method"
 )
 
 // CallError is the node's own JSON-RPC error: the node is well, and it is the
@@ -65,7 +67,7 @@ const (
 	notJSONRPC     breach = "the node's answer is not JSON-RPC"
 	aPage          breach = "the node answers with a page instead of JSON-RPC: check its URL"
 	wrongID        breach = "the node answers under another id than was asked"
-	notAnID        breach = "the node answers eth_subscribe with something else than an id"
+	notAnID        breach = "the node answers " + method.EthSubscribe + " with something else than an id"
 	strayMessages  breach = "the node sends messages that nobody asked for"
 	tooManyStalled breach = "the node leaves too many calls without an answer"
 )

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/nodegate/nodegate/internal/method"
 	"github.com/nodegate/nodegate/internal/rpc/jsonrpc"
 )
 
@@ -51,7 +52,7 @@ func (s *Socket) Subscribe(ctx context.Context, params []byte) (*Subscription, e
 	sub.C = sub.out
 	sub.ctx, sub.cancel = context.WithCancel(ctx)
 	s.expect(+1)
-	_, err := s.call(sub.ctx, min(askTime, s.end.Timeout), "eth_subscribe", params, sub)
+	_, err := s.call(sub.ctx, min(askTime, s.end.Timeout), method.EthSubscribe, params, sub)
 	s.expect(-1)
 	if err != nil {
 		sub.cancel() // should the node begin it all the same, it ends at once
@@ -129,7 +130,7 @@ func (s *Socket) enlist(sub *Subscription, id []byte) error {
 func (s *Socket) serve(sub *Subscription) {
 	sub.carry()
 	sub.cancel()
-	_, _ = s.call(context.Background(), askTime, "eth_unsubscribe", []byte("["+sub.id+"]"), nil)
+	_, _ = s.call(context.Background(), askTime, method.EthUnsubscribe, []byte("["+sub.id+"]"), nil)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.subs, sub.id)

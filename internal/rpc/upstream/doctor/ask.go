@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nodegate/nodegate/internal/method"
 	"github.com/nodegate/nodegate/internal/rpc/jsonrpc"
 	"github.com/nodegate/nodegate/internal/rpc/upstream/client"
 )
@@ -67,35 +68,35 @@ func (x *exam) connect() (err error) {
 	return err
 }
 
-func (x *exam) call(method, params string) ([]byte, error) {
+func (x *exam) call(name, params string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(x.ctx, callTime)
 	defer cancel()
-	return x.caller.Call(ctx, method, []byte(params))
+	return x.caller.Call(ctx, name, []byte(params))
 }
 
 // identity asks who the node is. One that can't say its chain and head is no use.
 func (x *exam) identity() (err error) {
 	r := &x.report
-	if r.ChainID, err = x.number("eth_chainId"); err != nil {
-		return fmt.Errorf("eth_chainId: %w", err)
+	if r.ChainID, err = x.number(method.EthChainID); err != nil {
+		return fmt.Errorf("%s: %w", method.EthChainID, err)
 	}
-	if r.Head, err = x.number("eth_blockNumber"); err != nil {
-		return fmt.Errorf("eth_blockNumber: %w", err)
+	if r.Head, err = x.number(method.EthBlockNumber); err != nil {
+		return fmt.Errorf("%s: %w", method.EthBlockNumber, err)
 	}
-	if name, err := x.call("web3_clientVersion", "[]"); err == nil {
+	if name, err := x.call(method.Web3ClientVersion, "[]"); err == nil {
 		r.Client = text(name)
 	}
-	if syncing, err := x.call("eth_syncing", "[]"); err == nil {
+	if syncing, err := x.call(method.EthSyncing, "[]"); err == nil {
 		r.Syncing = string(syncing) != "false"
 	}
-	if block, err := x.call("eth_getBlockByNumber", `["0x0",false]`); err == nil {
+	if block, err := x.call(method.EthGetBlockByNumber, `["0x0",false]`); err == nil {
 		r.Genesis = member(block, "hash")
 	}
 	return nil
 }
 
-func (x *exam) number(method string) (uint64, error) {
-	result, err := x.call(method, "[]")
+func (x *exam) number(name string) (uint64, error) {
+	result, err := x.call(name, "[]")
 	if err != nil {
 		return 0, err
 	}
@@ -129,22 +130,22 @@ type question struct{ method, params string }
 // questions are about methods that not every node has.
 func (x *exam) questions() []question {
 	list := []question{
-		{"eth_getBlockReceipts", `["latest"]`},
-		{"eth_getProof", "[" + zeroAddress + `,[],"latest"]`},
-		{"eth_feeHistory", `["0x1","latest",[]]`},
-		{"debug_traceTransaction", "[" + zeroHash + "]"},
+		{method.EthGetBlockReceipts, `["latest"]`},
+		{method.EthGetProof, "[" + zeroAddress + `,[],"latest"]`},
+		{method.EthFeeHistory, `["0x1","latest",[]]`},
+		{method.DebugTraceTransaction, "[" + zeroHash + "]"},
 	}
 	switch x.network.Stack {
 	case "linea":
-		list = append(list, question{"linea_estimateGas", `[{"from":` + zeroAddress + `,"to":` + zeroAddress + `}]`})
+		list = append(list, question{method.LineaEstimateGas, `[{"from":` + zeroAddress + `,"to":` + zeroAddress + `}]`})
 	case "zksync":
-		list = append(list, question{"zks_estimateFee", `[{"from":` + zeroAddress + `,"to":` + zeroAddress + `}]`})
+		list = append(list, question{method.ZksEstimateFee, `[{"from":` + zeroAddress + `,"to":` + zeroAddress + `}]`})
 	}
-	if slices.Contains(x.network.Namespaces, "txpool") {
-		list = append(list, question{"txpool_status", "[]"})
+	if slices.Contains(x.network.Namespaces, method.SpaceTxpool) {
+		list = append(list, question{method.TxpoolStatus, "[]"})
 	}
-	if slices.Contains(x.network.Namespaces, "trace") {
-		list = append(list, question{"trace_block", `["latest"]`})
+	if slices.Contains(x.network.Namespaces, method.SpaceTrace) {
+		list = append(list, question{method.TraceBlock, `["latest"]`})
 	}
 	return list
 }
@@ -184,7 +185,7 @@ func (x *exam) state() {
 }
 
 func (x *exam) hasState(block uint64) bool {
-	_, err := x.call("eth_getBalance", fmt.Sprintf(`[%s,"0x%x"]`, zeroAddress, block))
+	_, err := x.call(method.EthGetBalance, fmt.Sprintf(`[%s,"0x%x"]`, zeroAddress, block))
 	return err == nil
 }
 
@@ -195,7 +196,7 @@ var ranges = []uint64{100_000, 10_000, 1_000, 100, 1}
 func (x *exam) logs() {
 	for _, width := range ranges {
 		width = min(width, x.report.Head+1)
-		_, err := x.call("eth_getLogs", fmt.Sprintf(`[{"fromBlock":"0x%x","toBlock":"0x%x","address":%s,"topics":[%s]}]`,
+		_, err := x.call(method.EthGetLogs, fmt.Sprintf(`[{"fromBlock":"0x%x","toBlock":"0x%x","address":%s,"topics":[%s]}]`,
 			x.report.Head+1-width, x.report.Head, zeroAddress, zeroHash))
 		if err == nil {
 			x.report.Logs = width
@@ -211,7 +212,7 @@ func (x *exam) latency() {
 	var times []time.Duration
 	for range samples {
 		start := time.Now()
-		if _, err := x.call("eth_chainId", "[]"); err == nil {
+		if _, err := x.call(method.EthChainID, "[]"); err == nil {
 			times = append(times, time.Since(start))
 		}
 	}

@@ -6,12 +6,14 @@ import (
 	"io"
 	"net/http"
 	"strings"
+
+	"github.com/nodegate/nodegate/internal/method"
 )
 
 // maxBatchAnswer is far more than two small answers need.
 const maxBatchAnswer = 64 << 10
 
-const batchBody = `[{"jsonrpc":"2.0","id":1,"method":"eth_chainId","params":[]},{"jsonrpc":"2.0","id":2,"method":"eth_blockNumber","params":[]}]`
+const batchBody = `[{"jsonrpc":"2.0","id":1,"method":"` + method.EthChainID + `","params":[]},{"jsonrpc":"2.0","id":2,"method":"` + method.EthBlockNumber + `","params":[]}]`
 
 // takesBatch sends two calls in one request. The service itself never does, so this
 // has a client of its own; like the service's, it follows no redirect.

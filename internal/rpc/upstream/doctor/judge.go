@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/nodegate/nodegate/internal/method"
 )
 
 // slow is a p50 that clients would feel.
@@ -55,13 +57,13 @@ func judgeHead(n *Network, r *Report, add say) {
 }
 
 func judgeMethods(n *Network, r *Report, add say) {
-	for _, method := range r.Missing {
-		switch namespace, _, _ := strings.Cut(method, "_"); {
-		case namespace == "debug" && !slices.Contains(n.Namespaces, "debug"): // nobody asks for it
+	for _, name := range r.Missing {
+		switch namespace, _, _ := strings.Cut(name, "_"); {
+		case namespace == method.SpaceDebug && !slices.Contains(n.Namespaces, method.SpaceDebug): // nobody asks for it
 		case namespace == "eth":
-			add(true, "does not offer %s, and clients expect it. Turn it on at the node", method)
+			add(true, "does not offer %s, and clients expect it. Turn it on at the node", name)
 		default:
-			add(true, "does not offer %s, which this network's configuration needs. Turn it on at the node, or change layer2.stack or namespaces", method)
+			add(true, "does not offer %s, which this network's configuration needs. Turn it on at the node, or change layer2.stack or namespaces", name)
 		}
 	}
 }
@@ -71,7 +73,7 @@ func judgeHistory(n *Network, r *Report, add say) {
 		add(true, "has state of the newest %d blocks only; ordinary nodes have 128. Calls about older ones fail unless another node has them", r.State.Blocks)
 	}
 	if width := min(n.LogBlocks, r.Head+1); r.Logs < width {
-		add(false, "answers eth_getLogs over %d blocks at most, and clients may ask for %d: set limits.log_blocks to that, or raise the node's limit", r.Logs, n.LogBlocks)
+		add(false, "answers "+method.EthGetLogs+" over %d blocks at most, and clients may ask for %d: set limits.log_blocks to that, or raise the node's limit", r.Logs, n.LogBlocks)
 	}
 }
 

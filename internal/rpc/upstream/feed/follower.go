@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nodegate/nodegate/internal/method"
 	"github.com/nodegate/nodegate/internal/rpc/jsonrpc"
 	"github.com/nodegate/nodegate/internal/rpc/upstream/heads"
 )
@@ -124,7 +125,7 @@ func (w *follower) path(ctx context.Context, head heads.Header) (added []heads.H
 			return nil, 0, errTooFar
 		}
 		parent := at.Parent
-		raw, err := w.feed.cfg.Ask(ctx, w.lead, "eth_getBlockByHash", "["+parent+",false]")
+		raw, err := w.feed.cfg.Ask(ctx, w.lead, method.EthGetBlockByHash, "["+parent+",false]")
 		if err != nil {
 			return nil, 0, err
 		}

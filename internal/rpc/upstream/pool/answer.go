@@ -97,15 +97,7 @@ func (p *Pool) note(q *query, o *outcome, start time.Time, took time.Duration) {
 		n.noteSuccess(start, took)
 		p.speeds[q.class].add(took)
 	}
-	n.figures.Done(p.label(q), label, took)
-}
-
-// label is the method as metrics show it. Clients can't make labels.
-func (p *Pool) label(q *query) string {
-	if q.info.Kind == method.Other {
-		return "other"
-	}
-	return q.method
+	n.figures.Done(q.info.NodeLabel(), label, took)
 }
 
 // rest leaves a node alone that asked for it.
@@ -163,27 +155,17 @@ var (
 
 func (p *Pool) judgeNull(n *node, q *query, o *outcome) verdict {
 	switch {
-	case q.info.Needs == method.State && q.class == runs, q.method == "eth_chainId", q.method == "eth_gasPrice", q.info.Truth == method.OfARange:
+	case q.info.Needs == method.State && q.class == runs, q.info.NeverNull, q.info.Truth == method.OfARange:
 		o.result, o.err = nil, &client.Fault{Sent: true, Err: errNull}
 		return broken
 	case q.info.Needs != method.History:
 		return good
 	case q.numbered && q.block > p.heads.Number():
 		return good
-	case q.numbered && alwaysThere(q.method):
+	case q.numbered && q.info.EveryBlock:
 		return p.old(n, q)
 	}
 	return missing
-}
-
-// alwaysThere tells whether a method has an answer for every block of the chain.
-func alwaysThere(name string) bool {
-	switch name {
-	case "eth_getBlockByNumber", "eth_getHeaderByNumber", "eth_getBlockReceipts", "eth_getBlockTransactionCountByNumber",
-		"eth_getUncleCountByBlockNumber", "eth_feeHistory":
-		return true
-	}
-	return false
 }
 
 // longAgo is how far below a node's head a block must be for its absence to mean
@@ -253,29 +235,30 @@ func contains(text string, words []string) bool {
 
 // fits checks that a result is about what was asked.
 func (p *Pool) fits(q *query, result []byte) bool {
-	switch q.method {
-	case "eth_getBlockByNumber", "eth_getHeaderByNumber":
+	switch q.info.Answer {
+	case method.BlockAnswer, method.HeaderAnswer:
+		if q.info.Block == method.None {
+			return q.sameHash(result, "hash")
+		}
 		return !q.exact() || q.sameNumber(result, "number")
-	case "eth_getBlockByHash", "eth_getHeaderByHash", "eth_getTransactionByHash":
+	case method.TransactionAnswer:
 		return q.sameHash(result, "hash")
-	case "eth_getTransactionReceipt":
+	case method.ReceiptAnswer:
 		return q.sameHash(result, "transactionHash")
-	case "eth_getTransactionByBlockHashAndIndex":
+	case method.AtHashAnswer:
 		return q.sameHash(result, "blockHash")
-	case "eth_getTransactionByBlockNumberAndIndex":
+	case method.AtNumberAnswer:
 		return !q.exact() || q.sameNumber(result, "blockNumber")
-	case "eth_getBlockReceipts":
+	case method.ReceiptsAnswer:
 		return q.receipts(result)
-	case "eth_chainId":
+	case method.ChainIDAnswer:
 		id, ok := hexjson.Quantity(result)
 		return ok && p.identity.is(id)
-	case "eth_getLogs":
-		return q.logs(result)
-	case "eth_getProof", "eth_feeHistory", "eth_createAccessList":
+	case method.LogsAnswer:
+		return q.info.Kind != method.Read || q.logs(result) // a filter's logs are the node's word
+	case method.ProofAnswer, method.ObjectAnswer:
 		return result[0] == '{'
-	case "eth_call", "eth_estimateGas", "eth_getBalance", "eth_getCode", "eth_getStorageAt", "eth_getTransactionCount",
-		"eth_gasPrice", "eth_maxPriorityFeePerGas", "eth_blobBaseFee", "eth_getBlockTransactionCountByNumber",
-		"eth_getBlockTransactionCountByHash", "eth_getRawTransactionByHash":
+	case method.HexAnswer, method.WordAnswer, method.ReturnAnswer, method.GasAnswer:
 		return hexjson.IsData(result)
 	}
 	return true

@@ -48,7 +48,7 @@ func (p *Pool) lookAt(ctx context.Context, followed *heads.Node, name, params st
 // has the block.
 func (p *Pool) blockLogs(ctx context.Context, from *heads.Node, block uint64, params string) ([]byte, error) {
 	q := query{
-		method: "eth_getLogs", params: []byte(params), info: method.Of("eth_getLogs"), class: logs, cost: p.cfg.Cost("eth_getLogs"),
+		method: method.EthGetLogs, params: []byte(params), info: method.Of(method.EthGetLogs), class: logs, cost: p.cfg.Cost(method.EthGetLogs),
 		block: block, numbered: true,
 	}
 	if n := p.find(from); n != nil {

@@ -151,7 +151,7 @@ func (w *watcher) lookSlow(ctx context.Context) error {
 	if !p.identity.is(chain) {
 		return foreign("it was of the network's and is no more")
 	}
-	raw, err := p.look(ctx, n, "eth_syncing", "")
+	raw, err := p.look(ctx, n, method.EthSyncing, "")
 	if err == nil {
 		n.Syncing.Store(string(raw) != "false")
 	} else if !refused(err) {
@@ -181,7 +181,7 @@ func refused(err error) bool {
 
 // block asks a node for a block by its tag.
 func (p *Pool) block(ctx context.Context, n *node, tag string) (heads.Header, error) {
-	raw, err := p.look(ctx, n, "eth_getBlockByNumber", `["`+tag+`",false]`)
+	raw, err := p.look(ctx, n, method.EthGetBlockByNumber, `["`+tag+`",false]`)
 	if err != nil {
 		return heads.Header{}, err
 	}
@@ -215,7 +215,7 @@ func (p *Pool) look(ctx context.Context, n *node, name, params string) ([]byte, 
 	default:
 		label = "fault"
 	}
-	n.figures.Done(p.label(&query{method: name, info: method.Of(name)}), label, took)
+	n.figures.Done(method.Of(name).NodeLabel(), label, took)
 	return result, err
 }
 

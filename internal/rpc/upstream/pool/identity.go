@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 
+	"github.com/nodegate/nodegate/internal/method"
 	"github.com/nodegate/nodegate/internal/rpc/jsonrpc"
 	"github.com/nodegate/nodegate/internal/rpc/upstream/client"
 	"github.com/nodegate/nodegate/internal/rpc/upstream/heads"
@@ -60,7 +61,7 @@ func (p *Pool) identify(ctx context.Context, n *node) error {
 		return err
 	}
 	genesis := ""
-	raw, err := p.look(ctx, n, "eth_getBlockByNumber", `["0x0",false]`)
+	raw, err := p.look(ctx, n, method.EthGetBlockByNumber, `["0x0",false]`)
 	var refused *client.CallError
 	switch {
 	case errors.As(err, &refused):
@@ -77,7 +78,7 @@ func (p *Pool) identify(ctx context.Context, n *node) error {
 	if err := p.identity.admit(chain, genesis); err != nil {
 		return err
 	}
-	if raw, err := p.look(ctx, n, "web3_clientVersion", ""); err == nil {
+	if raw, err := p.look(ctx, n, method.Web3ClientVersion, ""); err == nil {
 		if version, ok := jsonrpc.String(raw); ok {
 			n.mu.Lock()
 			n.client = client.Printable(string(version), 100)
@@ -88,7 +89,7 @@ func (p *Pool) identify(ctx context.Context, n *node) error {
 }
 
 func (p *Pool) chainID(ctx context.Context, n *node) (uint64, error) {
-	raw, err := p.look(ctx, n, "eth_chainId", "")
+	raw, err := p.look(ctx, n, method.EthChainID, "")
 	if err != nil {
 		return 0, err
 	}

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/nodegate/nodegate/internal/method"
 	"github.com/nodegate/nodegate/internal/rpc/upstream/client"
 	"github.com/nodegate/nodegate/internal/rpc/upstream/heads"
 	"github.com/nodegate/nodegate/internal/rpc/upstream/hexjson"
@@ -76,7 +77,7 @@ func (p *Pool) hold(ctx context.Context, n *node) error {
 		n.link.set(s) // the only way to the node, so its check goes this way too
 		defer n.link.set(nil)
 	}
-	raw, err := s.Call(opening, "eth_chainId", nil)
+	raw, err := s.Call(opening, method.EthChainID, nil)
 	if err != nil {
 		return err
 	}

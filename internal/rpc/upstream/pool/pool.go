@@ -185,7 +185,7 @@ func (p *Pool) Close() {
 
 // Call asks the right node; see nodegate.Node.
 func (p *Pool) Call(ctx context.Context, name string, params []byte) ([]byte, error) {
-	if name == "eth_blockNumber" {
+	if name == method.EthBlockNumber {
 		head, err := p.Head(ctx) // a node by itself could go backwards
 		if err != nil {
 			return nil, err

@@ -10,7 +10,7 @@ import (
 type query struct {
 	method string
 	params []byte
-	info   method.Info
+	info   *method.Row
 	class  class
 	cost   int64
 
@@ -34,9 +34,9 @@ const (
 	classes
 )
 
-func classOf(name string, i method.Info) class {
+func classOf(name string, i *method.Row) class {
 	switch {
-	case len(name) > 6 && (name[:6] == "debug_" || name[:6] == "trace_"):
+	case method.Traces(name):
 		return traces
 	case i.Truth == method.OfARange:
 		return logs

@@ -80,7 +80,7 @@ func (p *Pool) again(ctx context.Context, q *query, o *outcome, tried []*node, d
 	switch o.verdict {
 	case missing:
 		// Who has just taken a transaction knows it; nodes that never saw it needn't be asked.
-		if q.only != nil && q.method == "eth_getTransactionByHash" {
+		if q.only != nil && q.info.Answer == method.TransactionAnswer {
 			return slices.ContainsFunc(q.only, func(n *node) bool { return !slices.Contains(tried, n) })
 		}
 		return read && len(tried) == 1 && p.opinions.spend()

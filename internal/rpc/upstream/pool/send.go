@@ -13,6 +13,7 @@ import (
 	"github.com/ethereum/go-ethereum/rlp"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/method"
 	"github.com/nodegate/nodegate/internal/rpc/jsonrpc"
 	"github.com/nodegate/nodegate/internal/rpc/upstream/client"
 	"github.com/nodegate/nodegate/internal/rpc/upstream/hexjson"
@@ -133,7 +134,7 @@ var (
 
 // knows asks whether a node has a transaction.
 func (p *Pool) knows(ctx context.Context, n *node, hash []byte) bool {
-	raw, err := p.look(ctx, n, "eth_getTransactionByHash", "["+string(hash)+"]")
+	raw, err := p.look(ctx, n, method.EthGetTransactionByHash, "["+string(hash)+"]")
 	return err == nil && strings.EqualFold(string(member(raw, "hash")), string(hash))
 }
 

@@ -176,7 +176,7 @@ func TestSendGoesOn(t *testing.T) {
 	})
 }
 
-// TestMinedMeanwhile: «nonce too low» for a transaction that the node has is success.
+// TestMinedMeanwhile: "nonce too low" for a transaction that the node has is success.
 func TestMinedMeanwhile(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		fakes := sendFakes(1)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/method"
 	"github.com/nodegate/nodegate/internal/rpc/jsonrpc"
 	"github.com/nodegate/nodegate/internal/rpc/upstream/client"
 )
@@ -36,7 +37,7 @@ type filter struct {
 
 // sticky answers the methods of filters: a filter belongs to the node that made it.
 func (p *Pool) sticky(ctx context.Context, q *query) ([]byte, error) {
-	if strings.HasPrefix(q.method, "eth_new") {
+	if q.info.NewFilter {
 		return p.newFilter(ctx, q)
 	}
 	var room [2][]byte
@@ -61,7 +62,7 @@ func (p *Pool) sticky(ctx context.Context, q *query) ([]byte, error) {
 	case errors.As(o.err, &call) && strings.Contains(strings.ToLower(call.Message), "not found"),
 		o.err != nil && call == nil && ctx.Err() == nil:
 		return nil, p.noFilter(string(id)) // events may be lost: it is gone
-	case o.err == nil && q.method == "eth_uninstallFilter":
+	case o.err == nil && q.method == method.EthUninstallFilter:
 		p.filters.remove(string(id))
 	}
 	return o.result, p.clientError(ctx, &o)

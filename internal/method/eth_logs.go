@@ -1,0 +1,68 @@
+package method
+
+// filterRows find what contracts logged, at once or since the last time.
+var filterRows = []Row{
+	{
+		Name: EthGetLogs, Group: groupLogs, Summary: "The logs of a range of blocks that match a filter.",
+		About:  "A range may span 10,000 blocks and bring 10,000 results. A wider one is refused, and the message names a range that works.",
+		Params: []Param{filter},
+		Rules:  Rules{Truth: OfARange, Needs: History, Contracts: LogFilter}, Answer: LogsAnswer, Work: LongRead, Credits: 255, Counted: true, SlowEmbedded: true,
+		Result: Result{"[]Log", "in order"}, Errors: []Fault{tooWide, {-32000, "the block is not there"}},
+		Example: on(`[{"fromBlock":"0x6","toBlock":"0x8","address":"0xfbfbfddd6e35da57b7b0f9a2c10e34be70b3a4e9"}]`),
+	},
+	{
+		Name: EthNewFilter, Group: groupLogs, Summary: "Begins to watch for logs; eth_getFilterChanges brings them.",
+		About:  "A filter that nobody asks for five minutes is gone. On a WebSocket a subscription is better.",
+		Params: []Param{filter}, Rules: sticky(LogFilter), Counted: true, NewFilter: true,
+		Result: Result{"ID", "of the filter"}, Errors: []Fault{tooWide},
+		Example: varies(`[{"address":"0xfbfbfddd6e35da57b7b0f9a2c10e34be70b3a4e9"}]`),
+	},
+	{
+		Name: EthNewBlockFilter, Group: groupLogs, Summary: "Begins to watch for blocks; eth_getFilterChanges brings their hashes.",
+		Rules: sticky(NoContracts), Counted: true, NewFilter: true,
+		Result: Result{"ID", "of the filter"}, Example: varies(`[]`),
+	},
+	{
+		Name: "eth_newPendingTransactionFilter", Group: groupLogs, Summary: "Begins to watch the pool; eth_getFilterChanges brings the hashes of what enters it.",
+		Params: []Param{{"full", "Boolean", false, "whole transactions instead of hashes"}}, Rules: sticky(NoContracts), Counted: true, NewFilter: true,
+		Result: Result{"ID", "of the filter"}, Example: varies(`[]`),
+	},
+	{
+		Name: "eth_getFilterChanges", Group: groupLogs, Summary: "What a filter saw since it was asked last.",
+		Params: []Param{filterID}, Rules: sticky(NoContracts), Counted: true, // the filter was checked when it was created
+		Result: Result{"Changes", "logs or hashes, as the filter is"}, Errors: []Fault{noFilter},
+		Example: Example{Network: "devnet", Params: `["0x1"]`, After: EthNewBlockFilter},
+	},
+	{
+		Name: EthGetFilterLogs, Group: groupLogs, Summary: "All logs that match a filter of eth_newFilter.",
+		Params: []Param{filterID}, Rules: sticky(NoContracts), Answer: LogsAnswer, Work: LongRead, Counted: true,
+		Result: Result{"[]Log", "in order"}, Errors: []Fault{noFilter, tooWide},
+		Example: Example{Network: "devnet", Params: `["0x1"]`, After: EthNewFilter},
+	},
+	{
+		Name: EthUninstallFilter, Group: groupLogs, Summary: "Ends a filter.",
+		Params: []Param{filterID}, Rules: sticky(NoContracts), Counted: true,
+		Result:  Result{"Boolean", "false when there was none"},
+		Example: Example{Network: "devnet", Params: `["0x1"]`, After: EthNewFilter},
+	},
+}
+
+// subscriptionRows follow events on a WebSocket.
+var subscriptionRows = []Row{
+	{
+		Name: EthSubscribe, Group: groupEvents, Summary: "Begins a subscription: events follow as eth_subscription notifications.",
+		About: "newHeads brings the header of each new block, logs each matching log, newPendingTransactions what enters the pool, " +
+			"transactionReceipts the receipts of each new block, syncing nothing on an embedded network. A reader that is too slow is cut off with 1008.",
+		Params: []Param{{"kind", "Events", true, "of what"}, {"options", "SubscribeOptions", false, "a filter of logs; true for whole pending transactions"}},
+		Rules:  once(Subscription), Credits: 5, Counted: true,
+		Result: Result{"ID", "of the subscription"}, Socket: true, Errors: []Fault{{-32000, "more than 128 subscriptions on one socket"}, notOverHTTP},
+		Example: varies(`["newHeads"]`),
+	},
+	{
+		Name: EthUnsubscribe, Group: groupEvents, Summary: "Ends a subscription.",
+		Params: []Param{{"id", "ID", true, "of the subscription"}}, Rules: once(NoContracts), Counted: true,
+		Result: Result{"Boolean", "true"}, Socket: true,
+		Errors:  []Fault{{-32000, "subscription not found"}, notOverHTTP},
+		Example: Example{Network: "devnet", Params: `["0x1"]`, After: EthSubscribe},
+	},
+}

@@ -18,11 +18,11 @@ build:
 run:
 	$(GO) run ./cmd/nodegate
 
-#? test: all checks and tests, under 25 minutes on two cores from a cold cache; NO_INSTALL=1 installs nothing
+#? test: all checks and tests, meant to end within 25 minutes on two cores from a cold cache; NO_INSTALL=1 installs nothing
 test:
 	@GO="$(GO)" STATICCHECK="$(STATICCHECK)" NO_INSTALL="$(NO_INSTALL)" ./test/run
 
-#? full: the same, and the packages that link the chain engine once more with the race detector (about an hour)
+#? full: the same, and all tests of all packages under the race detector
 full:
 	@GO="$(GO)" STATICCHECK="$(STATICCHECK)" NO_INSTALL="$(NO_INSTALL)" FULL=1 ./test/run
 

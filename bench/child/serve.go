@@ -99,7 +99,6 @@ func Open(cfg *config.Config, log *slog.Logger) (Server, error) {
 	if err := srv.Start(); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
-	server.ForgetStart()
 	return s, nil
 }
 

@@ -70,7 +70,6 @@ func start(cfg *config.Config, log *slog.Logger) (*server.Server, error) {
 	if err := srv.Start(); err != nil {
 		return nil, errors.Join(err, drain(srv))
 	}
-	server.ForgetStart()
 	return srv, nil
 }
 

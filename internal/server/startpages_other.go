@@ -1,6 +1,0 @@
-//go:build !linux
-
-package server
-
-// ForgetStart is for Linux only.
-func ForgetStart() {}

@@ -69,7 +69,7 @@ func (q *eventQueue) begin(sub *subscription) {
 	q.send()
 }
 
-// lose ends the queue because a feed has lost events.
+// lose ends the queue because a feed has ended: no more events come, or some are missing.
 func (q *eventQueue) lose(sub *subscription, tell func()) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

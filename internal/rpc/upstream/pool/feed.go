@@ -3,6 +3,7 @@ package pool
 import (
 	"context"
 
+	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/method"
 	"github.com/nodegate/nodegate/internal/rpc/upstream/feed"
 	"github.com/nodegate/nodegate/internal/rpc/upstream/heads"
@@ -18,7 +19,7 @@ func (p *Pool) newFeed() *feed.Feed {
 
 // Subscribe starts a subscription; see nodegate.Feed. The kinds are newHeads, logs
 // and newPendingTransactions.
-func (p *Pool) Subscribe(ctx context.Context, params []byte, take func(event []byte)) error {
+func (p *Pool) Subscribe(ctx context.Context, params []byte, take nodegate.Take) error {
 	return p.feed.Subscribe(ctx, params, take)
 }
 

@@ -154,7 +154,7 @@ func (s *socket) sendSome() (more bool) {
 func (s *socket) sendEvents() (more bool) {
 	buf := s.edge.frames.Get().(*[]byte)
 	defer s.edge.frames.Put(buf)
-	cost := s.edge.current(s.network).eventCost
+	cost := s.edge.site.Load().current(s.network).eventCost
 	b := s.events.take((*buf)[:0], affordable(s.grant, cost))
 	*buf = b.frames
 	if b.count == 0 {

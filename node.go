@@ -47,16 +47,28 @@ type Head struct {
 // Feed is the optional ability of a Node to push events; find it by a type
 // assertion. A layer that wraps a Node and wants to keep the ability passes it on.
 type Feed interface {
-	// Subscribe starts a subscription with the parameters of eth_subscribe. Each
-	// event is one JSON value and is given to take, in order; it is shared with other
-	// readers and never written to. take returns at once: it must not wait for
-	// anything, nor call the node. A nil event is the last one: the subscription has
-	// ended by itself, and events may be lost. After ctx has ended nothing is promised
-	// to come, though an event may.
+	// Subscribe starts a subscription with the parameters of eth_subscribe. Its events
+	// are given to take, in order, and then why it ended. After ctx has ended nothing is
+	// promised to come, though an event may.
 	//
 	// Returns InvalidParams for parameters the node does not know.
-	Subscribe(ctx context.Context, params []byte, take func(event []byte)) error
+	Subscribe(ctx context.Context, params []byte, take Take) error
 }
+
+// Take is given what a subscription brings: one event, with NotEnded, or nil and why the
+// subscription ended, which comes once and last. An event is one JSON value; it is shared
+// with other readers and never written to. Take returns at once: it must not wait for
+// anything, nor call the node.
+type Take func(event []byte, end End)
+
+// End says why a subscription ended.
+type End uint8
+
+const (
+	NotEnded   End = iota
+	Closed         // whoever subscribed has left, or the node was closed: no event before the end is missing
+	EventsLost     // the node could not keep up with the chain: events are missing from here on
+)
 
 // Network is one chain that the service exposes under a name.
 type Network struct {

@@ -248,9 +248,9 @@ func TestSetBack(t *testing.T) {
 // feed is a node that pushes events.
 type feed struct{ script }
 
-func (f *feed) Subscribe(_ context.Context, params []byte, take func(event []byte)) error {
+func (f *feed) Subscribe(_ context.Context, params []byte, take nodegate.Take) error {
 	f.asked = append(f.asked, string(params))
-	take(params)
+	take(params, nodegate.NotEnded)
 	return nil
 }
 
@@ -260,7 +260,7 @@ func TestSubscribe(t *testing.T) {
 	}
 	node := &feed{}
 	taken := 0
-	if err := New(node).Subscribe(t.Context(), []byte(`["newHeads"]`), func([]byte) { taken++ }); err != nil || len(node.asked) != 1 || taken != 1 {
+	if err := New(node).Subscribe(t.Context(), []byte(`["newHeads"]`), func([]byte, nodegate.End) { taken++ }); err != nil || len(node.asked) != 1 || taken != 1 {
 		t.Errorf("%v, asked %q, %d events", err, node.asked, taken)
 	}
 }

@@ -98,7 +98,7 @@ func (c *Cache) Stats() Stats {
 func (c *Cache) Head(ctx context.Context) (nodegate.Head, error) { return c.next.Head(ctx) }
 
 // Subscribe passes a subscription on where the node below can push events.
-func (c *Cache) Subscribe(ctx context.Context, params []byte, take func(event []byte)) error {
+func (c *Cache) Subscribe(ctx context.Context, params []byte, take nodegate.Take) error {
 	feed, ok := c.next.(nodegate.Feed)
 	if !ok {
 		return &nodegate.Error{

@@ -37,7 +37,7 @@ func (f *Front) Call(ctx context.Context, name string, params []byte) ([]byte, e
 func (f *Front) Head(ctx context.Context) (nodegate.Head, error) { return f.next.Head(ctx) }
 
 // Subscribe is the node's, where it can push events.
-func (f *Front) Subscribe(ctx context.Context, params []byte, take func(event []byte)) error {
+func (f *Front) Subscribe(ctx context.Context, params []byte, take nodegate.Take) error {
 	return f.cache.Subscribe(ctx, params, take)
 }
 

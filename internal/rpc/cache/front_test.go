@@ -62,7 +62,7 @@ func TestFrontPaths(t *testing.T) {
 	if held := front.Stats(); held.Answers == 0 || held.Bytes == 0 {
 		t.Errorf("it holds %+v", held)
 	}
-	if err := front.Subscribe(t.Context(), []byte(`["newHeads"]`), func([]byte) {}); err != nil {
+	if err := front.Subscribe(t.Context(), []byte(`["newHeads"]`), func([]byte, nodegate.End) {}); err != nil {
 		t.Errorf("no subscription: %v", err)
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 
 	"github.com/ethereum/go-ethereum/core/types"
+
+	"github.com/nodegate/nodegate"
 )
 
 // forward passes the events of a source on until nobody reads it or go-ethereum ends
@@ -56,19 +58,24 @@ func (f *feeds) push(src *source, step uint64, event []byte) {
 		}
 		for r := range s.readers {
 			if r.from < step {
-				r.take(event)
+				r.take(event, nodegate.NotEnded)
 			}
 		}
 	}
 }
 
-// lose ends all readers of a source: events are missing from now on.
+// lose ends all readers of a source: events are missing from now on, or the node was
+// closed.
 func (f *feeds) lose(src *source) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	why := nodegate.EventsLost
+	if f.closed {
+		why = nodegate.Closed
+	}
 	for s := range src.streams {
 		for r := range s.readers {
-			f.remove(s, r)
+			f.remove(s, r, why)
 		}
 	}
 	f.release(src)
@@ -76,6 +83,9 @@ func (f *feeds) lose(src *source) {
 
 // close waits until the sources have ended, which they do with the client.
 func (f *feeds) close() {
+	f.mu.Lock()
+	f.closed = true
+	f.mu.Unlock()
 	f.client.Close()
 	f.running.Wait()
 }

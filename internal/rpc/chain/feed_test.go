@@ -71,7 +71,7 @@ type sharedEvent struct{ events chan *byte }
 func keep(t *testing.T, ctx context.Context, n *Node, params string) *sharedEvent {
 	t.Helper()
 	s := &sharedEvent{make(chan *byte, 64)}
-	if err := n.Subscribe(ctx, []byte(params), func(event []byte) {
+	if err := n.Subscribe(ctx, []byte(params), func(event []byte, _ nodegate.End) {
 		if event != nil {
 			s.events <- &event[0]
 		}
@@ -112,7 +112,7 @@ func TestLogFilters(t *testing.T) {
 		`{"fromBlock":"latest"}`, `{"fromBlock":"earliest"}`, `{"toBlock":"latest"}`, `{"blockHash":"` + none + `"}`,
 	} {
 		p := pair{filter, new(atomic.Int64), new(atomic.Int64)}
-		mustDo(t, n.Subscribe(t.Context(), []byte(`["logs",`+filter+`]`), func(event []byte) {
+		mustDo(t, n.Subscribe(t.Context(), []byte(`["logs",`+filter+`]`), func(event []byte, _ nodegate.End) {
 			if event != nil {
 				p.ours.Add(1)
 			}
@@ -155,7 +155,7 @@ func TestStreamsPerAccount(t *testing.T) {
 		g, end := nodegate.NewGrant(account, key, nil)
 		defer end()
 		ctx, cancel := context.WithCancel(nodegate.WithGrant(t.Context(), g))
-		return cancel, n.Subscribe(ctx, fmt.Appendf(nil, `["logs",{"address":"0x%040x"}]`, i), func([]byte) {})
+		return cancel, n.Subscribe(ctx, fmt.Appendf(nil, `["logs",{"address":"0x%040x"}]`, i), func([]byte, nodegate.End) {})
 	}
 	var last func()
 	for i := range maxStreamsPerAccount {

@@ -32,6 +32,7 @@ type feeds struct {
 	sources map[string]*source
 	streams map[string]*stream
 	held    map[string]int // streams that an account reads
+	closed  bool           // the node ends, and its sources with it
 	running sync.WaitGroup
 }
 
@@ -56,8 +57,8 @@ type stream struct {
 
 // reader is one subscription of a client.
 type reader struct {
-	take    func(event []byte) // nil is the last
-	from    uint64             // the step of the source after which it began
+	take    nodegate.Take
+	from    uint64 // the step of the source after which it began
 	account string
 }
 
@@ -70,7 +71,7 @@ func newFeeds(client *rpc.Client, await func() error) *feeds {
 //
 // Returns AccountBusy when the account reads too many different ones, and Busy when
 // all accounts together do.
-func (n *Node) Subscribe(ctx context.Context, params []byte, take func(event []byte)) error {
+func (n *Node) Subscribe(ctx context.Context, params []byte, take nodegate.Take) error {
 	args, err := rawArgs(params)
 	if err != nil {
 		return err
@@ -163,11 +164,11 @@ func (f *feeds) leave(key string, r *reader) {
 	if _, in := s.readers[r]; !in {
 		return
 	}
-	f.remove(s, r)
+	f.remove(s, r, nodegate.Closed)
 }
 
 // remove ends a reader. The feeds are locked.
-func (f *feeds) remove(s *stream, r *reader) {
+func (f *feeds) remove(s *stream, r *reader, why nodegate.End) {
 	delete(s.readers, r)
 	if s.accounts[r.account]--; s.accounts[r.account] == 0 {
 		delete(s.accounts, r.account)
@@ -175,7 +176,7 @@ func (f *feeds) remove(s *stream, r *reader) {
 			delete(f.held, r.account)
 		}
 	}
-	r.take(nil)
+	r.take(nil, why)
 	if len(s.readers) > 0 {
 		return
 	}

@@ -52,8 +52,8 @@ func ended(t *testing.T, events <-chan []byte) (count int) {
 func subscribe(t *testing.T, ctx context.Context, n *Node, params string) <-chan []byte {
 	t.Helper()
 	events := make(chan []byte, 2*logsPerCreation)
-	if err := n.Subscribe(ctx, []byte(params), func(event []byte) {
-		if event == nil {
+	if err := n.Subscribe(ctx, []byte(params), func(event []byte, end nodegate.End) {
+		if end != nodegate.NotEnded {
 			close(events)
 			return
 		}
@@ -133,6 +133,36 @@ func TestSubscriptionEndsWithNode(t *testing.T) {
 	ended(t, events)
 }
 
+// TestSubscriptionEnd: whoever leaves and whoever reads a node that is closed has missed
+// nothing; whoever reads what go-ethereum ends by itself has.
+func TestSubscriptionEnd(t *testing.T) {
+	for name, c := range map[string]struct {
+		end  func(n *Node, leave context.CancelFunc)
+		want nodegate.End
+	}{
+		"the reader leaves":   {func(_ *Node, leave context.CancelFunc) { leave() }, nodegate.Closed},
+		"the node is closed":  {func(n *Node, _ context.CancelFunc) { n.feeds.close() }, nodegate.Closed},
+		"go-ethereum ends it": {func(n *Node, _ context.CancelFunc) { n.feeds.client.Close() }, nodegate.EventsLost},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := openDevnet(t)
+			ctx, leave := context.WithCancel(t.Context())
+			defer leave()
+			ends := make(chan nodegate.End, 2)
+			mustDo(t, n.Subscribe(ctx, []byte(`["newHeads"]`), func(_ []byte, end nodegate.End) { ends <- end }))
+			c.end(n, leave)
+			select {
+			case got := <-ends:
+				if got != c.want {
+					t.Errorf("it ended with %d, want %d", got, c.want)
+				}
+			case <-time.After(patience):
+				t.Fatal("the subscription never ended")
+			}
+		})
+	}
+}
+
 // A call that was given up leaves subscriptions alone.
 func TestSubscriptionOutlivesTimeouts(t *testing.T) {
 	n := openDevnet(t)
@@ -178,7 +208,7 @@ func emitLogs(t *testing.T, n *Node, count int) (sent int) {
 func TestSubscribeErrors(t *testing.T) {
 	n := shared(t, sharedDevnet)
 	for _, params := range []string{"", "[]", `["nope"]`, `[5]`, `{}`, `["logs",5]`, `["logs",{"address":"0x12"}]`, `["newHeads","x","y"]`} {
-		err := n.Subscribe(t.Context(), request{"", params}.raw(), func([]byte) {})
+		err := n.Subscribe(t.Context(), request{"", params}.raw(), func([]byte, nodegate.End) {})
 		if err == nil {
 			t.Errorf("%s: a subscription", params)
 			continue

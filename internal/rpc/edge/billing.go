@@ -28,19 +28,20 @@ func (x *exchange) price() (total int64) {
 	x.calls = x.calls[:0]
 	settings := &x.grant.Policy().Settings
 	for i := range x.scan.Requests {
-		c := x.priceOf(settings, &x.scan.Requests[i])
+		c := x.network.priceOf(settings, &x.scan.Requests[i])
 		total += c.paid
 		x.calls = append(x.calls, c)
 	}
 	return total
 }
 
-func (x *exchange) priceOf(settings *nodegate.KeySettings, req *jsonrpc.Request) pricedCall {
-	refused := x.network.costs.Refused
+// priceOf is a request with what it costs here.
+func (n *network) priceOf(settings *nodegate.KeySettings, req *jsonrpc.Request) pricedCall {
+	refused := n.costs.Refused
 	if req.Err != nil {
-		return pricedCall{method: methodEntry{name: obs.Other, counted: obs.Other, metrics: x.network.other}, paid: refused}
+		return pricedCall{method: methodEntry{name: obs.Other, counted: obs.Other, metrics: n.other}, paid: refused}
 	}
-	m := x.network.method(req.Method)
+	m := n.method(req.Method)
 	if err := permit.Call(settings, m.rule, req.Params); err != nil {
 		return pricedCall{method: m, paid: refused, refused: err}
 	}

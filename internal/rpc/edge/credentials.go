@@ -12,7 +12,7 @@ import (
 // admit finds the network, lets the key in and checks its owner's lists. A grant
 // comes with a refusal by the key's settings too: its account pays for that.
 func (e *Edge) admit(w http.ResponseWriter, req *http.Request, r route) (*network, *nodegate.Grant, error) {
-	n, err := e.find(r, req.Host)
+	n, err := e.site.Load().find(r, req.Host)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -56,7 +56,7 @@ type Edge struct {
 	in, out prometheus.Counter
 	ready   http.Handler
 	date    httpDate
-	large   chan struct{} // taken by large bodies and answers while they are worked on
+	large   largeLane
 
 	sockets  sync.WaitGroup
 	entering sync.Mutex // of those who count themselves into sockets
@@ -75,7 +75,7 @@ const requestTime = 30 * time.Second
 // New builds the front end.
 func New(cfg Config) *Edge {
 	e := &Edge{cfg: cfg, ids: obs.NewRequestIDs(), draining: make(chan struct{}), shares: newShares(cfg.Bounds)}
-	e.large = make(chan struct{}, max(1, background.Cores()-1))
+	e.large = make(largeLane, max(1, background.Cores()-1))
 	e.in, e.out = cfg.Metrics.Traffic()
 	e.ready = obs.Ready(cfg.Ready)
 	e.base, e.cut = context.WithCancel(context.Background())

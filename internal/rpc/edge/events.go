@@ -70,7 +70,7 @@ func (q *eventQueue) begin(sub *subscription) {
 	q.send()
 }
 
-// lose ends the queue because a feed has lost events.
+// lose ends the queue because a feed has ended: no more events come, or some are missing.
 func (q *eventQueue) lose(sub *subscription, tell func()) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -155,7 +155,7 @@ func (s *socket) sendSome() (more bool) {
 func (s *socket) sendEvents() (more bool) {
 	buf := s.edge.frames.Get().(*[]byte)
 	defer s.edge.frames.Put(buf)
-	cost := s.edge.current(s.network).eventCost
+	cost := s.edge.site.Load().current(s.network).eventCost
 	b := s.events.take((*buf)[:0], affordable(s.grant, cost))
 	*buf = b.frames
 	if b.count == 0 {

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/nodegate/nodegate"
-	"github.com/nodegate/nodegate/internal/budget"
 	"github.com/nodegate/nodegate/internal/method"
 	"github.com/nodegate/nodegate/internal/rpc/jsonrpc"
 )
@@ -32,9 +31,7 @@ type exchange struct {
 	socket  *socket // nil on HTTP
 	share   *share  // whose calls it is one of; nil on a socket, which counts its own
 
-	hold       budget.Hold // memory of the body, the results and the answer
-	heldBody   int         // of it, bytes of the body's buffer
-	heldAnswer int         // and of the answer's buffer
+	memory memory // that it holds
 }
 
 // keepBuffer is the largest buffer worth keeping for the next request.
@@ -43,7 +40,7 @@ const keepBuffer = 64 << 10
 func (e *Edge) newExchange(n *network, g *nodegate.Grant, s *socket) *exchange {
 	x := e.bodies.Get().(*exchange)
 	x.edge, x.network, x.grant, x.socket = e, n, g, s
-	x.hold = e.cfg.Memory.Hold(g.AccountID)
+	x.memory.hold = e.cfg.Memory.Hold(g.AccountID)
 	return x
 }
 
@@ -61,8 +58,7 @@ func (x *exchange) release() {
 	clear(x.ahead)
 	x.ahead, x.traces, x.took, x.failed, x.cost = x.ahead[:0], x.traces[:0], 0, 0, 0
 	x.edge, x.network, x.grant, x.socket, x.share = nil, nil, nil, nil, nil
-	x.hold.Release()
-	x.heldBody, x.heldAnswer = 0, 0
+	x.memory.release()
 	e.bodies.Put(x)
 }
 
@@ -80,7 +76,7 @@ func (x *exchange) respond(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := x.holdParams(); err != nil {
+	if err := x.memory.holdParams(x.body); err != nil {
 		return x.noMemory(err)
 	}
 	if err := x.admit(ctx); err != nil {
@@ -216,7 +212,7 @@ func (x *exchange) execute(ctx context.Context, i int) (o executed) {
 	if len(o.result) > x.edge.cfg.ResponseBytes {
 		o.result, o.err = nil, errResponseTooLarge
 	}
-	if err := x.holdResult(o.result); err != nil {
+	if err := x.memory.holdResult(o.result, x.scan.Batch); err != nil {
 		o.result, o.err, o.dropped = nil, err, true
 	}
 	o.took = time.Since(o.begun)
@@ -231,7 +227,7 @@ var errNotARequest = &nodegate.Error{Op: "edge", Code: nodegate.InvalidRequest}
 
 // append writes the answer of a call. The error is what the client sees.
 func (x *exchange) append(req *jsonrpc.Request, method string, o *executed) error {
-	defer x.dropResult(o.result)
+	defer x.memory.dropResult(o.result, x.scan.Batch)
 	if req.ID != nil && o.err == nil {
 		if o.err = x.makeRoom(len(o.result) + len(req.ID) + envelopeRoom); o.err != nil {
 			o.dropped = true

@@ -16,7 +16,7 @@ var cacheOrder = [...]nodegate.CacheOutcome{nodegate.CacheHit, nodegate.CacheMis
 
 // appendCache writes the value of X-Cache: the outcome of a call, or how often a
 // batch had each. Nothing is written where no cache was asked.
-func (x *exchange) appendCache(dst []byte) []byte {
+func appendCache(dst []byte, x *exchange) []byte {
 	if len(x.traces) == 1 && !x.scan.Batch {
 		return append(dst, x.traces[0].Cache.String()...)
 	}
@@ -40,7 +40,7 @@ func (x *exchange) appendCache(dst []byte) []byte {
 
 // appendTiming writes the value of Server-Timing. A batch has one time: its calls
 // wait for nodes at the same time.
-func (x *exchange) appendTiming(dst []byte) []byte {
+func appendTiming(dst []byte, x *exchange) []byte {
 	dst = appendMillis(append(dst, "total;dur="...), x.took)
 	if x.scan.Batch || len(x.traces) != 1 {
 		return dst
@@ -82,15 +82,15 @@ func shownText(s string, most int) string {
 	return s
 }
 
-// tell sets the headers on net/http's way.
-func (x *exchange) tell(h http.Header, explain bool) {
+// setTold sets the headers on net/http's way.
+func setTold(h http.Header, x *exchange, explain bool) {
 	if len(x.traces) == 0 {
 		return
 	}
-	if text := x.appendCache(nil); len(text) > 0 {
+	if text := appendCache(nil, x); len(text) > 0 {
 		h.Set("X-Cache", string(text))
 	}
-	h.Set("Server-Timing", string(x.appendTiming(nil)))
+	h.Set("Server-Timing", string(appendTiming(nil, x)))
 	if explain && !x.scan.Batch && x.traces[0].Reason != "" {
 		h.Set("X-Cache-Reason", shownText(x.traces[0].Reason, shownReason))
 	}
@@ -98,15 +98,15 @@ func (x *exchange) tell(h http.Header, explain bool) {
 
 // appendTold writes the same headers on the short way, which nobody takes who asks
 // for an explanation.
-func (x *exchange) appendTold(h []byte) []byte {
+func appendTold(h []byte, x *exchange) []byte {
 	if len(x.traces) == 0 {
 		return h
 	}
 	const name = "\r\nX-Cache: "
 	h = append(h, name...)
 	bare := len(h)
-	if h = x.appendCache(h); len(h) == bare {
+	if h = appendCache(h, x); len(h) == bare {
 		h = h[:bare-len(name)]
 	}
-	return x.appendTiming(append(h, "\r\nServer-Timing: "...))
+	return appendTiming(append(h, "\r\nServer-Timing: "...), x)
 }

@@ -24,7 +24,7 @@ func (e *Edge) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	r, ok := parseRoute(req.URL.Path)
 	lost := false
 	if !ok {
-		if r, lost = e.lost(req.URL.Path); !lost {
+		if r, lost = e.site.Load().lost(req.URL.Path); !lost {
 			e.elsewhere(w, req)
 			return
 		}
@@ -74,7 +74,7 @@ func (e *Edge) serve(w http.ResponseWriter, req *http.Request, r route) error {
 func (e *Edge) post(w http.ResponseWriter, req *http.Request, n *network, grant *nodegate.Grant, session bool) (err error) {
 	x := e.newExchange(n, grant, nil)
 	defer x.release()
-	if x.body, err = web.ReadBody(w, req, x.body, e.cfg.BodyBytes, x.holdBody); err != nil {
+	if x.body, err = web.ReadBody(w, req, x.body, e.cfg.BodyBytes, x.memory.holdBody); err != nil {
 		return err
 	}
 	e.in.Add(float64(len(x.body)))
@@ -86,10 +86,10 @@ func (e *Edge) post(w http.ResponseWriter, req *http.Request, n *network, grant 
 		_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // a batch may outlast the deadline of its body
 	}
 	callErr := x.respond(ctx)
-	x.tell(w.Header(), req.Header.Get("X-Explain") == "1")
+	setTold(w.Header(), x, req.Header.Get("X-Explain") == "1")
 	if session {
 		w.Header().Set("X-Credits", strconv.FormatInt(x.cost, 10))
-		w.Header().Set("Server-Timing", string(x.appendTiming(nil)))
+		w.Header().Set("Server-Timing", string(appendTiming(nil, x)))
 	}
 	status := e.answer(w, req, x, callErr)
 	x.logAnswer(w.Header().Get("X-Request-Id"), status, callErr)
@@ -122,9 +122,9 @@ func (e *Edge) answer(w http.ResponseWriter, req *http.Request, x *exchange, cal
 	e.out.Add(float64(len(body)))
 	if len(body) >= web.CompressFrom {
 		h.Add("Vary", "Accept-Encoding")
-		if web.AcceptsGzip(req.Header) && x.mayCompress(len(body)) {
+		if web.AcceptsGzip(req.Header) && x.memory.mayCompress(len(body)) {
 			h.Set("Content-Encoding", "gzip")
-			body = e.compress(make([]byte, 0, len(body)/4), body)
+			body = e.large.compress(make([]byte, 0, len(body)/4), body)
 		}
 	}
 	h["Content-Length"] = []string{strconv.Itoa(len(body))}

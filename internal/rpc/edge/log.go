@@ -19,16 +19,16 @@ func (x *exchange) logAnswer(id string, status int, err error) {
 	if !x.edge.cfg.LogRequests {
 		return
 	}
-	attrs := append(make([]slog.Attr, 0, 12), slog.String("network", x.network.Name), slog.String("method", x.methodLabel()))
+	attrs := append(make([]slog.Attr, 0, 12), slog.String("network", x.network.Name), slog.String("method", methodLabel(x)))
 	if x.scan.Batch {
 		attrs = append(attrs, slog.Int("calls", len(x.calls)), slog.Int("failed", x.failed))
 	}
-	attrs = append(attrs, slog.String("outcome", x.outcomeLabel(err)))
+	attrs = append(attrs, slog.String("outcome", outcomeLabel(x, err)))
 	if x.socket == nil {
 		attrs = append(attrs, slog.Int("status", status), slog.String("id", id))
 	}
 	if len(x.traces) > 0 {
-		attrs = append(attrs, slog.String("cache", string(x.appendCache(nil))))
+		attrs = append(attrs, slog.String("cache", string(appendCache(nil, x))))
 		if !x.scan.Batch {
 			attrs = append(attrs, slog.String("node", x.traces[0].Node), slog.Duration("waited", x.traces[0].Waited.Round(time.Microsecond)))
 		}
@@ -37,7 +37,7 @@ func (x *exchange) logAnswer(id string, status int, err error) {
 	x.edge.cfg.Log.LogAttrs(context.Background(), slog.LevelInfo, "request", attrs...)
 }
 
-func (x *exchange) methodLabel() string {
+func methodLabel(x *exchange) string {
 	switch {
 	case x.scan.Batch:
 		return "batch"
@@ -49,7 +49,7 @@ func (x *exchange) methodLabel() string {
 
 // outcomeLabel is ok or the name of the error; a batch is ok as a whole when it
 // was admitted.
-func (x *exchange) outcomeLabel(err error) string {
+func outcomeLabel(x *exchange, err error) string {
 	switch {
 	case err != nil:
 		return nodegate.AsError(err).Code.String()

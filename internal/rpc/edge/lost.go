@@ -12,12 +12,12 @@ import (
 // lost reports whether a path that is no JSON-RPC address was meant to be one: it is
 // below a network's name or below a name that only such addresses have. Clients there
 // expect an envelope, never a page.
-func (e *Edge) lost(path string) (r route, lost bool) {
+func (s *site) lost(path string) (r route, lost bool) {
 	head, _ := cut(strings.TrimPrefix(path, "/"))
 	if head == "ws" {
 		return route{}, true
 	}
-	_, known := e.site.Load().networks[head]
+	_, known := s.networks[head]
 	return route{network: head}, known
 }
 

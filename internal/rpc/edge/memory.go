@@ -5,6 +5,7 @@ import (
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/background"
+	"github.com/nodegate/nodegate/internal/budget"
 	"github.com/nodegate/nodegate/internal/rpc/jsonrpc"
 	"github.com/nodegate/nodegate/internal/web"
 )
@@ -18,45 +19,70 @@ const (
 	freeResult = 4 << 10
 )
 
+// memory is what one exchange holds of the memory that its account may use.
+type memory struct {
+	hold   budget.Hold // of the body, the results and the answer
+	body   int         // of it, bytes of the body's buffer
+	answer int         // and of the answer's buffer
+}
+
+// release gives everything back.
+func (m *memory) release() {
+	m.hold.Release()
+	m.body, m.answer = 0, 0
+}
+
 // holdBody reserves the buffer of a body, of this size from now on.
-func (x *exchange) holdBody(size int) error {
-	if size <= freeBody || size <= x.heldBody {
+func (m *memory) holdBody(size int) error {
+	if size <= freeBody || size <= m.body {
 		return nil
 	}
-	if err := x.hold.Grow(int64(size - x.heldBody)); err != nil {
+	if err := m.hold.Grow(int64(size - m.body)); err != nil {
 		return err
 	}
-	x.heldBody = size
+	m.body = size
 	return nil
 }
 
 // holdParams reserves what the calls of a large body work with: a copy of their
 // parameters. Nothing is executed for an account whose results would be dropped.
-func (x *exchange) holdParams() error {
-	if err := x.hold.Admit(); err != nil || len(x.body) <= keepBuffer {
+func (m *memory) holdParams(body []byte) error {
+	if err := m.hold.Admit(); err != nil || len(body) <= keepBuffer {
 		return err
 	}
-	return x.hold.Grow(int64(len(x.body)))
+	return m.hold.Grow(int64(len(body)))
 }
 
 // counted tells whether a result is reserved while it waits to be a part of the answer.
-func (x *exchange) counted(result []byte) bool {
-	return len(result) > keepBuffer || x.scan.Batch && len(result) > freeResult
+func counted(result []byte, batch bool) bool {
+	return len(result) > keepBuffer || batch && len(result) > freeResult
 }
 
 // holdResult reserves a result that has just come.
-func (x *exchange) holdResult(result []byte) error {
-	if !x.counted(result) {
+func (m *memory) holdResult(result []byte, batch bool) error {
+	if !counted(result, batch) {
 		return nil
 	}
-	return x.hold.Grow(int64(len(result)))
+	return m.hold.Grow(int64(len(result)))
 }
 
 // dropResult gives back what holdResult has reserved.
-func (x *exchange) dropResult(result []byte) {
-	if x.counted(result) {
-		x.hold.Shrink(int64(len(result)))
+func (m *memory) dropResult(result []byte, batch bool) {
+	if counted(result, batch) {
+		m.hold.Shrink(int64(len(result)))
 	}
+}
+
+// holdAnswer reserves the buffer of an answer, of this size from now on.
+func (m *memory) holdAnswer(size int) error {
+	if size <= m.answer {
+		return nil
+	}
+	if err := m.hold.Grow(int64(size - m.answer)); err != nil {
+		return err
+	}
+	m.answer = size
+	return nil
 }
 
 // billed is the error that decides what a call costs. A result that was dropped because
@@ -82,11 +108,8 @@ func (x *exchange) makeRoom(n int) error {
 	if need > size {
 		size = max(need, size+size/2)
 	}
-	if size > x.heldAnswer {
-		if err := x.hold.Grow(int64(size - x.heldAnswer)); err != nil {
-			return err
-		}
-		x.heldAnswer = size
+	if err := x.memory.holdAnswer(size); err != nil {
+		return err
 	}
 	x.answer = slices.Grow(x.answer, size-len(x.answer))
 	return nil
@@ -94,12 +117,12 @@ func (x *exchange) makeRoom(n int) error {
 
 // mayCompress reserves a compressed copy of an answer. Without memory for it the answer
 // is sent as it is.
-func (x *exchange) mayCompress(size int) bool {
-	return size <= keepBuffer || x.hold.Try(int64(size))
+func (m *memory) mayCompress(size int) bool {
+	return size <= keepBuffer || m.hold.Try(int64(size))
 }
 
 // holdMessage is holdBody of the message that is being read.
-func (s *socket) holdMessage(size int) error { return s.reading.holdBody(size) }
+func (s *socket) holdMessage(size int) error { return s.reading.memory.holdBody(size) }
 
 // largeBody is the size of a body from which on reading it takes milliseconds.
 const largeBody = 256 << 10
@@ -107,24 +130,27 @@ const largeBody = 256 << 10
 // scanBody reads the envelope. Large bodies leave a processor to the others: reading one
 // of 5 MiB with millions of values takes longer than a small call waits for its turn.
 func (x *exchange) scanBody() (fault *jsonrpc.Fault) {
-	x.edge.aside(len(x.body), func() { fault = x.scan.Scan(x.body, x.edge.cfg.BatchItems) })
+	x.edge.large.run(len(x.body), func() { fault = x.scan.Scan(x.body, x.edge.cfg.BatchItems) })
 	return fault
 }
 
+// largeLane holds a slot for each large body or answer that is worked on.
+type largeLane chan struct{}
+
 // compress is web.Gzip. Large answers leave a processor to the others, too.
-func (e *Edge) compress(dst, body []byte) (packed []byte) {
-	e.aside(len(body), func() { packed = web.Gzip(dst, body) })
+func (l largeLane) compress(dst, body []byte) (packed []byte) {
+	l.run(len(body), func() { packed = web.Gzip(dst, body) })
 	return packed
 }
 
-// aside works on so many bytes: on many in the background, a few at a time.
-func (e *Edge) aside(size int, work func()) {
+// run works on so many bytes: on many in the background, a few at a time.
+func (l largeLane) run(size int, work func()) {
 	if size < largeBody {
 		work()
 		return
 	}
-	e.large <- struct{}{}
-	defer func() { <-e.large }()
+	l <- struct{}{}
+	defer func() { <-l }()
 	background.Run(work)
 }
 

@@ -55,8 +55,8 @@ func (e *Edge) ServePlain(ctx context.Context, c *fastpath.Conn, r *fastpath.Req
 	answer := x.answer
 	x.answer = nil // it belongs to the connection again
 	out = e.plainResponse(answer, r, x, callErr)
-	if x.hold.Held() > 0 {
-		c.OnSent(x.hold.Move().Release)
+	if x.memory.hold.Held() > 0 {
+		c.OnSent(x.memory.hold.Move().Release)
 	}
 	return out, true
 }
@@ -89,7 +89,7 @@ func (e *Edge) addressOf(c *fastpath.Conn, r *fastpath.Request) *address {
 	if !ok || route.socket {
 		return nil
 	}
-	n, err := e.find(route, string(r.Host))
+	n, err := s.find(route, string(r.Host))
 	if err != nil {
 		return nil
 	}
@@ -113,9 +113,9 @@ func (e *Edge) plainResponse(out []byte, r *fastpath.Request, x *exchange, callE
 
 func (e *Edge) plainHeaded(out []byte, r *fastpath.Request, p headOf) []byte {
 	body := out[headRoom:]
-	p.compressed = r.AcceptGzip && len(body) >= web.CompressFrom && (p.told == nil || p.told.mayCompress(len(body)))
+	p.compressed = r.AcceptGzip && len(body) >= web.CompressFrom && (p.told == nil || p.told.memory.mayCompress(len(body)))
 	if p.compressed {
-		packed := e.compress(make([]byte, headRoom, headRoom+len(body)/4), body)
+		packed := e.large.compress(make([]byte, headRoom, headRoom+len(body)/4), body)
 		out, body = packed, packed[headRoom:]
 	}
 	p.length, p.origin = len(body), r.HasOrigin
@@ -150,7 +150,7 @@ func (e *Edge) plainHead(h []byte, p headOf) []byte {
 	h = append(append(h, "\r\nX-Request-Id: "...), p.id...)
 	h = append(append(h, "\r\nDate: "...), e.date.now()...)
 	if p.told != nil {
-		h = p.told.appendTold(h)
+		h = appendTold(h, p.told)
 	}
 	if p.length == 0 {
 		return append(h, "\r\n\r\n"...)

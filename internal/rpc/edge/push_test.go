@@ -18,10 +18,10 @@ import (
 type pusher struct {
 	*tally
 	mu    sync.Mutex
-	takes []func([]byte)
+	takes []nodegate.Take
 }
 
-func (p *pusher) Subscribe(_ context.Context, _ []byte, take func([]byte)) error {
+func (p *pusher) Subscribe(_ context.Context, _ []byte, take nodegate.Take) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.takes = append(p.takes, take)
@@ -32,7 +32,16 @@ func (p *pusher) push(event []byte) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, take := range p.takes {
-		take(event)
+		take(event, nodegate.NotEnded)
+	}
+}
+
+// end ends all subscriptions.
+func (p *pusher) end(why nodegate.End) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, take := range p.takes {
+		take(nil, why)
 	}
 }
 
@@ -125,17 +134,41 @@ func TestSlowReader(t *testing.T) {
 	}
 }
 
-// TestLostEvents: a feed that ends by itself closes the socket, rather than leave a gap.
-func TestLostEvents(t *testing.T) {
-	h, p := buildPusher(t)
-	c := socket(t, h)
-	id := subscribed(t, c)
-	p.push([]byte("1"))
-	if got, err := nextMessage(t, c); err != nil || !strings.Contains(got, id) {
-		t.Fatalf("%s, %v", got, err)
+// TestFeedEnds: a feed that ends closes the socket, rather than leave a gap or silence,
+// and the socket says which it was.
+func TestFeedEnds(t *testing.T) {
+	for name, c := range map[string]struct {
+		end    nodegate.End
+		status websocket.StatusCode
+		reason string
+	}{
+		"lost":   {nodegate.EventsLost, websocket.StatusPolicyViolation, "events of this subscription were lost"},
+		"closed": {nodegate.Closed, websocket.StatusGoingAway, "the network was reconfigured"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h, p := buildPusher(t)
+			s := socket(t, h)
+			id := subscribed(t, s)
+			p.push([]byte("1"))
+			if got, err := nextMessage(t, s); err != nil || !strings.Contains(got, id) {
+				t.Fatalf("%s, %v", got, err)
+			}
+			p.end(c.end)
+			if _, err := nextMessage(t, s); websocket.CloseStatus(err) != c.status || !strings.Contains(err.Error(), c.reason) {
+				t.Errorf("closed with %v", err)
+			}
+		})
 	}
-	p.push(nil)
-	if _, err := nextMessage(t, c); websocket.CloseStatus(err) != websocket.StatusPolicyViolation || !strings.Contains(err.Error(), "lost") {
-		t.Errorf("closed with %v", err)
+}
+
+// TestUnsubscribedEnds: the end of a subscription that the client ended closes nothing.
+func TestUnsubscribedEnds(t *testing.T) {
+	h, p := buildPusher(t)
+	s := socket(t, h)
+	id := subscribed(t, s)
+	exchange(t, s, `{"jsonrpc":"2.0","id":2,"method":"eth_unsubscribe","params":["`+id+`"]}`)
+	p.end(nodegate.Closed)
+	if got := exchange(t, s, `{"jsonrpc":"2.0","id":3,"method":"eth_unsubscribe","params":["`+id+`"]}`); !strings.Contains(got, "subscription not found") {
+		t.Errorf("the socket answers %s", got)
 	}
 }

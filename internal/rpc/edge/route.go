@@ -43,8 +43,7 @@ func cut(s string) (head, tail string) {
 }
 
 // find picks the network of a request.
-func (e *Edge) find(r route, host string) (*network, error) {
-	s := e.site.Load()
+func (s *site) find(r route, host string) (*network, error) {
 	name := r.network
 	if name == "" {
 		name = s.byHost(host)

@@ -15,7 +15,7 @@ func (e *Edge) ServeGranted(w http.ResponseWriter, req *http.Request, network st
 	id := e.ids.New()
 	w.Header()["X-Request-Id"] = []string{id}
 	r := route{network: network}
-	n, err := e.find(r, "")
+	n, err := e.site.Load().find(r, "")
 	if err == nil {
 		if err = (permit.Request{Service: nodegate.ServiceRPC, Network: n.Name}).CheckScope(&grant.Policy().Settings); err == nil {
 			err = e.post(w, req, n, grant, true)

@@ -97,8 +97,8 @@ func (n *network) method(name []byte) methodEntry {
 
 // current is the network as it is served now: its prices may have changed since a
 // WebSocket was opened.
-func (e *Edge) current(n *network) *network {
-	if now, ok := e.site.Load().networks[n.Name]; ok && now.gone == n.gone {
+func (s *site) current(n *network) *network {
+	if now, ok := s.networks[n.Name]; ok && now.gone == n.gone {
 		return now
 	}
 	return n

@@ -226,7 +226,7 @@ func (s *socket) dispatch(x *exchange) bool {
 		<-s.slots
 		return false
 	}
-	x.network = s.edge.current(s.network)
+	x.network = s.edge.site.Load().current(s.network)
 	s.edge.in.Add(float64(len(x.body)))
 	s.active.Add(1)
 	s.edge.workers.give(x)

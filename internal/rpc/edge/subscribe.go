@@ -54,7 +54,7 @@ func (x *exchange) subscribe(params []byte) ([]byte, error) {
 		cancel()
 		return nil, err
 	}
-	if err := feed.Subscribe(ctx, params, func(event []byte) { s.take(sub, event) }); err != nil {
+	if err := feed.Subscribe(ctx, params, func(event []byte, end nodegate.End) { s.take(sub, event, end) }); err != nil {
 		s.unsubscribe(sub.id)
 		return nil, err
 	}
@@ -84,14 +84,17 @@ func (x *exchange) unsubscribe(params []byte) ([]byte, error) {
 	return []byte("true"), nil
 }
 
-// take queues an event. A feed that ends by itself has lost events, so the socket is
-// closed rather than left with a gap.
-func (s *socket) take(sub *subscription, event []byte) {
-	if event != nil {
+// take queues an event. A feed that ends while its events are wanted closes the socket:
+// one that lost events would leave a gap, and one that was closed brings no more.
+func (s *socket) take(sub *subscription, event []byte, end nodegate.End) {
+	switch end {
+	case nodegate.NotEnded:
 		s.events.put(sub, event)
-		return
+	case nodegate.Closed:
+		s.events.lose(sub, func() { s.active.Go(func() { s.close(ws.GoingAway, saysGone) }) })
+	default:
+		s.events.lose(sub, func() { s.active.Go(func() { s.close(ws.PolicyViolation, saysLost) }) })
 	}
-	s.events.lose(sub, func() { s.active.Go(func() { s.close(ws.PolicyViolation, saysLost) }) })
 }
 
 // unsubscribe ends a subscription and reports whether there was one.

@@ -101,4 +101,4 @@ func (n askedNode) Call(context.Context, string, []byte) ([]byte, error) {
 
 func (askedNode) Head(context.Context) (nodegate.Head, error) { return nodegate.Head{}, nil }
 
-func (askedNode) Subscribe(context.Context, []byte, func([]byte)) error { return nil }
+func (askedNode) Subscribe(context.Context, []byte, nodegate.Take) error { return nil }

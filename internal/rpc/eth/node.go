@@ -91,7 +91,7 @@ func (n *Node) Call(ctx context.Context, name string, params []byte) ([]byte, er
 func (n *Node) Head(ctx context.Context) (nodegate.Head, error) { return n.next.Head(ctx) }
 
 // Subscribe passes a subscription on where the node below can push events.
-func (n *Node) Subscribe(ctx context.Context, params []byte, take func(event []byte)) error {
+func (n *Node) Subscribe(ctx context.Context, params []byte, take nodegate.Take) error {
 	feed, ok := n.next.(nodegate.Feed)
 	if !ok {
 		return notFound(method.EthSubscribe)

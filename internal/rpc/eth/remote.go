@@ -50,7 +50,7 @@ func (r remote) ask(ctx context.Context, name string, params []byte) ([]byte, er
 func (r remote) Head(ctx context.Context) (nodegate.Head, error) { return r.next.Head(ctx) }
 
 // Subscribe passes a subscription on; a node's refusal is worded like any other.
-func (r remote) Subscribe(ctx context.Context, params []byte, take func(event []byte)) error {
+func (r remote) Subscribe(ctx context.Context, params []byte, take nodegate.Take) error {
 	const name = method.EthSubscribe
 	feed, ok := r.next.(nodegate.Feed)
 	if !ok {

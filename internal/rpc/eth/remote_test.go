@@ -158,7 +158,7 @@ type failing struct{ err error }
 func (f failing) Call(context.Context, string, []byte) ([]byte, error) { return nil, f.err }
 func (f failing) Head(context.Context) (nodegate.Head, error)          { return nodegate.Head{}, f.err }
 
-func (f failing) Subscribe(context.Context, []byte, func([]byte)) error { return f.err }
+func (f failing) Subscribe(context.Context, []byte, nodegate.Take) error { return f.err }
 
 func TestRemoteSubscribe(t *testing.T) {
 	cfg := limits(Spec)
@@ -168,7 +168,7 @@ func TestRemoteSubscribe(t *testing.T) {
 	wantError(t, err, nodegate.MethodNotFound, "the method eth_subscribe does not exist/is not available")
 	err = New(newFake(), cfg).Subscribe(t.Context(), []byte(`["newHeads"]`), nil)
 	wantError(t, err, nodegate.MethodNotFound, "the method eth_subscribe does not exist/is not available")
-	if err := New(devnet(), cfg).Subscribe(t.Context(), []byte(`["newHeads"]`), func([]byte) {}); err != nil {
+	if err := New(devnet(), cfg).Subscribe(t.Context(), []byte(`["newHeads"]`), func([]byte, nodegate.End) {}); err != nil {
 		t.Error(err)
 	}
 }

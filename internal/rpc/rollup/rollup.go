@@ -131,7 +131,7 @@ func (n *Node) Head(ctx context.Context) (nodegate.Head, error) { return n.next.
 // Subscribe keeps the ability of the node below to push events.
 //
 // Returns MethodNotFound when that node has none.
-func (n *Node) Subscribe(ctx context.Context, params []byte, take func(event []byte)) error {
+func (n *Node) Subscribe(ctx context.Context, params []byte, take nodegate.Take) error {
 	feed, ok := n.next.(nodegate.Feed)
 	if !ok {
 		return &nodegate.Error{

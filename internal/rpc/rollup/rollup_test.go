@@ -47,8 +47,8 @@ func (s *script) Head(context.Context) (nodegate.Head, error) {
 // feed is a script that can push.
 type feed struct{ *script }
 
-func (feed) Subscribe(_ context.Context, params []byte, take func(event []byte)) error {
-	take(params)
+func (feed) Subscribe(_ context.Context, params []byte, take nodegate.Take) error {
+	take(params, nodegate.NotEnded)
 	return nil
 }
 
@@ -115,7 +115,7 @@ func TestSubscribe(t *testing.T) {
 	wantError(t, err, nodegate.MethodNotFound, "the method eth_subscribe does not exist/is not available")
 
 	var got []byte
-	err = newNode(t, feed{&script{}}, Config{}).Subscribe(t.Context(), []byte(`["newHeads"]`), func(event []byte) { got = event })
+	err = newNode(t, feed{&script{}}, Config{}).Subscribe(t.Context(), []byte(`["newHeads"]`), func(event []byte, _ nodegate.End) { got = event })
 	if err != nil || string(got) != `["newHeads"]` {
 		t.Errorf("event %s, %v", got, err)
 	}

@@ -70,8 +70,8 @@ type stream struct {
 
 // reader is one subscription of a client.
 type reader struct {
-	take func(event []byte) // nil is the last
-	from uint64             // the step after which it began
+	take nodegate.Take
+	from uint64 // the step after which it began
 }
 
 // New makes a feed without subscriptions. What it starts ends with ctx, and Close waits
@@ -139,7 +139,7 @@ func newStream(params []byte) (*stream, error) {
 
 // Subscribe starts a subscription; see nodegate.Feed. The kinds are newHeads, logs
 // and newPendingTransactions.
-func (f *Feed) Subscribe(ctx context.Context, params []byte, take func(event []byte)) error {
+func (f *Feed) Subscribe(ctx context.Context, params []byte, take nodegate.Take) error {
 	s, err := newStream(params)
 	if err != nil {
 		return err
@@ -190,17 +190,17 @@ func (f *Feed) leave(key string, r *reader) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if s := f.streams[key]; s != nil {
-		f.drop(s, r)
+		f.drop(s, r, nodegate.Closed)
 	}
 }
 
-// drop closes a reader. The feed is locked.
-func (f *Feed) drop(s *stream, r *reader) {
+// drop ends a reader. The feed is locked.
+func (f *Feed) drop(s *stream, r *reader, why nodegate.End) {
 	if _, in := s.readers[r]; !in {
 		return
 	}
 	delete(s.readers, r)
-	r.take(nil)
+	r.take(nil, why)
 	if len(s.readers) > 0 {
 		return
 	}
@@ -229,7 +229,7 @@ func (f *Feed) wants(kind string) bool {
 func (f *Feed) push(s *stream, step uint64, event []byte) {
 	for r := range s.readers {
 		if r.from < step {
-			r.take(event)
+			r.take(event, nodegate.NotEnded)
 		}
 	}
 }
@@ -256,7 +256,7 @@ func (f *Feed) dropKinds(kinds ...string) {
 			continue
 		}
 		for r := range s.readers {
-			f.drop(s, r)
+			f.drop(s, r, nodegate.EventsLost)
 		}
 	}
 }
@@ -267,7 +267,7 @@ func (f *Feed) Close() {
 	f.closed = true
 	for _, s := range f.streams {
 		for r := range s.readers {
-			f.drop(s, r)
+			f.drop(s, r, nodegate.Closed)
 		}
 	}
 	f.mu.Unlock()

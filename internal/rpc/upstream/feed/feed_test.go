@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/rpc/upstream/heads"
 )
 
@@ -47,16 +48,20 @@ func block(number uint64) heads.Header {
 	return h
 }
 
-// subscribe has the events in a channel that is closed at the end.
+// subscribe has the events in a channel, then "lost" if events were lost, or else
+// the channel is closed.
 func subscribe(t *testing.T, ctx context.Context, f *Feed, params string) <-chan []byte {
 	t.Helper()
 	c := make(chan []byte, 4096)
-	if err := f.Subscribe(ctx, []byte(params), func(event []byte) {
-		if event == nil {
+	if err := f.Subscribe(ctx, []byte(params), func(event []byte, end nodegate.End) {
+		switch end {
+		case nodegate.NotEnded:
+			c <- event
+		case nodegate.EventsLost:
+			c <- []byte("lost")
+		default:
 			close(c)
-			return
 		}
-		c <- event
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +130,7 @@ func TestNoLogsAfterALostStep(t *testing.T) {
 		t.Fatalf("%q while there was room", got)
 	}
 	k.put(logStep{})
-	if got := collect(logs); len(got) != 1 || got[0] != "closed" {
+	if got := collect(logs); len(got) != 1 || got[0] != "lost" {
 		t.Errorf("readers of logs got %q", got)
 	}
 	<-k.steps

@@ -2,17 +2,16 @@ package pool
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"math"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/method"
 	"github.com/nodegate/nodegate/internal/rpc/jsonrpc"
 	"github.com/nodegate/nodegate/internal/rpc/upstream/client"
+	"github.com/nodegate/nodegate/internal/rpc/upstream/heads"
 	"github.com/nodegate/nodegate/internal/rpc/upstream/hexjson"
 )
 
@@ -40,87 +39,20 @@ type outcome struct {
 	also    *node // a second one that was asked meanwhile
 }
 
-// ask asks one node, and notes how it did.
-func (p *Pool) ask(ctx context.Context, n *node, q *query) outcome {
-	start := time.Now()
-	n.credits.take(q.cost, start)
-	n.inFlight.Add(1)
-	result, err := n.call(ctx, q)
-	n.inFlight.Add(-1)
-	took := time.Since(start)
-	o := outcome{node: n, result: result, err: err}
-	o.verdict = p.judge(n, q, &o)
-	if err != nil && errors.Is(ctx.Err(), context.Canceled) {
-		o.verdict = cancelled
-	}
-	p.note(q, &o, start, took)
-	return o
+// judge decides what an outcome means.
+type judge struct {
+	heads    *heads.Tracker
+	identity *identity
 }
 
-// call sends a query. A read may be sent again on another connection.
-func (n *node) call(ctx context.Context, q *query) ([]byte, error) {
-	if q.info.Kind == method.Read {
-		return n.conn.CallSafe(ctx, q.method, q.params)
-	}
-	return n.conn.Call(ctx, q.method, q.params)
-}
-
-// note draws the conclusions about the node.
-func (p *Pool) note(q *query, o *outcome, start time.Time, took time.Duration) {
-	n, label := o.node, "ok"
-	switch o.verdict {
-	case cancelled:
-		label = "cancelled"
-		if float64(took) > n.slow.value() { // it would have taken longer still
-			n.slow.add(float64(took), slowWeight)
-		}
-	case broken:
-		label = "fault"
-		switch late := errors.Is(o.err, context.DeadlineExceeded); {
-		case late && took < shortRest:
-			n.slow.add(float64(took), slowWeight) // it was given little time
-		case late && n.answeredSince(start):
-			n.noteFailure(o.err) // it is there: this one call was lost
-		default:
-			p.failed(n, o.err)
-		}
-	case limited:
-		label = "limited"
-		p.rest(n, o.err)
-	case stale, oversize:
-		label = "error"
-		n.slow.add(float64(took), slowWeight) // good or bad? What another node says will tell
-	default:
-		if o.err != nil {
-			label = "error"
-		}
-		n.noteSuccess(start, took)
-		p.speeds[q.class].add(took)
-	}
-	n.figures.Done(q.info.NodeLabel(), label, took)
-}
-
-// rest leaves a node alone that asked for it.
-func (p *Pool) rest(n *node, err error) {
-	if errors.Is(err, client.ErrBusy) {
-		return // it has not said so; we have too much for it
-	}
-	var d time.Duration
-	var f *client.Fault
-	if errors.As(err, &f) {
-		d = f.RetryAfter
-	}
-	n.credits.rest(d, time.Now())
-	n.setWhy("asks to be left alone for a while")
-}
-
-func (p *Pool) judge(n *node, q *query, o *outcome) verdict {
+// of judges an outcome, and brings it into the form that fits.
+func (j *judge) of(n *node, q *query, o *outcome) verdict {
 	var call *client.CallError
 	switch {
 	case o.err == nil:
-		return p.judgeResult(n, q, o)
+		return j.result(n, q, o)
 	case errors.As(o.err, &call):
-		return p.judgeError(n, q, call)
+		return j.callError(n, q, call)
 	case errors.Is(o.err, client.ErrTooLarge) && q.class != small:
 		return oversize
 	case errors.Is(o.err, client.ErrBusy):
@@ -133,11 +65,11 @@ func (p *Pool) judge(n *node, q *query, o *outcome) verdict {
 	return broken
 }
 
-func (p *Pool) judgeResult(n *node, q *query, o *outcome) verdict {
+func (j *judge) result(n *node, q *query, o *outcome) verdict {
 	if string(o.result) == "null" {
-		return p.judgeNull(n, q, o)
+		return j.null(n, q, o)
 	}
-	if !p.fits(q, o.result) {
+	if !j.fits(q, o.result) {
 		o.result, o.err = nil, &client.Fault{Sent: true, Err: errUnasked}
 		return broken
 	}
@@ -153,17 +85,17 @@ var (
 	errNull    = errors.New("the node answers null where there is always an answer")
 )
 
-func (p *Pool) judgeNull(n *node, q *query, o *outcome) verdict {
+func (j *judge) null(n *node, q *query, o *outcome) verdict {
 	switch {
 	case q.info.Needs == method.State && q.class == runs, q.info.NeverNull, q.info.Truth == method.OfARange:
 		o.result, o.err = nil, &client.Fault{Sent: true, Err: errNull}
 		return broken
 	case q.info.Needs != method.History:
 		return good
-	case q.numbered && q.block > p.heads.Number():
+	case q.numbered && q.block > j.heads.Number():
 		return good
 	case q.numbered && q.info.EveryBlock:
-		return p.old(n, q)
+		return j.old(n, q)
 	}
 	return missing
 }
@@ -173,7 +105,7 @@ func (p *Pool) judgeNull(n *node, q *query, o *outcome) verdict {
 const longAgo = 64
 
 // old decides between a node that is late and one that has dropped a block.
-func (p *Pool) old(n *node, q *query) verdict {
+func (j *judge) old(n *node, q *query) verdict {
 	head := n.Head.Load()
 	if head < q.block+longAgo {
 		return stale
@@ -182,7 +114,7 @@ func (p *Pool) old(n *node, q *query) verdict {
 	return pruned
 }
 
-func (p *Pool) judgeError(n *node, q *query, e *client.CallError) verdict {
+func (j *judge) callError(n *node, q *query, e *client.CallError) verdict {
 	text := strings.ToLower(e.Message)
 	const methodNotFound, historyExpired = -32601, 4444
 	switch {
@@ -198,9 +130,9 @@ func (p *Pool) judgeError(n *node, q *query, e *client.CallError) verdict {
 			n.history.gone(q.info.Needs, q.block, n.Head.Load())
 		}
 		return pruned
-	case contains(text, staleWords) && (q.hash != nil || q.numbered && q.block <= p.heads.Number()):
+	case contains(text, staleWords) && (q.hash != nil || q.numbered && q.block <= j.heads.Number()):
 		if q.numbered {
-			return p.old(n, q)
+			return j.old(n, q)
 		}
 		return stale
 	}
@@ -234,7 +166,7 @@ func contains(text string, words []string) bool {
 }
 
 // fits checks that a result is about what was asked.
-func (p *Pool) fits(q *query, result []byte) bool {
+func (j *judge) fits(q *query, result []byte) bool {
 	switch q.info.Answer {
 	case method.BlockAnswer, method.HeaderAnswer:
 		if q.info.Block == method.None {
@@ -253,7 +185,7 @@ func (p *Pool) fits(q *query, result []byte) bool {
 		return q.receipts(result)
 	case method.ChainIDAnswer:
 		id, ok := hexjson.Quantity(result)
-		return ok && p.identity.is(id)
+		return ok && j.identity.is(id)
 	case method.LogsAnswer:
 		return q.info.Kind != method.Read || q.logs(result) // a filter's logs are the node's word
 	case method.ProofAnswer, method.ObjectAnswer:

@@ -15,10 +15,10 @@ type budget struct {
 // The budgets. A fifth more for retries, with three at any time; a twentieth for
 // second requests that are sent because the first takes long; a tenth for second
 // opinions on a null.
-func (p *Pool) fillBudgets() {
-	p.retries.fill(5, 200, 3)
-	p.hedges.fill(20, 10, 0)
-	p.opinions.fill(10, 50, 3)
+func (r *reader) fillBudgets() {
+	r.retries.fill(5, 200, 3)
+	r.hedges.fill(20, 10, 0)
+	r.opinions.fill(10, 50, 3)
 }
 
 func (b *budget) fill(price, most, floor int64) {

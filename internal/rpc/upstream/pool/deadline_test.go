@@ -86,7 +86,7 @@ func TestCallIsUnwatched(t *testing.T) {
 		bubble(t, func(t *testing.T) {
 			p, _ := openFakes(t, nil, fakes...)
 			settle()
-			p.delays[runs].Store(int64(hedgeFloor))
+			p.reader.delays[runs].Store(int64(hedgeFloor))
 			caller := &watched{Context: t.Context()}
 			if _, err := p.Call(caller, "eth_getBalance", []byte(balance)); err != nil {
 				t.Fatal(err)

@@ -8,13 +8,15 @@
 //   - pick.go chooses a node: one that is well, has that block (package heads), keeps such
 //     history (history.go), has credits left (credits.go) and is the quicker of two
 //     drawn at random;
-//   - hedge.go asks it, and a second one when the answer takes unusually long, each
-//     attempt in a time of its own (deadline.go);
+//   - hedge.go asks it (ask.go), and a second one when the answer takes unusually long,
+//     each attempt in a time of its own (deadline.go);
 //   - answer.go judges what came back: the answer of the call, an error that is the
 //     caller's business, a sign that this node lacks something, or rubbish;
 //   - read.go asks another node where that makes sense, within a budget (budget.go).
 //
-// Transactions (send.go) and filters (sticky.go) go ways of their own.
+// Transactions (send.go) and filters (sticky.go) go ways of their own. Each of these is a
+// type that the pool builds and connects in assemble: nodeSet chooses, asker asks one
+// node, judge decides what came back, reader, sender and filters answer calls.
 //
 // Beside the calls, every node has a goroutine that looks after it (health.go): that
 // it is of the right chain, where its head is, and when a node that was put aside

@@ -86,34 +86,34 @@ func (b *breaker) readmit(now time.Time) {
 }
 
 // failed counts a failure of a call and puts the node aside when it is one too many.
-func (p *Pool) failed(n *node, err error) {
+func (ns *nodeSet) failed(n *node, err error) {
 	n.noteFailure(err)
 	n.breaker.bad()
-	p.tooMany(n, err)
+	ns.tooMany(n, err)
 }
 
 // tooMany puts a node aside whose calls and looks have failed too often in a row.
-func (p *Pool) tooMany(n *node, err error) {
+func (ns *nodeSet) tooMany(n *node, err error) {
 	if n.breaker.failures.Load()+n.Silent.Load() >= failuresInARow && !n.breaker.open() {
-		p.eject(n, err)
+		ns.eject(n, err)
 	}
 }
 
 // eject puts a node aside, unless nobody else would be left.
-func (p *Pool) eject(n *node, err error) {
-	p.ejecting.Lock()
-	defer p.ejecting.Unlock()
-	if n.breaker.open() || !p.othersThan(n) {
+func (ns *nodeSet) eject(n *node, err error) {
+	ns.ejecting.Lock()
+	defer ns.ejecting.Unlock()
+	if n.breaker.open() || !ns.othersThan(n) {
 		return
 	}
 	window := n.breaker.eject(time.Now())
 	n.figures.Ejected()
-	p.log.Warn("node ejected after consecutive failures", "node", n.cfg.Name, "for", window, "err", n.clean(err))
+	ns.log.Warn("node ejected after consecutive failures", "node", n.cfg.Name, "for", window, "err", n.clean(err))
 }
 
 // othersThan tells whether there is another node that can be asked.
-func (p *Pool) othersThan(n *node) bool {
-	for _, other := range p.all() {
+func (ns *nodeSet) othersThan(n *node) bool {
+	for _, other := range ns.all() {
 		if other != n && other.Checked.Load() && !other.breaker.open() {
 			return true
 		}

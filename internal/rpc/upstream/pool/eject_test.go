@@ -76,14 +76,14 @@ func TestLostCalls(t *testing.T) {
 				a.answer = lost
 				p, _ := openFakes(t, nil, a, b)
 				settle()
-				n := p.all()[0]
+				n := p.nodes.all()[0]
 				var wait sync.WaitGroup
 				call := func(params string) {
 					var q query
 					q.read("eth_getBalance", []byte(params), 100)
 					ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 					defer cancel()
-					p.ask(ctx, n, &q)
+					p.ask.ask(ctx, n, &q)
 				}
 				for range 2 * failuresInARow {
 					wait.Go(func() { call(strings.Replace(balance, "0x00", "0xdead", 1)) })
@@ -116,7 +116,7 @@ func TestAllDown(t *testing.T) {
 			time.Sleep(100 * time.Millisecond)
 		}
 		open := 0
-		for _, n := range p.all() {
+		for _, n := range p.nodes.all() {
 			if n.breaker.open() {
 				open++
 			}
@@ -128,7 +128,7 @@ func TestAllDown(t *testing.T) {
 			t.Error("ready with all nodes down")
 		}
 		back := a
-		if !p.all()[0].breaker.open() {
+		if !p.nodes.all()[0].breaker.open() {
 			back = b // the one that was put aside
 		}
 		back.set(func() { back.down = false })
@@ -172,13 +172,13 @@ func TestWindows(t *testing.T) {
 // asked.
 func TestNeverTheLast(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		p := &Pool{log: discard, cfg: Config{}.withDefaults()}
+		p := assemble(Config{}.withDefaults(), dialer{})
 		nodes := make([]*node, rapid.IntRange(1, 5).Draw(t, "nodes"))
 		for i := range nodes {
-			nodes[i] = &node{cfg: Node{Name: string(rune('a' + i))}}
+			nodes[i] = bareNode(Node{Name: string(rune('a' + i))})
 			nodes[i].Checked.Store(true)
 		}
-		p.nodes.Store(&nodes)
+		p.nodes.set(nodes)
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
 			n := nodes[rapid.IntRange(0, len(nodes)-1).Draw(t, "which")]
 			switch rapid.IntRange(0, 9).Draw(t, "what") {
@@ -188,7 +188,7 @@ func TestNeverTheLast(t *testing.T) {
 				n.breaker.good()
 			default:
 				for range failuresInARow {
-					p.failed(n, errors.New("bad"))
+					p.nodes.failed(n, errors.New("bad"))
 				}
 			}
 			left := 0
@@ -208,11 +208,11 @@ func TestNeverTheLast(t *testing.T) {
 // share and floor.
 func TestBudgets(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		p := &Pool{}
-		p.fillBudgets()
-		b, share, floor := &p.retries, 5, 3
+		r := &reader{}
+		r.fillBudgets()
+		b, share, floor := &r.retries, 5, 3
 		if rapid.Bool().Draw(t, "hedges") {
-			b, share, floor = &p.hedges, 20, 0
+			b, share, floor = &r.hedges, 20, 0
 		}
 		calls, extra := 0, 0
 		for range rapid.IntRange(1, 300).Draw(t, "steps") {
@@ -269,7 +269,7 @@ func TestRefusedIsFree(t *testing.T) {
 		a, b := newFake("a", 100), newFake("b", 100)
 		p, _ := openFakes(t, nil, a, b)
 		settle()
-		for p.retries.spend() {
+		for p.reader.retries.spend() {
 		}
 		a.answers("eth_getBalance", "", &client.Fault{Err: errRefused})
 		for range 50 {

@@ -256,5 +256,3 @@ func settle() {
 	time.Sleep(2 * time.Second)
 	synctest.Wait()
 }
-
-var discard = slog.New(slog.DiscardHandler)

@@ -49,16 +49,20 @@ func subscribe(t *testing.T, p *Pool, params string) <-chan []byte {
 	return subscribeUntil(t, t.Context(), p, params)
 }
 
-// subscribeUntil has the events in a channel that is closed at the end.
+// subscribeUntil has the events in a channel, then "lost" if events were lost, or else
+// the channel is closed.
 func subscribeUntil(t *testing.T, ctx context.Context, p *Pool, params string) <-chan []byte {
 	t.Helper()
 	c := make(chan []byte, 4096)
-	if err := p.Subscribe(ctx, []byte(params), func(event []byte) {
-		if event == nil {
+	if err := p.Subscribe(ctx, []byte(params), func(event []byte, end nodegate.End) {
+		switch end {
+		case nodegate.NotEnded:
+			c <- event
+		case nodegate.EventsLost:
+			c <- []byte("lost")
+		default:
 			close(c)
-			return
 		}
-		c <- event
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -321,7 +325,7 @@ func TestSubscribeParams(t *testing.T) {
 			`["newPendingTransactions"]`:           nodegate.MethodNotFound,
 			`["logs",{"x":"` + strings.Repeat("y", 64<<10) + `"}]`: nodegate.InvalidParams,
 		} {
-			if err := p.Subscribe(t.Context(), []byte(params), func([]byte) {}); !errors.Is(err, want) {
+			if err := p.Subscribe(t.Context(), []byte(params), func([]byte, nodegate.End) {}); !errors.Is(err, want) {
 				t.Errorf("%.60s: %v, want %v", params, err, want)
 			}
 		}

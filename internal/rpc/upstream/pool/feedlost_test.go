@@ -26,7 +26,7 @@ func TestFeedsEndWithTheirChain(t *testing.T) {
 				time.Sleep(heads.ResetAfter + 10*time.Second)
 				synctest.Wait()
 				for _, c := range []<-chan []byte{news, logs} {
-					if got := collect(c); len(got) != 1 || got[0] != "closed" {
+					if got := collect(c); len(got) != 1 || got[0] != "lost" {
 						t.Errorf("who followed the old chain got %q", got)
 					}
 				}
@@ -51,8 +51,8 @@ func TestNoStreamWithAGap(t *testing.T) {
 		from, to uint64 // the blocks that come at once
 		want     string
 	}{
-		"more than are fetched":                   {101, 100 + feed.MaxGap + 2, "closed"},
-		"below what was followed":                 {90, 102, "closed"},
+		"more than are fetched":                   {101, 100 + feed.MaxGap + 2, "lost"},
+		"below what was followed":                 {90, 102, "lost"},
 		"the first that was followed is replaced": {100, 102, "bb100 bb101 bb102"},
 		"a plain step":                            {101, 101, "bb101"},
 	} {
@@ -67,7 +67,7 @@ func TestNoStreamWithAGap(t *testing.T) {
 				if got := numbers(collect(heads)); got != c.want {
 					t.Errorf("heads: %s, want %s", got, c.want)
 				}
-				if got := collect(logs); (len(got) == 1 && got[0] == "closed") != (c.want == "closed") {
+				if got := collect(logs); (len(got) == 1 && got[0] == "lost") != (c.want == "lost") {
 					t.Errorf("logs: %q", got)
 				}
 				next := subscribe(t, p, `["newHeads"]`)

@@ -19,10 +19,10 @@ func FuzzQuery(f *testing.F) {
 		if q.hash != nil && !hexjson.IsHash(q.hash) || q.tagged && !q.numbered {
 			t.Errorf("%s %q: %+v", name, params, q)
 		}
-		p := new(Pool)
+		j := judge{identity: new(identity)}
 		for _, result := range []string{"null", "{}", "[]", "[1]", "[{}]", `"0x1"`, `"`, params} {
 			if result != "" {
-				p.fits(&q, []byte(result))
+				j.fits(&q, []byte(result))
 			}
 		}
 	})

@@ -1,7 +1,6 @@
 package pool
 
 import (
-	"context"
 	"testing"
 	"time"
 
@@ -11,15 +10,13 @@ import (
 
 // quietPool is a pool of nodes that report only what a test has them report.
 func quietPool(count int) (*Pool, []*node) {
-	p := &Pool{log: discard, cfg: Config{}.withDefaults(), opened: time.Now(), ctx: context.Background()}
-	p.heads = p.newTracker()
-	p.feed = p.newFeed()
+	p := assemble(Config{}.withDefaults(), dialer{})
 	nodes := make([]*node, count)
 	for i := range nodes {
 		nodes[i] = bareNode(Node{Name: string(rune('a' + i))})
 		nodes[i].Checked.Store(true)
 	}
-	p.set(nodes)
+	p.nodes.set(nodes)
 	p.heads.Settled()
 	return p, nodes
 }
@@ -65,7 +62,7 @@ func checkNotAsked(t *testing.T, p *Pool, n *node) {
 		q := query{method: "eth_getBalance", info: method.Of("eth_getBalance"), block: block, numbered: true}
 		picked := 0
 		for range 50 {
-			if p.pick(&q, nil).node == n {
+			if p.nodes.pick(&q, nil).node == n {
 				picked++
 			}
 		}

@@ -3,9 +3,11 @@ package pool
 import (
 	"context"
 	"errors"
+	"github.com/nodegate/nodegate/internal/method"
+	"log/slog"
+	"sync/atomic"
 	"time"
 
-	"github.com/nodegate/nodegate/internal/method"
 	"github.com/nodegate/nodegate/internal/rpc/upstream/client"
 	"github.com/nodegate/nodegate/internal/rpc/upstream/heads"
 	"github.com/nodegate/nodegate/internal/rpc/upstream/hexjson"
@@ -20,13 +22,26 @@ const (
 	longestPause = 10 * time.Second // before a node that is away is looked at again
 )
 
+// health looks after the nodes: that each is of the right chain, where its head is, and
+// when one that was ejected may come back.
+type health struct {
+	nodes    *nodeSet
+	ask      *asker
+	heads    *heads.Tracker
+	identity *identity
+	dial     dialer
+	poll     time.Duration
+	log      *slog.Logger
+	waiting  atomic.Int32 // nodes of the start that were not looked at yet
+}
+
 // watch looks after a node until it is removed.
-func (p *Pool) watch(ctx context.Context, n *node) {
-	w := watcher{pool: p, node: n}
+func (h *health) watch(ctx context.Context, n *node) {
+	w := watcher{health: h, node: n}
 	for ctx.Err() == nil {
 		pause := w.round(ctx)
 		if w.rounds == 1 {
-			p.firstRound()
+			h.firstRound()
 		}
 		select {
 		case <-ctx.Done():
@@ -37,7 +52,7 @@ func (p *Pool) watch(ctx context.Context, n *node) {
 
 // watcher is the state of one node's watch.
 type watcher struct {
-	pool   *Pool
+	health *health
 	node   *node
 	rounds int
 	away   int  // rounds in a row in which the node could not be checked
@@ -46,14 +61,14 @@ type watcher struct {
 
 // round looks at the node once and returns when to look again.
 func (w *watcher) round(ctx context.Context) time.Duration {
-	p, n := w.pool, w.node
+	h, n := w.health, w.node
 	w.rounds++
 	aside := n.breaker.open()
-	if left := n.breaker.left(time.Now()); left > 0 && p.somebodyWell(n) {
-		return min(left, p.cfg.Poll)
+	if left := n.breaker.left(time.Now()); left > 0 && h.nodes.somebodyWell(n) {
+		return min(left, h.poll)
 	}
 	if aside || !n.Checked.Load() {
-		if err := p.identify(ctx, n); err != nil {
+		if err := h.identify(ctx, n); err != nil {
 			return w.refuse(ctx, err)
 		}
 		n.history.forget()
@@ -68,15 +83,15 @@ func (w *watcher) round(ctx context.Context) time.Duration {
 		n.breaker.readmit(time.Now())
 		n.failing.bits.Store(0)
 		n.setWhy("")
-		p.log.Info("node is healthy again", "node", n.cfg.Name)
-		p.heads.Reconsider()
+		h.log.Info("node is healthy again", "node", n.cfg.Name)
+		h.heads.Reconsider()
 	}
-	return p.cfg.Poll
+	return h.poll
 }
 
 // refuse is for a node whose chain could not be checked, or is another.
 func (w *watcher) refuse(ctx context.Context, err error) time.Duration {
-	p, n := w.pool, w.node
+	h, n := w.health, w.node
 	if ctx.Err() != nil {
 		return 0
 	}
@@ -85,26 +100,26 @@ func (w *watcher) refuse(ctx context.Context, err error) time.Duration {
 	if errors.As(err, &wrong) {
 		n.Checked.Store(false)
 		if !w.other {
-			p.log.Error("node not used: it serves another chain; check its URL", "node", n.cfg.Name, "why", string(wrong))
+			h.log.Error("node not used: it serves another chain; check its URL", "node", n.cfg.Name, "why", string(wrong))
 		}
 		w.other = true
-		p.heads.Reconsider()
+		h.heads.Reconsider()
 		return foreignPause
 	}
 	if n.breaker.open() {
 		n.breaker.stay(time.Now())
-		return p.cfg.Poll
+		return h.poll
 	}
 	w.away++
 	if w.away == 1 {
-		p.log.Warn("node unreachable", "node", n.cfg.Name, "err", n.clean(err))
+		h.log.Warn("node unreachable", "node", n.cfg.Name, "err", n.clean(err))
 	}
-	return min(p.cfg.Poll*time.Duration(w.away), longestPause)
+	return min(h.poll*time.Duration(w.away), longestPause)
 }
 
 // fail is for a node that did not say where its head is.
 func (w *watcher) fail(ctx context.Context, err error, aside bool) time.Duration {
-	p, n := w.pool, w.node
+	h, n := w.health, w.node
 	if ctx.Err() != nil {
 		return 0
 	}
@@ -117,14 +132,14 @@ func (w *watcher) fail(ctx context.Context, err error, aside bool) time.Duration
 		n.breaker.stay(time.Now())
 	} else {
 		n.Silent.Add(1)
-		p.tooMany(n, err)
+		h.nodes.tooMany(n, err)
 	}
-	return p.cfg.Poll
+	return h.poll
 }
 
 // look asks for the head, and now and then for more.
 func (w *watcher) look(ctx context.Context) error {
-	p, n := w.pool, w.node
+	h, n := w.health, w.node
 	if w.rounds%slowRound == 1 || n.breaker.open() {
 		if err := w.lookSlow(ctx); err != nil {
 			return err
@@ -133,114 +148,78 @@ func (w *watcher) look(ctx context.Context) error {
 	if n.link.fresh(linkTrust) && w.rounds%slowRound != 1 {
 		return nil
 	}
-	head, err := p.block(ctx, n, "latest")
+	head, err := h.block(ctx, n, "latest")
 	if err != nil {
 		return err
 	}
-	p.heads.Report(&n.Node, head)
+	h.heads.Report(&n.Node, head)
 	return nil
 }
 
 // lookSlow asks whether the node syncs, is still of the chain, and what is final.
 func (w *watcher) lookSlow(ctx context.Context) error {
-	p, n := w.pool, w.node
-	chain, err := p.chainID(ctx, n)
+	h, n := w.health, w.node
+	chain, err := h.chainID(ctx, n)
 	if err != nil {
 		return err
 	}
-	if !p.identity.is(chain) {
+	if !h.identity.is(chain) {
 		return foreign("it was of the network's and is no more")
 	}
-	raw, err := p.look(ctx, n, method.EthSyncing, "")
+	raw, err := h.ask.look(ctx, n, method.EthSyncing, "")
 	if err == nil {
 		n.Syncing.Store(string(raw) != "false")
 	} else if !refused(err) {
 		return err
 	}
-	safe, err := p.block(ctx, n, "safe")
+	safe, err := h.block(ctx, n, "safe")
 	if err != nil && !refused(err) && !errors.Is(err, errNoBlock) {
 		return err
 	}
-	final, err := p.block(ctx, n, "finalized")
+	final, err := h.block(ctx, n, "finalized")
 	if err != nil && !refused(err) && !errors.Is(err, errNoBlock) {
 		return err
 	}
-	shown, err := p.atSeal(ctx, n, final.Place())
+	shown, err := h.atSeal(ctx, n, final.Place())
 	if err != nil {
 		return err
 	}
-	p.heads.ReportFinal(&n.Node, safe.Number, final.Place(), shown)
+	h.heads.ReportFinal(&n.Node, safe.Number, final.Place(), shown)
 	return nil
 }
 
-// refused tells whether the node itself answered with an error.
-func refused(err error) bool {
-	var call *client.CallError
-	return errors.As(err, &call)
-}
-
 // block asks a node for a block by its tag.
-func (p *Pool) block(ctx context.Context, n *node, tag string) (heads.Header, error) {
-	raw, err := p.look(ctx, n, method.EthGetBlockByNumber, `["`+tag+`",false]`)
+func (h *health) block(ctx context.Context, n *node, tag string) (heads.Header, error) {
+	raw, err := h.ask.look(ctx, n, method.EthGetBlockByNumber, `["`+tag+`",false]`)
 	if err != nil {
 		return heads.Header{}, err
 	}
-	h, ok := heads.Read(raw)
+	block, ok := heads.Read(raw)
 	if !ok {
 		return heads.Header{}, errNoBlock
 	}
-	return h, nil
-}
-
-// look asks a node something for ourselves. It costs credits and is never refused.
-func (p *Pool) look(ctx context.Context, n *node, name, params string) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, min(lookTimeout, p.cfg.Timeout))
-	defer cancel()
-	start := time.Now()
-	n.credits.take(p.cfg.Cost(name), start)
-	var raw []byte
-	if params != "" {
-		raw = []byte(params)
-	}
-	n.inFlight.Add(1)
-	result, err := n.conn.CallSafe(ctx, name, raw)
-	n.inFlight.Add(-1)
-	took, label := time.Since(start), "ok"
-	switch {
-	case err == nil:
-		n.slow.add(float64(took), slowWeight)
-		n.failing.blend(0, failingWeight)
-	case refused(err):
-		label = "error"
-	default:
-		label = "fault"
-	}
-	n.figures.Done(method.Of(name).NodeLabel(), label, took)
-	return result, err
-}
-
-// somebodyWell tells whether another node is well. While none is, those that were put
-// aside are looked at all the time.
-func (p *Pool) somebodyWell(n *node) bool {
-	for _, other := range p.all() {
-		if other != n && p.grade(other) == well && other.breaker.failures.Load() < failuresInARow {
-			return true
-		}
-	}
-	return false
+	return block, nil
 }
 
 // atSeal is the block that a node has where the one is that clients were told is final;
 // none if it has none. The node is asked only if its own final block is not at that number.
-func (p *Pool) atSeal(ctx context.Context, n *node, final heads.Place) (heads.Place, error) {
-	sealed := p.heads.Sealed()
+func (h *health) atSeal(ctx context.Context, n *node, final heads.Place) (heads.Place, error) {
+	sealed := h.heads.Sealed()
 	if sealed.Hash == "" || final.Number == sealed.Number {
 		return final, nil
 	}
 	raw := hexjson.Number(sealed.Number)
-	shown, err := p.block(ctx, n, raw[1:len(raw)-1])
+	shown, err := h.block(ctx, n, raw[1:len(raw)-1])
 	if refused(err) || errors.Is(err, errNoBlock) {
 		return heads.Place{}, nil
 	}
 	return shown.Place(), err
+}
+
+// firstRound counts a node that was looked at for the first time. When all were, or
+// soon anyway, clients are told of heads.
+func (h *health) firstRound() {
+	if h.waiting.Add(-1) == 0 {
+		h.heads.Settled()
+	}
 }

@@ -27,21 +27,21 @@ func hedgeDelay(s *speeds) time.Duration {
 
 // attempt asks one node, and for a read that takes unusually long a second one too.
 // Its time is a share of what is left, so that another attempt is possible.
-func (p *Pool) attempt(ctx context.Context, c choice, q *query, tried []*node, deadline time.Time) outcome {
-	spare := q.info.Kind == method.Read && p.spare(q, append(slices.Clip(tried), c.node), againstAside)
+func (r *reader) attempt(ctx context.Context, c choice, q *query, tried []*node, deadline time.Time) outcome {
+	spare := q.info.Kind == method.Read && r.nodes.spare(q, append(slices.Clip(tried), c.node), againstAside)
 	if spare {
 		now := time.Now()
 		deadline = now.Add(deadline.Sub(now) / 2)
 	}
 	bounded := &term{Context: ctx, deadline: deadline}
 	defer bounded.end()
-	delay := time.Duration(p.delays[q.class].Load())
+	delay := time.Duration(r.delays[q.class].Load())
 	if !spare || delay == 0 || q.class == traces {
-		return p.ask(bounded, c.node, q)
+		return r.ask.ask(bounded, c.node, q)
 	}
 	second := make(chan outcome, 1)
-	timer := time.AfterFunc(delay, func() { second <- p.hedge(bounded, c, *q, tried) })
-	o := p.ask(bounded, c.node, q)
+	timer := time.AfterFunc(delay, func() { second <- r.hedge(bounded, c, *q, tried) })
+	o := r.ask.ask(bounded, c.node, q)
 	if timer.Stop() || o.verdict == good {
 		return o
 	}
@@ -59,13 +59,13 @@ func (p *Pool) attempt(ctx context.Context, c choice, q *query, tried []*node, d
 
 // hedge asks a second node, if there is an equally good one and the budget allows
 // it. A good answer ends the first attempt.
-func (p *Pool) hedge(bounded *term, first choice, q query, tried []*node) outcome {
-	c := p.pick(&q, append(slices.Clip(tried), first.node))
-	if c.node == nil || c.against > first.against || bounded.Err() != nil || !p.hedges.spend() {
+func (r *reader) hedge(bounded *term, first choice, q query, tried []*node) outcome {
+	c := r.nodes.pick(&q, append(slices.Clip(tried), first.node))
+	if c.node == nil || c.against > first.against || bounded.Err() != nil || !r.hedges.spend() {
 		return outcome{}
 	}
 	c.node.figures.Extra("hedge")
-	o := p.ask(bounded, c.node, &q)
+	o := r.ask.ask(bounded, c.node, &q)
 	if o.verdict == good {
 		bounded.end()
 	}

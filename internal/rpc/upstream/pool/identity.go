@@ -55,17 +55,17 @@ func (f foreign) Error() string { return "the node is of another chain: " + stri
 var errNoBlock = errors.New("the node's block can't be read")
 
 // identify checks which chain a node is of, and asks what it is.
-func (p *Pool) identify(ctx context.Context, n *node) error {
-	chain, err := p.chainID(ctx, n)
+func (h *health) identify(ctx context.Context, n *node) error {
+	chain, err := h.chainID(ctx, n)
 	if err != nil {
 		return err
 	}
 	genesis := ""
-	raw, err := p.look(ctx, n, method.EthGetBlockByNumber, `["0x0",false]`)
+	raw, err := h.ask.look(ctx, n, method.EthGetBlockByNumber, `["0x0",false]`)
 	var refused *client.CallError
 	switch {
 	case errors.As(err, &refused):
-		p.log.Warn("node doesn't return its genesis block: only its chain ID is checked", "node", n.cfg.Name, "err", n.clean(err))
+		h.log.Warn("node doesn't return its genesis block: only its chain ID is checked", "node", n.cfg.Name, "err", n.clean(err))
 	case err != nil:
 		return err
 	default:
@@ -75,10 +75,10 @@ func (p *Pool) identify(ctx context.Context, n *node) error {
 		}
 		genesis = first.Hash
 	}
-	if err := p.identity.admit(chain, genesis); err != nil {
+	if err := h.identity.admit(chain, genesis); err != nil {
 		return err
 	}
-	if raw, err := p.look(ctx, n, method.Web3ClientVersion, ""); err == nil {
+	if raw, err := h.ask.look(ctx, n, method.Web3ClientVersion, ""); err == nil {
 		if version, ok := jsonrpc.String(raw); ok {
 			n.mu.Lock()
 			n.client = client.Printable(string(version), 100)
@@ -88,8 +88,8 @@ func (p *Pool) identify(ctx context.Context, n *node) error {
 	return nil
 }
 
-func (p *Pool) chainID(ctx context.Context, n *node) (uint64, error) {
-	raw, err := p.look(ctx, n, method.EthChainID, "")
+func (h *health) chainID(ctx context.Context, n *node) (uint64, error) {
+	raw, err := h.ask.look(ctx, n, method.EthChainID, "")
 	if err != nil {
 		return 0, err
 	}

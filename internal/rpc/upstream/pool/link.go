@@ -45,16 +45,16 @@ func (l *link) set(s socket) {
 const linkPause = 30 * time.Second
 
 // tend keeps a node's socket open.
-func (p *Pool) tend(ctx context.Context, n *node) {
-	pause := p.cfg.Poll
+func (h *health) tend(ctx context.Context, n *node) {
+	pause := h.poll
 	for ctx.Err() == nil {
 		began := time.Now()
-		err := p.hold(ctx, n)
+		err := h.hold(ctx, n)
 		if time.Since(began) > linkPause {
-			pause = p.cfg.Poll
+			pause = h.poll
 		}
 		if ctx.Err() == nil {
-			p.log.Warn("node WebSocket closed", "node", n.cfg.Name, "retry_in", pause, "err", n.clean(err))
+			h.log.Warn("node WebSocket closed", "node", n.cfg.Name, "retry_in", pause, "err", n.clean(err))
 		}
 		select {
 		case <-ctx.Done():
@@ -65,10 +65,10 @@ func (p *Pool) tend(ctx context.Context, n *node) {
 }
 
 // hold opens the socket and takes heads from it until it ends.
-func (p *Pool) hold(ctx context.Context, n *node) error {
+func (h *health) hold(ctx context.Context, n *node) error {
 	opening, cancel := context.WithTimeout(ctx, lookTimeout)
 	defer cancel()
-	s, err := p.dial.socket(opening, n.cfg)
+	s, err := h.dial.socket(opening, n.cfg)
 	if err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func (p *Pool) hold(ctx context.Context, n *node) error {
 	if err != nil {
 		return err
 	}
-	if chain, ok := hexjson.Quantity(raw); !ok || !p.sameChain(ctx, n, chain) {
+	if chain, ok := hexjson.Quantity(raw); !ok || !h.sameChain(ctx, n, chain) {
 		return errors.New("its WebSocket is of another chain than its other address")
 	}
 	sub, err := s.Subscribe(ctx, []byte(`["newHeads"]`))
@@ -91,29 +91,29 @@ func (p *Pool) hold(ctx context.Context, n *node) error {
 	n.link.set(s)
 	defer n.link.set(nil)
 	for raw := range sub.C {
-		h, ok := heads.Read(raw)
+		head, ok := heads.Read(raw)
 		if !ok {
 			return errNoBlock
 		}
 		n.link.heard.Store(time.Now().UnixNano())
 		if n.Checked.Load() {
-			p.heads.Report(&n.Node, h)
+			h.heads.Report(&n.Node, head)
 		}
 	}
 	return sub.Err()
 }
 
 // sameChain waits until the node was checked, and compares.
-func (p *Pool) sameChain(ctx context.Context, n *node, chain uint64) bool {
+func (h *health) sameChain(ctx context.Context, n *node, chain uint64) bool {
 	for ctx.Err() == nil {
-		changed := p.heads.Changes()
+		changed := h.heads.Changes()
 		if n.Checked.Load() {
-			return p.identity.is(chain)
+			return h.identity.is(chain)
 		}
 		select {
 		case <-ctx.Done():
 		case <-changed:
-		case <-time.After(p.cfg.Poll):
+		case <-time.After(h.poll):
 		}
 	}
 	return false

@@ -57,14 +57,14 @@ const (
 // tooManyFailures is the share of failures from which a node is not well.
 const tooManyFailures = 0.5
 
-func (p *Pool) grade(n *node) grade {
+func (ns *nodeSet) grade(n *node) grade {
 	switch {
 	case !n.Checked.Load():
 		return unusable
 	case n.breaker.open():
 		return aside
 	case n.Syncing.Load(), n.Doubted.Load(), n.Silent.Load() > 1, n.failing.value() > tooManyFailures,
-		p.heads.Best() > n.Head.Load()+p.cfg.MaxLag:
+		ns.heads.Best() > n.Head.Load()+ns.maxLag:
 		return poorly
 	}
 	return well

@@ -1,9 +1,12 @@
 package pool
 
 import (
+	"context"
 	"math/rand/v2"
 	"slices"
 	"time"
+
+	"github.com/nodegate/nodegate/internal/rpc/upstream/heads"
 )
 
 // What speaks against a node for a call, the weightiest last: each outweighs
@@ -29,15 +32,15 @@ func (c choice) behind(q *query) bool {
 
 // pick chooses the node to ask: of those that nothing, or the least, speaks against,
 // the better of two drawn at random. It does not yet take the node's credits.
-func (p *Pool) pick(q *query, tried []*node) choice {
+func (ns *nodeSet) pick(q *query, tried []*node) choice {
 	var room [16]*node
 	best, list, soonest := againstAside<<1, room[:0], time.Duration(0)
 	now := time.Now()
-	for _, n := range p.all() {
+	for _, n := range ns.all() {
 		if slices.Contains(tried, n) || q.only != nil && !slices.Contains(q.only, n) {
 			continue
 		}
-		against := p.against(n, q)
+		against := ns.against(n, q)
 		if against > best {
 			continue
 		}
@@ -55,15 +58,15 @@ func (p *Pool) pick(q *query, tried []*node) choice {
 	switch {
 	case q.only != nil && (len(list) == 0 || best >= againstAside):
 		q.only = nil // none of the preferred ones can be asked
-		return p.pick(q, tried)
+		return ns.pick(q, tried)
 	case len(list) == 0:
 		return choice{busy: soonest}
 	}
-	return choice{node: p.better(list, q), against: best}
+	return choice{node: ns.better(list, q), against: best}
 }
 
-func (p *Pool) against(n *node, q *query) (sum int) {
-	switch p.grade(n) {
+func (ns *nodeSet) against(n *node, q *query) (sum int) {
+	switch ns.grade(n) {
 	case unusable:
 		return againstAside << 2
 	case aside:
@@ -101,7 +104,7 @@ const clearly = 0.8
 
 // better draws two and takes the one with the smaller score. A hash names no block,
 // so among these the node whose history is known to reach back further comes first.
-func (p *Pool) better(list []*node, q *query) *node {
+func (ns *nodeSet) better(list []*node, q *query) *node {
 	if len(list) == 1 {
 		return list[0]
 	}
@@ -143,11 +146,45 @@ func (n *node) busy(cost int64, now time.Time) time.Duration {
 
 // spare tells whether somebody else could be asked too, against whom less than a
 // limit speaks.
-func (p *Pool) spare(q *query, tried []*node, limit int) bool {
-	for _, n := range p.all() {
-		if !slices.Contains(tried, n) && p.against(n, q) < limit {
+func (ns *nodeSet) spare(q *query, tried []*node, limit int) bool {
+	for _, n := range ns.all() {
+		if !slices.Contains(tried, n) && ns.against(n, q) < limit {
 			return true
 		}
 	}
 	return false
+}
+
+// blockWait is how long a call waits for a node to have a block that clients were told of.
+const blockWait = time.Second
+
+// choose picks a node. It waits a moment when none is there yet, and when no node
+// has a block that clients know of.
+func (ns *nodeSet) choose(ctx context.Context, q *query, tried []*node) choice {
+	c := ns.pick(q, tried)
+	most := time.Duration(0)
+	switch {
+	case c.node == nil && c.busy == 0 && len(tried) == 0:
+		most = heads.StartWait - time.Since(ns.opened)
+	case c.behind(q) && q.block <= ns.heads.Number():
+		most = blockWait
+	}
+	if most <= 0 {
+		return c
+	}
+	timer := time.NewTimer(most)
+	defer timer.Stop()
+	for {
+		changed := ns.heads.Changes()
+		if c = ns.pick(q, tried); c.node != nil && !c.behind(q) {
+			return c
+		}
+		select {
+		case <-changed:
+		case <-timer.C:
+			return c
+		case <-ctx.Done():
+			return c
+		}
+	}
 }

@@ -5,7 +5,6 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/nodegate/nodegate"
@@ -22,22 +21,15 @@ type Pool struct {
 	log     *slog.Logger
 	dial    dialer
 	figures *obs.Nodes
-	opened  time.Time
 
-	nodes    atomic.Pointer[[]*node]
-	waiting  atomic.Int32 // nodes of the start that were not looked at yet
-	identity identity
-	heads    *heads.Tracker
-
-	retries, hedges, opinions budget
-	speeds                    [classes]speeds
-	delays                    [classes]atomic.Int64 // after which a second node is asked
-	ejecting                  sync.Mutex
-
-	sending chan struct{}
-	sent    recent
-	filters filters
-	feed    *feed.Feed
+	heads   *heads.Tracker // where the chain is
+	nodes   *nodeSet       // whom to ask
+	ask     *asker         // asks one node
+	health  *health        // looks after the nodes
+	reader  *reader        // answers reads
+	sender  *sender        // sends transactions
+	filters *filters       // keeps a filter's calls with its node
+	feed    *feed.Feed     // makes subscriptions' events
 
 	replacing sync.Mutex
 	ctx       context.Context
@@ -53,22 +45,31 @@ func Open(cfg Config) *Pool {
 }
 
 func open(cfg Config, dial dialer) *Pool {
-	p := &Pool{
-		cfg: cfg, log: cfg.Log.With("network", cfg.Network), dial: dial, opened: time.Now(),
-		sending: make(chan struct{}, maxSending), identity: identity{chain: cfg.ChainID},
-	}
-	p.ctx, p.stop = context.WithCancel(context.Background())
-	p.heads = p.newTracker()
-	p.feed = p.newFeed()
-	p.fillBudgets()
-	if cfg.Metrics != nil {
-		p.figures = cfg.Metrics.Nodes()
-	}
-	p.nodes.Store(new([]*node))
-	p.waiting.Store(int32(len(cfg.Nodes)))
+	p := assemble(cfg, dial)
+	p.health.waiting.Store(int32(len(cfg.Nodes)))
 	p.Replace(cfg.Nodes)
 	p.running.Go(func() { p.tidy(p.ctx) })
 	p.running.Go(func() { p.heads.Share(p.ctx) })
+	return p
+}
+
+// assemble makes a pool that has no nodes and does nothing yet.
+func assemble(cfg Config, dial dialer) *Pool {
+	p := &Pool{cfg: cfg, log: cfg.Log.With("network", cfg.Network), dial: dial}
+	p.ctx, p.stop = context.WithCancel(context.Background())
+	if cfg.Metrics != nil {
+		p.figures = cfg.Metrics.Nodes()
+	}
+	is := &identity{chain: cfg.ChainID}
+	p.heads = p.newTracker()
+	p.nodes = newNodeSet(cfg, p.log, p.heads)
+	p.ask = &asker{nodes: p.nodes, judge: judge{heads: p.heads, identity: is}, timeout: cfg.Timeout, cost: cfg.Cost}
+	p.health = &health{nodes: p.nodes, ask: p.ask, heads: p.heads, identity: is, dial: dial, poll: cfg.Poll, log: p.log}
+	p.reader = &reader{nodes: p.nodes, ask: p.ask, timeout: cfg.Timeout}
+	p.reader.fillBudgets()
+	p.sender = &sender{nodes: p.nodes, ask: p.ask, reader: p.reader, timeout: cfg.Timeout, ctx: p.ctx, slots: make(chan struct{}, maxSending)}
+	p.filters = &filters{nodes: p.nodes, ask: p.ask, timeout: cfg.Timeout}
+	p.feed = p.newFeed()
 	return p
 }
 
@@ -79,9 +80,6 @@ func (p *Pool) newTracker() *heads.Tracker {
 	})
 }
 
-// all are the nodes at this moment. The list is never written to.
-func (p *Pool) all() []*node { return *p.nodes.Load() }
-
 // Replace puts other nodes in place of those that are there. Nodes that stay the same
 // are not disturbed; calls that are with a removed one finish.
 func (p *Pool) Replace(nodes []Node) {
@@ -90,7 +88,7 @@ func (p *Pool) Replace(nodes []Node) {
 	if p.ctx.Err() != nil {
 		return
 	}
-	before := p.all()
+	before := p.nodes.all()
 	next := make([]*node, 0, len(nodes))
 	var fresh []*node
 	for _, cfg := range nodes {
@@ -102,7 +100,7 @@ func (p *Pool) Replace(nodes []Node) {
 		n := p.newNode(cfg)
 		next, fresh = append(next, n), append(fresh, n)
 	}
-	p.set(next)
+	p.nodes.set(next)
 	for _, n := range fresh {
 		p.start(n)
 	}
@@ -112,16 +110,6 @@ func (p *Pool) Replace(nodes []Node) {
 		}
 	}
 	p.heads.Reconsider()
-}
-
-// set makes these the pool's nodes.
-func (p *Pool) set(nodes []*node) {
-	followed := make([]*heads.Node, len(nodes))
-	for i, n := range nodes {
-		followed[i] = &n.Node
-	}
-	p.nodes.Store(&nodes)
-	p.heads.Follow(followed)
 }
 
 func (p *Pool) newNode(cfg Node) *node {
@@ -148,9 +136,9 @@ func (p *Pool) newNode(cfg Node) *node {
 func (p *Pool) start(n *node) {
 	ctx, stop := context.WithCancel(p.ctx)
 	n.stop = stop
-	p.running.Go(func() { p.watch(ctx, n) })
+	p.running.Go(func() { p.health.watch(ctx, n) })
 	if n.link != nil {
-		p.running.Go(func() { p.tend(ctx, n) })
+		p.running.Go(func() { p.health.tend(ctx, n) })
 	}
 }
 
@@ -172,14 +160,14 @@ func (p *Pool) Close() {
 		return
 	}
 	p.stop()
-	for _, n := range p.all() {
+	for _, n := range p.nodes.all() {
 		n.conn.Close()
 	}
 	p.heads.Wake()
 	p.running.Wait()
 	p.feed.Close()
 	for range maxSending {
-		p.sending <- struct{}{} // transactions on their way have been let go
+		p.sender.slots <- struct{}{} // transactions on their way have been let go
 	}
 }
 
@@ -197,12 +185,12 @@ func (p *Pool) Call(ctx context.Context, name string, params []byte) ([]byte, er
 	q.cost = p.cfg.Cost(name)
 	switch q.info.Kind {
 	case method.Send:
-		return p.send(ctx, &q)
+		return p.sender.send(ctx, &q)
 	case method.Sticky:
-		return p.sticky(ctx, &q)
+		return p.filters.call(ctx, &q)
 	}
-	p.prefer(&q)
-	return p.read(ctx, &q)
+	p.sender.prefer(&q)
+	return p.reader.read(ctx, &q)
 }
 
 // Head is the highest block that clients may know of; see nodegate.Node. It never
@@ -215,20 +203,14 @@ func (p *Pool) Head(ctx context.Context) (nodegate.Head, error) {
 	return head, nil
 }
 
-// prefer sends reads of what was just sent to the nodes that have it.
-func (p *Pool) prefer(q *query) {
-	if q.only = p.sent.takers(q.hash); q.only == nil && q.pending {
-		q.only = p.sent.taker()
-	}
-}
+// Status says how each node is.
+func (p *Pool) Status() []Status { return p.nodes.status() }
 
-// firstRound counts a node that was looked at for the first time. When all were, or
-// soon anyway, clients are told of heads.
-func (p *Pool) firstRound() {
-	if p.waiting.Add(-1) == 0 {
-		p.heads.Settled()
-	}
-}
+// Ready tells whether the network can be used: nil when a node can be asked and the
+// head is known.
+//
+// Returns NoNode, with what is wrong with each node.
+func (p *Pool) Ready() error { return p.nodes.ready() }
 
 // The times of tidying up.
 const (
@@ -249,29 +231,31 @@ func (p *Pool) tidy(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
-		for c := range p.speeds {
-			p.delays[c].Store(int64(hedgeDelay(&p.speeds[c])))
+		for c := range p.ask.speeds {
+			p.reader.delays[c].Store(int64(hedgeDelay(&p.ask.speeds[c])))
 		}
 		if round%forgetEvery == 0 {
 			p.forget(time.Now())
 		}
-		p.show()
+		if p.figures != nil {
+			p.nodes.show()
+		}
 	}
 }
 
 func (p *Pool) forget(now time.Time) {
-	for c := range p.speeds {
-		p.speeds[c].forget()
+	for c := range p.ask.speeds {
+		p.ask.speeds[c].forget()
 	}
-	for _, n := range p.all() {
+	for _, n := range p.nodes.all() {
 		n.speeds.forget()
 	}
-	p.retries.recover()
-	p.opinions.recover()
+	p.reader.retries.recover()
+	p.reader.opinions.recover()
 	p.filters.sweep(now)
-	p.sent.mu.Lock()
-	p.sent.sweep(now)
-	p.sent.mu.Unlock()
+	p.sender.sent.mu.Lock()
+	p.sender.sent.sweep(now)
+	p.sender.sent.mu.Unlock()
 }
 
 // The pool is a node that can push events.

@@ -236,7 +236,7 @@ func TestReplace(t *testing.T) {
 		a, b := newFake("a", 100), newFake("b", 100)
 		p, _ := openFakes(t, nil, a, b)
 		settle()
-		node := p.all()[1]
+		node := p.nodes.all()[1]
 		hold := make(chan struct{})
 		a.set(func() {
 			a.answer = func(_ context.Context, m string, _ []byte) ([]byte, error) {
@@ -262,7 +262,7 @@ func TestReplace(t *testing.T) {
 		}()
 		time.Sleep(time.Millisecond)
 		p.Replace([]Node{node.cfg})
-		if len(p.all()) != 1 || p.all()[0] != node {
+		if len(p.nodes.all()) != 1 || p.nodes.all()[0] != node {
 			t.Error("a node that stays the same was disturbed")
 		}
 		close(hold)

@@ -4,35 +4,46 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/method"
 	"github.com/nodegate/nodegate/internal/rpc/upstream/client"
-	"github.com/nodegate/nodegate/internal/rpc/upstream/heads"
 	"github.com/nodegate/nodegate/internal/rpc/upstream/hexjson"
 )
+
+// reader answers reads: it asks a node, another where that makes sense, and a second one
+// when the first takes unusually long.
+type reader struct {
+	nodes   *nodeSet
+	ask     *asker
+	timeout time.Duration // of a call, all attempts together
+
+	retries, hedges, opinions budget
+	delays                    [classes]atomic.Int64 // after which a second node is asked
+}
 
 // maxTries is how many nodes one call is sent to, one after the other.
 const maxTries = 3
 
 // read asks a node, and others when it lacks something or fails.
-func (p *Pool) read(ctx context.Context, q *query) ([]byte, error) {
+func (r *reader) read(ctx context.Context, q *query) ([]byte, error) {
 	trace, start := nodegate.TraceFrom(ctx), time.Now()
-	deadline := start.Add(p.cfg.Timeout)
+	deadline := start.Add(r.timeout)
 	if d, ok := ctx.Deadline(); ok && d.Before(deadline) {
 		deadline = d
 	}
 	defer func() { trace.Waited += time.Since(start) }()
-	p.retries.earn()
-	p.hedges.earn()
-	p.opinions.earn()
+	r.retries.earn()
+	r.hedges.earn()
+	r.opinions.earn()
 
 	var room [2 * maxTries]*node
 	tried := room[:0]
 	last := outcome{verdict: cancelled + 1} // nothing is worse
 	for len(tried) < maxTries {
-		c := p.choose(ctx, q, tried)
+		c := r.nodes.choose(ctx, q, tried)
 		if c.node == nil {
 			if last.node == nil {
 				return nil, noNode(ctx, c)
@@ -42,23 +53,23 @@ func (p *Pool) read(ctx context.Context, q *query) ([]byte, error) {
 		if last.node != nil {
 			c.node.figures.Extra(reasons[last.verdict])
 		}
-		o := p.attempt(ctx, c, q, tried, deadline)
+		o := r.attempt(ctx, c, q, tried, deadline)
 		tried = append(tried, o.node)
 		if o.also != nil {
 			tried = append(tried, o.also)
 		}
 		if o.verdict == good {
-			p.learn(&last, &o)
+			r.learn(&last, &o)
 		}
 		if o.verdict < last.verdict || last.node == nil {
 			last = o
 		}
-		if last.verdict == good || !p.again(ctx, q, &o, tried, deadline) {
+		if last.verdict == good || !r.again(ctx, q, &o, tried, deadline) {
 			break
 		}
 	}
 	trace.Node = last.node.cfg.Name
-	return last.result, p.clientError(ctx, &last)
+	return last.result, clientError(ctx, &last)
 }
 
 // reasons name why another node is asked, for the metrics.
@@ -68,12 +79,12 @@ var reasons = [...]string{
 }
 
 // again tells whether another node is to be asked after an outcome.
-func (p *Pool) again(ctx context.Context, q *query, o *outcome, tried []*node, deadline time.Time) bool {
+func (r *reader) again(ctx context.Context, q *query, o *outcome, tried []*node, deadline time.Time) bool {
 	limit := againstLacking
 	if o.verdict >= oversize {
 		limit = againstAside
 	}
-	if ctx.Err() != nil || !time.Now().Before(deadline) || !p.spare(q, tried, limit) {
+	if ctx.Err() != nil || !time.Now().Before(deadline) || !r.nodes.spare(q, tried, limit) {
 		return false
 	}
 	read := q.info.Kind == method.Read
@@ -83,16 +94,16 @@ func (p *Pool) again(ctx context.Context, q *query, o *outcome, tried []*node, d
 		if q.only != nil && q.info.Answer == method.TransactionAnswer {
 			return slices.ContainsFunc(q.only, func(n *node) bool { return !slices.Contains(tried, n) })
 		}
-		return read && len(tried) == 1 && p.opinions.spend()
+		return read && len(tried) == 1 && r.opinions.spend()
 	case stale, pruned, oversize:
-		return read && p.retries.spend()
+		return read && r.retries.spend()
 	case lacking:
-		return p.retries.spend()
+		return r.retries.spend()
 	case limited, broken:
 		if !sent(o.err) {
 			return true // the node was not even burdened
 		}
-		return read && p.retries.spend()
+		return read && r.retries.spend()
 	}
 	return false
 }
@@ -109,62 +120,28 @@ var (
 )
 
 // learn remembers of a node that did not know the answer that another one did.
-func (p *Pool) learn(first, second *outcome) {
+func (r *reader) learn(first, second *outcome) {
 	if first.node == nil || second.result == nil || string(second.result) == "null" {
 		return
 	}
 	switch first.verdict {
 	case stale:
-		p.failed(first.node, errStale)
+		r.nodes.failed(first.node, errStale)
 	case oversize:
-		p.failed(first.node, errHuge)
+		r.nodes.failed(first.node, errHuge)
 	case missing:
-		p.learnHistory(first, second)
+		r.learnHistory(first, second)
 	}
 }
 
 // learnHistory is for a node that said null.
-func (p *Pool) learnHistory(first, second *outcome) {
+func (r *reader) learnHistory(first, second *outcome) {
 	at, ok := hexjson.Quantity(member(second.result, "blockNumber"))
 	if !ok {
 		at, ok = hexjson.Quantity(member(second.result, "number"))
 	}
 	if head := first.node.Head.Load(); ok && head > at+longAgo {
 		first.node.history.gone(method.History, at, head)
-	}
-}
-
-// blockWait is how long a call waits for a node to have a block that clients were told of.
-const blockWait = time.Second
-
-// choose picks a node. It waits a moment when none is there yet, and when no node
-// has a block that clients know of.
-func (p *Pool) choose(ctx context.Context, q *query, tried []*node) choice {
-	c := p.pick(q, tried)
-	most := time.Duration(0)
-	switch {
-	case c.node == nil && c.busy == 0 && len(tried) == 0:
-		most = heads.StartWait - time.Since(p.opened)
-	case c.behind(q) && q.block <= p.heads.Number():
-		most = blockWait
-	}
-	if most <= 0 {
-		return c
-	}
-	timer := time.NewTimer(most)
-	defer timer.Stop()
-	for {
-		changed := p.heads.Changes()
-		if c = p.pick(q, tried); c.node != nil && !c.behind(q) {
-			return c
-		}
-		select {
-		case <-changed:
-		case <-timer.C:
-			return c
-		case <-ctx.Done():
-			return c
-		}
 	}
 }
 
@@ -184,7 +161,7 @@ func busy(wait time.Duration) error {
 }
 
 // clientError is what the caller is told of the last outcome: nil with a result.
-func (p *Pool) clientError(ctx context.Context, o *outcome) error {
+func clientError(ctx context.Context, o *outcome) error {
 	var call *client.CallError
 	switch {
 	case o.err == nil:

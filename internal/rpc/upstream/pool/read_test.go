@@ -202,7 +202,7 @@ func TestTheBlockIsThere(t *testing.T) {
 			time.Sleep(100 * time.Millisecond)
 			b.grow(genesisBranch, 101)
 			h, _ := heads.Read(b.chain[101].Raw)
-			p.heads.Report(&p.all()[1].Node, h)
+			p.heads.Report(&p.nodes.all()[1].Node, h)
 		}()
 		start := time.Now()
 		got, err := p.Call(t.Context(), "eth_getBlockByNumber", []byte(`["0x64",false]`))

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/config"
 	"github.com/nodegate/nodegate/internal/rpc/upstream/pool"
 	"github.com/nodegate/nodegate/test/harness"
@@ -201,7 +202,7 @@ func TestRealFeeds(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			heads := make(chan []byte, 64)
-			if err := p.Subscribe(ctx, []byte(`["newHeads"]`), func(event []byte) { heads <- event }); err != nil {
+			if err := p.Subscribe(ctx, []byte(`["newHeads"]`), func(event []byte, _ nodegate.End) { heads <- event }); err != nil {
 				t.Fatal(err)
 			}
 			first, err := p.Head(ctx)

@@ -26,24 +26,35 @@ const (
 	rejectGrace = 2 * time.Second // for the others, once a node has refused a transaction
 )
 
+// sender puts transactions out.
+type sender struct {
+	nodes   *nodeSet
+	ask     *asker
+	reader  *reader
+	timeout time.Duration
+	ctx     context.Context // ends what is on its way
+	slots   chan struct{}   // one for each transaction on its way
+	sent    recent
+}
+
 // send puts a transaction out: to several nodes at once, and the first that takes it
 // answers. The others go on, also when the client leaves: the transaction is out.
-func (p *Pool) send(ctx context.Context, q *query) ([]byte, error) {
+func (d *sender) send(ctx context.Context, q *query) ([]byte, error) {
 	hash := transactionHash(q.params)
 	if hash == nil {
-		return p.read(ctx, q) // not a transaction: a node says so in its own words
+		return d.reader.read(ctx, q) // not a transaction: a node says so in its own words
 	}
 	select {
-	case p.sending <- struct{}{}:
+	case d.slots <- struct{}{}:
 	default:
 		return nil, busy(time.Second)
 	}
 	trace, start := nodegate.TraceFrom(ctx), time.Now()
 	defer func() { trace.Waited += time.Since(start) }()
-	s := &sending{pool: p, query: *q, hash: hash}
+	s := &sending{sender: d, query: *q, hash: hash}
 	var tried []*node
 	for {
-		s.nodes = p.sendTo(ctx, q, tried)
+		s.nodes = d.sendTo(ctx, q, tried)
 		if len(s.nodes) == 0 {
 			break
 		}
@@ -52,19 +63,19 @@ func (p *Pool) send(ctx context.Context, q *query) ([]byte, error) {
 			break
 		}
 	}
-	go func() { s.rest.Wait(); <-p.sending }() // Close waits for it
+	go func() { s.rest.Wait(); <-d.slots }() // Close waits for it
 	return s.answer(ctx, trace)
 }
 
 // sendTo picks up to three nodes of the best kind that there is.
-func (p *Pool) sendTo(ctx context.Context, q *query, tried []*node) (list []*node) {
-	first := p.choose(ctx, q, tried)
+func (d *sender) sendTo(ctx context.Context, q *query, tried []*node) (list []*node) {
+	first := d.nodes.choose(ctx, q, tried)
 	if first.node == nil {
 		return nil
 	}
 	list = append(list, first.node)
 	for len(list) < sendNodes {
-		c := p.pick(q, append(slices.Clip(tried), list...))
+		c := d.nodes.pick(q, append(slices.Clip(tried), list...))
 		if c.node == nil || c.against > first.against {
 			break
 		}
@@ -103,24 +114,24 @@ func (s *sending) wave(ctx context.Context) {
 // one sends to one node. What the node says about a transaction that it knows is
 // success.
 func (s *sending) one(parent context.Context, n *node) outcome {
-	p := s.pool
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(parent), p.cfg.Timeout)
+	d := s.sender
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(parent), d.timeout)
 	defer cancel()
-	defer context.AfterFunc(p.ctx, cancel)()
-	o := p.ask(ctx, n, &s.query)
+	defer context.AfterFunc(d.ctx, cancel)()
+	o := d.ask.ask(ctx, n, &s.query)
 	var call *client.CallError
 	if errors.As(o.err, &call) && o.verdict == good {
 		text := strings.ToLower(call.Message)
-		if contains(text, knownWords) || contains(text, minedWords) && p.knows(ctx, n, s.hash) {
+		if contains(text, knownWords) || contains(text, minedWords) && d.knows(ctx, n, s.hash) {
 			o.result, o.err = s.hash, nil
 		}
 	}
 	if o.err == nil && !sameTransaction(o.result, s.hash, s.query.params) {
-		p.failed(n, errUnasked)
+		d.nodes.failed(n, errUnasked)
 		o.err, o.verdict = &client.Fault{Sent: true, Err: errUnasked}, broken
 	}
 	if o.err == nil {
-		p.sent.add(o.result, n)
+		d.sent.add(o.result, n)
 	}
 	return o
 }
@@ -133,8 +144,8 @@ var (
 )
 
 // knows asks whether a node has a transaction.
-func (p *Pool) knows(ctx context.Context, n *node, hash []byte) bool {
-	raw, err := p.look(ctx, n, method.EthGetTransactionByHash, "["+string(hash)+"]")
+func (d *sender) knows(ctx context.Context, n *node, hash []byte) bool {
+	raw, err := d.ask.look(ctx, n, method.EthGetTransactionByHash, "["+string(hash)+"]")
 	return err == nil && strings.EqualFold(string(member(raw, "hash")), string(hash))
 }
 

@@ -220,7 +220,7 @@ func TestReadYourSend(t *testing.T) {
 		}
 		time.Sleep(sentFor + 20*time.Second)
 		synctest.Wait()
-		if len(p.sent.byHash) != 0 || len(p.sent.order) != 0 {
+		if len(p.sender.sent.byHash) != 0 || len(p.sender.sent.order) != 0 {
 			t.Error("not forgotten")
 		}
 	})

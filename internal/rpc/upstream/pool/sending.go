@@ -11,10 +11,10 @@ import (
 
 // sending is one transaction on its way out.
 type sending struct {
-	pool  *Pool
-	query query
-	hash  []byte
-	nodes []*node // of this wave
+	sender *sender
+	query  query
+	hash   []byte
+	nodes  []*node // of this wave
 
 	rest sync.WaitGroup // those that are still being asked
 
@@ -55,10 +55,10 @@ func (s *sending) answer(ctx context.Context, trace *nodegate.Trace) ([]byte, er
 	case o == nil && s.unsure:
 		return nil, nodegate.ErrTimeout("upstream.send", ctx.Err())
 	case o == nil:
-		return nil, noNode(ctx, s.pool.pick(&s.query, nil))
+		return nil, noNode(ctx, s.sender.nodes.pick(&s.query, nil))
 	}
 	trace.Node = o.node.cfg.Name
-	if err := s.pool.clientError(context.WithoutCancel(ctx), o); err != nil {
+	if err := clientError(context.WithoutCancel(ctx), o); err != nil {
 		return nil, err
 	}
 	return o.result, nil
@@ -152,4 +152,11 @@ func lower(hash []byte) []byte {
 		out[i] = c
 	}
 	return out
+}
+
+// prefer sends reads of what was just sent to the nodes that have it.
+func (d *sender) prefer(q *query) {
+	if q.only = d.sent.takers(q.hash); q.only == nil && q.pending {
+		q.only = d.sent.taker()
+	}
 }

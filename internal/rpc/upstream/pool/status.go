@@ -22,35 +22,35 @@ type Status struct {
 	Why       string // it is not healthy; "" when it is
 }
 
-// Status says how each node is.
-func (p *Pool) Status() []Status {
-	list := make([]Status, 0, len(p.all()))
-	for _, n := range p.all() {
-		list = append(list, p.statusOf(n))
+// status says how each node is.
+func (ns *nodeSet) status() []Status {
+	list := make([]Status, 0, len(ns.all()))
+	for _, n := range ns.all() {
+		list = append(list, ns.statusOf(n))
 	}
 	return list
 }
 
-func (p *Pool) statusOf(n *node) Status {
+func (ns *nodeSet) statusOf(n *node) Status {
 	_, q := n.speeds.quantiles(0.5, 0.95)
 	head := n.Head.Load()
 	s := Status{
 		Name: n.cfg.Name, Role: n.cfg.role(), Head: head, ErrorRate: n.failing.value(), P50: q[0], P95: q[1],
 		InFlight: n.inFlight.Load(), Ejections: n.breaker.ejected.Load(),
 	}
-	if best := p.heads.Best(); best > head {
+	if best := ns.heads.Best(); best > head {
 		s.Lag = best - head
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	s.Client = n.client
-	s.Healthy, s.Why = p.explain(n, s.Lag)
+	s.Healthy, s.Why = ns.explain(n, s.Lag)
 	return s
 }
 
 // explain says why a node is not asked. The node is locked.
-func (p *Pool) explain(n *node, lag uint64) (healthy bool, why string) {
-	switch p.grade(n) {
+func (ns *nodeSet) explain(n *node, lag uint64) (healthy bool, why string) {
+	switch ns.grade(n) {
 	case well:
 		return true, ""
 	case aside:
@@ -63,29 +63,26 @@ func (p *Pool) explain(n *node, lag uint64) (healthy bool, why string) {
 		return false, "is syncing"
 	case n.Doubted.Load():
 		return false, "claims a block far beyond what the others have"
-	case lag > p.cfg.MaxLag:
+	case lag > ns.maxLag:
 		return false, "is behind the others"
 	}
 	return false, "fails often: " + n.why
 }
 
-// Ready tells whether the network can be used: nil when a node can be asked and the
-// head is known.
-//
-// Returns NoNode, with what is wrong with each node.
-func (p *Pool) Ready() error {
+// ready is nil when a node can be asked and the head is known; see Pool.Ready.
+func (ns *nodeSet) ready() error {
 	var wrong []string
-	known := p.heads.Known()
-	for _, n := range p.all() {
-		if g := p.grade(n); known && (g == well || g == poorly && n.Silent.Load() < failuresInARow) {
+	known := ns.heads.Known()
+	for _, n := range ns.all() {
+		if g := ns.grade(n); known && (g == well || g == poorly && n.Silent.Load() < failuresInARow) {
 			return nil
 		}
 		n.mu.Lock()
-		_, why := p.explain(n, 0)
+		_, why := ns.explain(n, 0)
 		n.mu.Unlock()
 		wrong = append(wrong, n.cfg.Name+": "+why)
 	}
-	msg := "network " + p.cfg.Network + " has no node that can be used"
+	msg := "network " + ns.network + " has no node that can be used"
 	if len(wrong) > 0 {
 		msg += " (" + strings.Join(wrong, "; ") + ")"
 	}
@@ -93,12 +90,9 @@ func (p *Pool) Ready() error {
 }
 
 // show brings the state of the nodes to the metrics.
-func (p *Pool) show() {
-	if p.figures == nil {
-		return
-	}
-	for _, n := range p.all() {
-		s := p.statusOf(n)
+func (ns *nodeSet) show() {
+	for _, n := range ns.all() {
+		s := ns.statusOf(n)
 		n.figures.Set(s.Healthy, s.Head, s.Lag, s.InFlight)
 	}
 }

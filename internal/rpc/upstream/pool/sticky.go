@@ -25,6 +25,10 @@ const (
 // filters are those that nodes keep for clients. Clients know them by ids of ours:
 // two nodes may give out the same one.
 type filters struct {
+	nodes   *nodeSet
+	ask     *asker
+	timeout time.Duration
+
 	mu   sync.Mutex
 	byID map[string]*filter
 }
@@ -35,10 +39,10 @@ type filter struct {
 	used   time.Time
 }
 
-// sticky answers the methods of filters: a filter belongs to the node that made it.
-func (p *Pool) sticky(ctx context.Context, q *query) ([]byte, error) {
+// call answers the methods of filters: a filter belongs to the node that made it.
+func (f *filters) call(ctx context.Context, q *query) ([]byte, error) {
 	if q.info.NewFilter {
-		return p.newFilter(ctx, q)
+		return f.create(ctx, q)
 	}
 	var room [2][]byte
 	list, ok := jsonrpc.Elements(room[:0], q.params)
@@ -46,62 +50,63 @@ func (p *Pool) sticky(ctx context.Context, q *query) ([]byte, error) {
 		return nil, &nodegate.Error{Op: "upstream.filter", Code: nodegate.InvalidParams, Msg: "missing value for required argument 0"}
 	}
 	id, _ := jsonrpc.String(list[0])
-	f := p.filters.find(string(id), time.Now())
-	if f == nil || !slices.Contains(p.all(), f.node) {
-		return nil, p.noFilter(string(id))
+	one := f.find(string(id), time.Now())
+	if one == nil || !slices.Contains(f.nodes.all(), one.node) {
+		return nil, f.gone(string(id))
 	}
-	q.params = slices.Concat([]byte{'['}, f.theirs, []byte{']'})
+	q.params = slices.Concat([]byte{'['}, one.theirs, []byte{']'})
 	start, trace := time.Now(), nodegate.TraceFrom(ctx)
-	bounded, cancel := context.WithTimeout(ctx, p.cfg.Timeout)
+	bounded, cancel := context.WithTimeout(ctx, f.timeout)
 	defer cancel()
-	o := p.ask(bounded, f.node, q)
-	trace.Node = f.node.cfg.Name
+	o := f.ask.ask(bounded, one.node, q)
+	trace.Node = one.node.cfg.Name
 	trace.Waited += time.Since(start)
 	var call *client.CallError
 	switch {
 	case errors.As(o.err, &call) && strings.Contains(strings.ToLower(call.Message), "not found"),
 		o.err != nil && call == nil && ctx.Err() == nil:
-		return nil, p.noFilter(string(id)) // events may be lost: it is gone
+		return nil, f.gone(string(id)) // events may be lost: it is gone
 	case o.err == nil && q.method == method.EthUninstallFilter:
-		p.filters.remove(string(id))
+		f.remove(string(id))
 	}
-	return o.result, p.clientError(ctx, &o)
+	return o.result, clientError(ctx, &o)
 }
 
-// newFilter has a node make a filter.
-func (p *Pool) newFilter(ctx context.Context, q *query) ([]byte, error) {
-	if !p.filters.room(time.Now()) {
+// create has a node make a filter.
+func (f *filters) create(ctx context.Context, q *query) ([]byte, error) {
+	if !f.room(time.Now()) {
 		return nil, &nodegate.Error{Op: "upstream.filter", Code: nodegate.Busy, Msg: "server busy: too many filters are open", RetryAfter: time.Minute}
 	}
 	trace, start := nodegate.TraceFrom(ctx), time.Now()
 	defer func() { trace.Waited += time.Since(start) }()
 	var tried []*node
 	for {
-		c := p.choose(ctx, q, tried)
+		c := f.nodes.choose(ctx, q, tried)
 		if c.node == nil {
 			return nil, noNode(ctx, c)
 		}
-		bounded, cancel := context.WithTimeout(ctx, p.cfg.Timeout)
-		o := p.ask(bounded, c.node, q)
+		bounded, cancel := context.WithTimeout(ctx, f.timeout)
+		o := f.ask.ask(bounded, c.node, q)
 		cancel()
 		trace.Node = c.node.cfg.Name
-		if tried = append(tried, c.node); o.verdict >= lacking && o.verdict != cancelled && len(tried) < maxTries && p.spare(q, tried, againstAside) {
+		if tried = append(tried, c.node); o.verdict >= lacking && o.verdict != cancelled && len(tried) < maxTries && f.nodes.spare(q, tried, againstAside) {
 			continue // a filter that nobody knows of expires by itself
 		}
 		if o.err != nil {
-			return nil, p.clientError(ctx, &o)
+			return nil, clientError(ctx, &o)
 		}
 		const longest = 128
 		if id, ok := jsonrpc.String(o.result); !ok || len(id) == 0 || len(id) > longest {
-			p.failed(c.node, errUnasked)
+			f.nodes.failed(c.node, errUnasked)
 			return nil, noNode(ctx, choice{})
 		}
-		return p.filters.add(c.node, o.result), nil
+		return f.add(c.node, o.result), nil
 	}
 }
 
-func (p *Pool) noFilter(id string) error {
-	p.filters.remove(id)
+// gone is the error of a filter that there is no more, or never was.
+func (f *filters) gone(id string) error {
+	f.remove(id)
 	return &nodegate.Error{Op: "upstream.filter", Code: nodegate.ExecutionFailed, Msg: "filter not found"}
 }
 

@@ -1,0 +1,146 @@
+package pool
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/nodegate/nodegate/internal/method"
+	"github.com/nodegate/nodegate/internal/rpc/upstream/client"
+	"github.com/nodegate/nodegate/internal/rpc/upstream/heads"
+)
+
+// asker asks nodes one thing at a time and notes how they did.
+type asker struct {
+	nodes   *nodeSet
+	judge   judge
+	timeout time.Duration
+	cost    func(method string) int64 // credits of a call
+	speeds  [classes]speeds
+}
+
+// ask asks one node, and notes how it did.
+func (a *asker) ask(ctx context.Context, n *node, q *query) outcome {
+	start := time.Now()
+	n.credits.take(q.cost, start)
+	n.inFlight.Add(1)
+	result, err := n.call(ctx, q)
+	n.inFlight.Add(-1)
+	took := time.Since(start)
+	o := outcome{node: n, result: result, err: err}
+	o.verdict = a.judge.of(n, q, &o)
+	if err != nil && errors.Is(ctx.Err(), context.Canceled) {
+		o.verdict = cancelled
+	}
+	a.note(q, &o, start, took)
+	return o
+}
+
+// call sends a query. A read may be sent again on another connection.
+func (n *node) call(ctx context.Context, q *query) ([]byte, error) {
+	if q.info.Kind == method.Read {
+		return n.conn.CallSafe(ctx, q.method, q.params)
+	}
+	return n.conn.Call(ctx, q.method, q.params)
+}
+
+// note draws the conclusions about the node.
+func (a *asker) note(q *query, o *outcome, start time.Time, took time.Duration) {
+	n, label := o.node, "ok"
+	switch o.verdict {
+	case cancelled:
+		label = "cancelled"
+		if float64(took) > n.slow.value() { // it would have taken longer still
+			n.slow.add(float64(took), slowWeight)
+		}
+	case broken:
+		label = "fault"
+		switch late := errors.Is(o.err, context.DeadlineExceeded); {
+		case late && took < shortRest:
+			n.slow.add(float64(took), slowWeight) // it was given little time
+		case late && n.answeredSince(start):
+			n.noteFailure(o.err) // it is there: this one call was lost
+		default:
+			a.nodes.failed(n, o.err)
+		}
+	case limited:
+		label = "limited"
+		a.rest(n, o.err)
+	case stale, oversize:
+		label = "error"
+		n.slow.add(float64(took), slowWeight) // good or bad? What another node says will tell
+	default:
+		if o.err != nil {
+			label = "error"
+		}
+		n.noteSuccess(start, took)
+		a.speeds[q.class].add(took)
+	}
+	n.figures.Done(metricName(q), label, took)
+}
+
+// metricName is the method as metrics show it. Clients can't make labels.
+func metricName(q *query) string {
+	if q.info.Kind == method.Other {
+		return "other"
+	}
+	return q.method
+}
+
+// rest leaves a node alone that asked for it.
+func (a *asker) rest(n *node, err error) {
+	if errors.Is(err, client.ErrBusy) {
+		return // it has not said so; we have too much for it
+	}
+	var d time.Duration
+	var f *client.Fault
+	if errors.As(err, &f) {
+		d = f.RetryAfter
+	}
+	n.credits.rest(d, time.Now())
+	n.setWhy("asks to be left alone for a while")
+}
+
+// look asks a node something for ourselves. It costs credits and is never refused.
+func (a *asker) look(ctx context.Context, n *node, name, params string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, min(lookTimeout, a.timeout))
+	defer cancel()
+	start := time.Now()
+	n.credits.take(a.cost(name), start)
+	var raw []byte
+	if params != "" {
+		raw = []byte(params)
+	}
+	n.inFlight.Add(1)
+	result, err := n.conn.CallSafe(ctx, name, raw)
+	n.inFlight.Add(-1)
+	took, label := time.Since(start), "ok"
+	switch {
+	case err == nil:
+		n.slow.add(float64(took), slowWeight)
+		n.failing.blend(0, failingWeight)
+	case refused(err):
+		label = "error"
+	default:
+		label = "fault"
+	}
+	n.figures.Done(metricName(&query{method: name, info: method.Of(name)}), label, took)
+	return result, err
+}
+
+// refused tells whether the node itself answered with an error.
+func refused(err error) bool {
+	var call *client.CallError
+	return errors.As(err, &call)
+}
+
+var errRemoved = errors.New("the node was removed")
+
+// lookAt is look for a node that the tracker of heads means.
+func (a *asker) lookAt(ctx context.Context, followed *heads.Node, name, params string) ([]byte, error) {
+	n := a.nodes.find(followed)
+	if n == nil {
+		return nil, errRemoved
+	}
+	return a.look(ctx, n, name, params)
+}

@@ -1,3 +1,3 @@
-// Package house holds the rules of the house as tests: who may import whom, that
-// every package explains itself, and how large functions and files may grow.
+// Package house holds the rules of the code as tests: who may import whom, that
+// every package explains itself, and how large functions, files and types may grow.
 package house

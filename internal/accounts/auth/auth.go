@@ -53,17 +53,27 @@ type Authenticator struct {
 		list []chan error
 	}
 
-	heard atomic.Int64 // when the store last answered, in nanoseconds since begin
-	begin time.Time
-	poke  chan struct{}
-	stop  context.CancelFunc
-	ended chan struct{}
+	contact contact
+	poke    chan struct{}
+	stop    context.CancelFunc
+	ended   chan struct{}
 }
 
-const (
-	// staleLimit is how long keys are let in without the store.
-	staleLimit = 5 * time.Minute
-)
+// staleLimit is how long keys are let in without the store.
+const staleLimit = 5 * time.Minute
+
+// contact is when the store last answered.
+type contact struct {
+	begin time.Time
+	heard atomic.Int64 // in nanoseconds since begin
+}
+
+// hear notes that the store has answered.
+func (c *contact) hear() { c.heard.Store(int64(time.Since(c.begin))) }
+
+func (c *contact) stale() bool {
+	return time.Since(c.begin)-time.Duration(c.heard.Load()) > staleLimit
+}
 
 // version is one value of a key. All that a request needs of it lies together:
 // most of the time of a look-up is waiting for memory.
@@ -83,7 +93,7 @@ func (v *version) expired() bool {
 func Open(ctx context.Context, cfg Config) (*Authenticator, error) {
 	d := &Authenticator{
 		cfg: cfg, accounts: map[string]*accountState{}, keys: map[string]*keyState{}, expiring: map[nodegate.Digest]*version{},
-		lookUps: newLookUps(), begin: time.Now(), poke: make(chan struct{}, 1), ended: make(chan struct{}),
+		lookUps: newLookUps(), contact: contact{begin: time.Now()}, poke: make(chan struct{}, 1), ended: make(chan struct{}),
 	}
 	d.guesses.limit = cfg.Guesses
 	if err := d.load(ctx); err != nil {
@@ -147,7 +157,7 @@ func (d *Authenticator) Authenticate(ctx context.Context, c nodegate.Credentials
 			return nil, err
 		}
 	}
-	if d.stale() {
+	if d.contact.stale() {
 		return nil, errStale
 	}
 	if v.expired() {
@@ -178,10 +188,6 @@ func (d *Authenticator) find(digest nodegate.Digest) *version {
 
 // hashOf is a part of the digest, which is a keyed hash already.
 func hashOf(d *nodegate.Digest) uint64 { return binary.LittleEndian.Uint64(d[:]) }
-
-func (d *Authenticator) stale() bool {
-	return time.Since(d.begin)-time.Duration(d.heard.Load()) > staleLimit
-}
 
 // secretMatches compares with every live secret, in constant time.
 func (d *Authenticator) secretMatches(k *keyState, secret string) bool {

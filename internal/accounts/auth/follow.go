@@ -60,7 +60,7 @@ func (d *Authenticator) catchUp(ctx context.Context) error {
 			return err
 		}
 		if len(changes) < page {
-			d.hear()
+			d.contact.hear()
 			return nil
 		}
 	}

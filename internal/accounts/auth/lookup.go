@@ -49,7 +49,7 @@ func (d *Authenticator) lookUp(ctx context.Context, key string, digest nodegate.
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), askTime)
 		defer cancel()
 		q.v, q.err = d.ask(ctx, digest)
-		d.answered(digest, q)
+		d.lookUps.answered(digest, q)
 	}
 	select {
 	case <-q.done:
@@ -79,10 +79,10 @@ func (d *Authenticator) question(digest nodegate.Digest, from netip.Addr) (q *qu
 	return q, true
 }
 
-func (d *Authenticator) answered(digest nodegate.Digest, q *question) {
-	d.lookUps.mu.Lock()
-	defer d.lookUps.mu.Unlock()
-	delete(d.lookUps.underWay, digest)
+func (l *lookUps) answered(digest nodegate.Digest, q *question) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.underWay, digest)
 	close(q.done)
 }
 

@@ -16,7 +16,7 @@ func (d *Authenticator) Grant(ctx context.Context, accountID, keyID string) (*no
 	if g := d.grantOf(accountID, keyID); g != nil {
 		return g, nil
 	}
-	if d.stale() {
+	if d.contact.stale() {
 		return nil, errStale
 	}
 	if err := d.reload(ctx, accountID, keyID); err != nil {
@@ -33,7 +33,7 @@ func (d *Authenticator) grantOf(accountID, keyID string) (g *nodegate.Grant) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	k := d.keys[keyID]
-	if k == nil || k.account.id != accountID || d.stale() {
+	if k == nil || k.account.id != accountID || d.contact.stale() {
 		return nil
 	}
 	for _, digest := range k.values {

@@ -74,14 +74,11 @@ func (d *Authenticator) loadKeys(ctx context.Context) error {
 			after = k.ID
 		}
 		if len(keys) < page {
-			d.hear()
+			d.contact.hear()
 			return nil
 		}
 	}
 }
-
-// hear notes that the store has answered.
-func (d *Authenticator) hear() { d.heard.Store(int64(time.Since(d.begin))) }
 
 // reload takes over the present state of an account, or of one of its keys.
 func (d *Authenticator) reload(ctx context.Context, accountID, keyID string) error {

@@ -58,6 +58,7 @@ const claimTime = time.Hour
 
 // Engine keeps blocks on nodes and pins in a store. It is safe for concurrent use.
 type Engine struct {
+	pinReader
 	cfg        Config
 	nodes      []*node
 	last       atomic.Int32 // the node that answered last
@@ -76,6 +77,7 @@ func New(c Config) *Engine {
 	c = c.withDefaults()
 	e := &Engine{cfg: c}
 	e.life, e.stop = context.WithCancel(context.Background())
+	e.pinReader = pinReader{store: c.Pins, undo: c.Undo, now: c.now, life: e.life}
 	for i, p := range c.Endpoints {
 		e.nodes = append(e.nodes, newNode(i+1, p, c))
 	}

@@ -54,9 +54,8 @@ type adder struct {
 
 	top    listing // the entry of the upload that is being added
 	prefix string  // what its events' names start with
-	leaves []*leaf
+	leaves leafPool
 	hold   *budget.Hold // memory of the request
-	narrow bool         // there was none for another leaf
 
 	blocks  int // of the whole upload
 	entries int // files and directories, implied ones too
@@ -73,7 +72,8 @@ type adder struct {
 // beyond the limits, Conflict when it is not what the client expected.
 func (o *Objects) Add(ctx context.Context, batch Batch, body io.Reader, boundary string, opts *Options, progress func(Event)) (*Added, error) {
 	a := &adder{objects: o, batch: batch, opts: opts, progress: progress, out: &Added{}, seen: map[blockKey]struct{}{}, hold: budget.From(ctx)}
-	defer a.release()
+	a.leaves = leafPool{size: max(opts.chunkSize, DefaultChunk), buffers: &o.buffers, hold: a.hold}
+	defer a.leaves.release()
 	all, done := o.parts(body, boundary, opts.Limits)
 	defer done()
 	if err := a.addAll(ctx, all); err != nil {
@@ -252,11 +252,11 @@ func (a *adder) putNode(ctx context.Context, block []byte) (child, error) {
 // content adds a file's bytes. A file of one chunk, which is most of them, is done
 // right here; a longer one gets the belt.
 func (a *adder) content(ctx context.Context, r io.Reader, s stat) (child, error) {
-	next, err := a.cutter(r)
+	next, err := a.opts.cutter(r)
 	if err != nil {
 		return child{}, err
 	}
-	first, err := a.leaf(0)
+	first, err := a.leaves.get(0)
 	if err != nil {
 		return child{}, err
 	}
@@ -269,7 +269,7 @@ func (a *adder) content(ctx context.Context, r io.Reader, s stat) (child, error)
 	}
 	first.buf = buf
 	if short := len(buf)-leafRoom < a.opts.chunkSize; !short {
-		second, err := a.leaf(1)
+		second, err := a.leaves.get(1)
 		if err != nil {
 			return child{}, err
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/ipfs/go-cid"
 
 	"github.com/nodegate/nodegate/internal/background"
+	"github.com/nodegate/nodegate/internal/budget"
 	"github.com/nodegate/nodegate/internal/fairshare"
 )
 
@@ -32,11 +33,11 @@ type leaf struct {
 type source func(buf []byte) ([]byte, error)
 
 // cutter returns the source for a file's content.
-func (a *adder) cutter(r io.Reader) (source, error) {
-	if size := a.opts.chunkSize; size > 0 {
+func (o *Options) cutter(r io.Reader) (source, error) {
+	if size := o.chunkSize; size > 0 {
 		return cutBySize(r, size), nil
 	}
-	splitter, err := chunk.FromString(r, a.opts.Chunker)
+	splitter, err := chunk.FromString(r, o.Chunker)
 	if err != nil {
 		return nil, failedBy(err)
 	}
@@ -85,7 +86,7 @@ func (l *leaf) seal(o *Options, kind byte, s stat) {
 
 // seal is the leaf's when it is the upload's turn.
 func (a *adder) seal(ctx context.Context, l *leaf, s stat) {
-	if err := fairshare.Do(ctx, func() { l.seal(a.opts, a.leafKind(), s) }); err != nil {
+	if err := fairshare.Do(ctx, func() { l.seal(a.opts, a.opts.leafKind(), s) }); err != nil {
 		l.err = cancelled(err)
 	}
 }
@@ -94,57 +95,66 @@ func (l *leaf) child() child {
 	return child{cid: l.cid, below: uint64(len(l.block)), bytes: uint64(l.size)}
 }
 
-// leaf returns the i-th leaf of the adder, with a buffer that is reserved.
-func (a *adder) leaf(i int) (*leaf, error) {
-	if i < len(a.leaves) {
-		return a.leaves[i], nil
+// leafPool are the leaves of one upload, with buffers that are reserved.
+type leafPool struct {
+	list    []*leaf
+	size    int // of a leaf's content
+	buffers *buffers
+	hold    *budget.Hold // memory of the request
+	narrow  bool         // there was none for another leaf
+}
+
+// get returns the i-th leaf.
+func (p *leafPool) get(i int) (*leaf, error) {
+	if i < len(p.list) {
+		return p.list[i], nil
 	}
-	if err := a.hold.Grow(a.leafBytes()); err != nil {
+	if err := p.hold.Grow(p.bytes()); err != nil {
 		return nil, err
 	}
-	return a.newLeaf(), nil
+	return p.add(), nil
 }
 
 // spare is a leaf beyond the two that an upload can't do without, or nil when there is
 // no memory for it: the upload goes on with those that it has.
-func (a *adder) spare(i int) *leaf {
-	if i < len(a.leaves) {
-		return a.leaves[i]
+func (p *leafPool) spare(i int) *leaf {
+	if i < len(p.list) {
+		return p.list[i]
 	}
-	if a.narrow = a.narrow || !a.hold.Try(a.leafBytes()); a.narrow {
+	if p.narrow = p.narrow || !p.hold.Try(p.bytes()); p.narrow {
 		return nil
 	}
-	return a.newLeaf()
+	return p.add()
 }
 
-func (a *adder) newLeaf() *leaf {
-	l := &leaf{ready: make(chan struct{}, 1), buf: a.objects.buffers.get(max(a.opts.chunkSize, DefaultChunk))}
-	a.leaves = append(a.leaves, l)
+func (p *leafPool) add() *leaf {
+	l := &leaf{ready: make(chan struct{}, 1), buf: p.buffers.get(p.size)}
+	p.list = append(p.list, l)
 	return l
 }
 
-// leafBytes is what a leaf's buffer takes.
-func (a *adder) leafBytes() int64 { return int64(max(a.opts.chunkSize, DefaultChunk) + wrapping) }
+// bytes is what a leaf's buffer takes.
+func (p *leafPool) bytes() int64 { return int64(p.size + wrapping) }
 
-// release gives the adder's buffers back.
-func (a *adder) release() {
-	for _, l := range a.leaves {
-		a.objects.buffers.put(l.buf)
+// release gives the buffers back.
+func (p *leafPool) release() {
+	for _, l := range p.list {
+		p.buffers.put(l.buf)
 	}
-	a.leaves = nil
+	p.list = nil
 }
 
 // leafKind is what leaves are called inside their block: the two layouts differ.
-func (a *adder) leafKind() byte {
-	if a.opts.Trickle {
+func (o *Options) leafKind() byte {
+	if o.Trickle {
 		return kindRaw
 	}
 	return kindFile
 }
 
 // ahead is how many leaves may be in progress at once.
-func (a *adder) ahead() int {
-	size := a.opts.chunkSize
+func (o *Options) ahead() int {
+	size := o.chunkSize
 	if size == 0 {
 		size = DefaultChunk
 	}
@@ -163,7 +173,7 @@ type belt struct {
 func (a *adder) long(ctx context.Context, next source, s stat) (child, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	n := a.ahead()
+	n := a.opts.ahead()
 	b := &belt{work: make(chan *leaf, n), order: make(chan *leaf, n), free: make(chan *leaf, n)}
 	var workers sync.WaitGroup
 	for range min(background.Cores(), 4) {
@@ -181,7 +191,7 @@ func (a *adder) long(ctx context.Context, next source, s stat) (child, error) {
 			stop(layoutErr)
 		}
 	})
-	for _, l := range a.leaves[:2] { // the two that the caller has read
+	for _, l := range a.leaves.list[:2] { // the two that the caller has read
 		b.send(l)
 	}
 	err := a.read(ctx, b, next)
@@ -205,7 +215,7 @@ func (a *adder) read(ctx context.Context, b *belt, next source) error {
 	for {
 		var l *leaf
 		if b.leaves < cap(b.free) {
-			l = a.spare(b.leaves)
+			l = a.leaves.spare(b.leaves)
 		}
 		if l == nil {
 			select {

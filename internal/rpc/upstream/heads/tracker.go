@@ -145,7 +145,7 @@ func (t *Tracker) believe(n *Node, yes bool) {
 	}
 	if !was {
 		n.SetWhy("claims a block far beyond what the others have")
-		t.cfg.Log.Warn("node reports an implausible head: ignored", "node", n.Name, "claims", n.claim.Number, "others", t.best.Load())
+		t.cfg.Log.Warn("node reports an implausible head: ignored", "node", n.Name, "reported", n.claim.Number, "others", t.best.Load())
 	}
 	n.Head.Store(0)
 }

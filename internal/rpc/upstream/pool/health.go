@@ -100,7 +100,7 @@ func (w *watcher) refuse(ctx context.Context, err error) time.Duration {
 	if errors.As(err, &wrong) {
 		n.Checked.Store(false)
 		if !w.other {
-			h.log.Error("node not used: it serves another chain; check its URL", "node", n.cfg.Name, "why", string(wrong))
+			h.log.Error("node not used: it serves another chain; check its URL", "node", n.cfg.Name, "reason", string(wrong))
 		}
 		w.other = true
 		h.heads.Reconsider()

@@ -101,9 +101,8 @@ func TestFinalOfAnotherNode(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		a, b := newFake("a", 50), newFake("b", 0)
 		b.grow("bb", 60)
-		p, _ := openFakes(t, nil, a, b)
-		nodes := p.cfg.Nodes
-		p.Replace(nodes[:1])
+		var nodes []Node
+		p, _ := openFakes(t, func(c *Config) { nodes, c.Nodes = c.Nodes, c.Nodes[:1] }, a, b)
 		settle()
 		before := headOf(t, p)
 		p.Replace(nodes[1:])

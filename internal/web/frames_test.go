@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/binary"
@@ -124,7 +125,7 @@ func TestFramesOfRequests(t *testing.T) {
 			}
 		})
 		split.frames.rate.PerSecond = 1e-3 // so that nothing flows in during the test
-		client := &http.Client{Transport: &http.Transport{ForceAttemptHTTP2: true, DialTLS: func(string, string) (net.Conn, error) { return connect(), nil }}}
+		client := &http.Client{Transport: &http.Transport{ForceAttemptHTTP2: true, DialTLSContext: func(context.Context, string, string) (net.Conn, error) { return connect(), nil }}}
 		for range 300 {
 			res, err := client.Post("https://127.0.0.1"+path, "", strings.NewReader("x"))
 			if err != nil {

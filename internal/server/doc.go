@@ -1,5 +1,5 @@
 // Package server builds the service from its configuration: networks, front ends
 // and listeners. It is the one package that knows all others. Start at New in
 // server.go: a Server joins the accounts, the storage plane, the networks, the
-// listeners and the admin pages, each a type of its own.
+// listeners and the admin pages.
 package server

@@ -76,15 +76,7 @@ func (a *asker) note(q *query, o *outcome, start time.Time, took time.Duration) 
 		n.noteSuccess(start, took)
 		a.speeds[q.class].add(took)
 	}
-	n.figures.Done(metricName(q), label, took)
-}
-
-// metricName is the method as metrics show it. Clients can't make labels.
-func metricName(q *query) string {
-	if q.info.Kind == method.Other {
-		return "other"
-	}
-	return q.method
+	n.figures.Done(q.info.NodeLabel(), label, took)
 }
 
 // rest leaves a node alone that asked for it.
@@ -124,7 +116,7 @@ func (a *asker) look(ctx context.Context, n *node, name, params string) ([]byte,
 	default:
 		label = "fault"
 	}
-	n.figures.Done(metricName(&query{method: name, info: method.Of(name)}), label, took)
+	n.figures.Done(method.Of(name).NodeLabel(), label, took)
 	return result, err
 }
 

@@ -98,17 +98,8 @@ type Difference struct {
 // MaxParams is how many parameters the method takes at most.
 func (r *Row) MaxParams() int { return len(r.Params) }
 
-// OtherLabel is the label of every method that has none of its own: clients can't make
-// labels.
+// OtherLabel is the label of methods that share one: clients can't make labels.
 const OtherLabel = "other"
-
-// Label is the method in metrics and usage.
-func (r *Row) Label() string {
-	if !r.Counted {
-		return OtherLabel
-	}
-	return r.Name
-}
 
 // NodeLabel is the method in the metrics of remote nodes. They tell all methods apart
 // that several nodes may be asked.

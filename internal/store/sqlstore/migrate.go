@@ -87,6 +87,6 @@ func (c *conn) migrateOnce(ctx context.Context, texts []string) (done bool, err 
 	if _, err := t.ExecContext(ctx, "INSERT INTO migrations (number, at) VALUES ($1, $2)", have+1, time.Now().UnixMicro()); err != nil {
 		return false, err
 	}
-	c.log.Info("migrating the database", "database", c.dialect.name, "number", have+1)
+	c.log.Info("migrating the database", "database", c.dialect.name, "version", have+1)
 	return false, t.Commit()
 }

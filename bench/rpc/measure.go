@@ -34,8 +34,8 @@ type row struct {
 func measureRow(ctx context.Context, o *options, list []*contestant, w workload) (row, error) {
 	progress("measuring %s", w.name)
 	rounds := make(map[string][]*load.Result)
-	for range o.rounds {
-		for _, c := range list {
+	for round := range o.rounds {
+		for _, c := range inTurns(list, round) {
 			if err := ctx.Err(); err != nil {
 				return row{}, err
 			}
@@ -51,6 +51,16 @@ func measureRow(ctx context.Context, o *options, list []*contestant, w workload)
 		out.Figures[name] = summary(results)
 	}
 	return out, nil
+}
+
+// inTurns changes the order of nodegate's builds from round to round: whoever follows
+// Geth finds the processor's caches cold and Geth's garbage collection under way.
+func inTurns(list []*contestant, round int) []*contestant {
+	list = slices.Clone(list)
+	if round%2 == 1 {
+		slices.Reverse(list[1:])
+	}
+	return list
 }
 
 func measureRound(o *options, c *contestant, w workload) (*load.Result, error) {

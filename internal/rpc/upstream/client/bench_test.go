@@ -24,7 +24,7 @@ import (
 
 // benchServer, when set in the environment, makes this binary a node that answers
 // everything with a receipt: a process of its own, so that its work is not counted.
-const benchServer = "WIRE_BENCH_SERVER"
+const benchServer = "CLIENT_BENCH_SERVER"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(benchServer) != "" {
@@ -98,7 +98,7 @@ func BenchmarkCall(b *testing.B) {
 	url := startReceipts(b)
 	params := []byte(`["0x` + strings.Repeat("ab", 32) + `"]`)
 	for _, callers := range []int{1, 32} {
-		b.Run(fmt.Sprintf("wire/%d", callers), func(b *testing.B) {
+		b.Run(fmt.Sprintf("client/%d", callers), func(b *testing.B) {
 			c, err := NewClient(Config{URL: url})
 			if err != nil {
 				b.Fatal(err)

@@ -129,7 +129,14 @@ const largeBody = 256 << 10
 
 // scanBody reads the envelope. Large bodies leave a processor to the others: reading one
 // of 5 MiB with millions of values takes longer than a small call waits for its turn.
-func (x *exchange) scanBody() (fault *jsonrpc.Fault) {
+func (x *exchange) scanBody() *jsonrpc.Fault {
+	if len(x.body) < largeBody { // most are, and a closure is two allocations
+		return x.scan.Scan(x.body, x.edge.cfg.BatchItems)
+	}
+	return x.scanLarge()
+}
+
+func (x *exchange) scanLarge() (fault *jsonrpc.Fault) {
 	x.edge.large.run(len(x.body), func() { fault = x.scan.Scan(x.body, x.edge.cfg.BatchItems) })
 	return fault
 }

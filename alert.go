@@ -8,7 +8,7 @@ import (
 // Alert is a warning that an account has used up a part of a day's credits.
 type Alert struct {
 	AccountID string
-	Day       time.Time // its begin
+	Day       time.Time // its start
 	Percent   int       // of the plan's credits for the day
 }
 

@@ -57,7 +57,7 @@ const (
 
 	QuotaReached        // the account has all that it may: bytes stored, or API keys
 	InsufficientStorage // the disk is almost full: writes wait, reads go on
-	Damaged             // a stored block is not what it was; adding it again heals it
+	Damaged             // a stored block is not what it was; adding it again repairs it
 	Mismatch            // an upload is not what the client said it would be
 
 	BadConfig // the configuration or the data folder can't be used

@@ -24,7 +24,7 @@ const (
 	CacheBypass                     // the method's answers are never kept
 	CacheMiss
 	CacheHit
-	CacheShared // another call that was under way answered this one too
+	CacheShared // another call that was in progress answered this one too
 )
 
 var cacheNames = [...]string{CacheNone: "", CacheBypass: "bypass", CacheMiss: "miss", CacheHit: "hit", CacheShared: "shared"}

@@ -86,7 +86,7 @@ func (r Resolution) Length() time.Duration {
 	return [...]time.Duration{time.Minute, time.Hour, 24 * time.Hour}[r]
 }
 
-// Start is the begin of the span that t belongs to.
+// Start is the start of the span that t belongs to.
 func (r Resolution) Start(t time.Time) time.Time { return t.UTC().Truncate(r.Length()) }
 
 // UsageBatch is what one server adds at once. A store takes each number of a
@@ -144,7 +144,7 @@ type UsageSums struct {
 // UsageSum is the usage of one step and one group. Errors are the requests whose
 // outcome is not "ok".
 type UsageSum struct {
-	At    time.Time // the begin of the step
+	At    time.Time // the start of the step
 	Group string    // the value of the dimension; "" without one
 
 	Requests, Errors, Credits, BytesIn, BytesOut int64

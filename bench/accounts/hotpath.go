@@ -22,10 +22,10 @@ var plan = nodegate.Plan{Name: "bench", CreditsPerSecond: 1_000_000_000, Burst: 
 
 // rooms are what a request passes.
 type rooms struct {
-	door  *auth.Authenticator
-	meter *ratelimit.Limiter
-	usage *usage.Recorder
-	keys  []string
+	auth    *auth.Authenticator
+	limiter *ratelimit.Limiter
+	usage   *usage.Recorder
+	keys    []string
 }
 
 // hotPath measures one request's way through the three rooms, and their memory.
@@ -74,24 +74,24 @@ func open(ctx context.Context, c *crowd, v *credential.Vault) (*rooms, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &rooms{door: d, meter: ratelimit.New(ratelimit.Config{Log: log}), usage: usage.New(usage.Config{Store: c, Log: log}), keys: c.keys}, nil
+	return &rooms{auth: d, limiter: ratelimit.New(ratelimit.Config{Log: log}), usage: usage.New(usage.Config{Store: c, Log: log}), keys: c.keys}, nil
 }
 
 func (r *rooms) close(ctx context.Context) error {
-	r.door.Close()
+	r.auth.Close()
 	if err := r.usage.Close(ctx); err != nil {
 		return err
 	}
-	return r.meter.Close(ctx)
+	return r.limiter.Close(ctx)
 }
 
 // pass is what the edge does around a call.
 func (r *rooms) pass(ctx context.Context, key string) error {
-	g, err := r.door.Authenticate(ctx, nodegate.Credentials{Key: key})
+	g, err := r.auth.Authenticate(ctx, nodegate.Credentials{Key: key})
 	if err != nil {
 		return err
 	}
-	if err := r.meter.Admit(ctx, g, 80); err != nil {
+	if err := r.limiter.Admit(ctx, g, 80); err != nil {
 		return err
 	}
 	r.usage.Record(g, usage.Event{Network: "devnet", Method: "eth_call", Outcome: "ok", Credits: 80, BytesIn: 200, BytesOut: 100, Took: time.Millisecond})

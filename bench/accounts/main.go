@@ -3,9 +3,9 @@
 //
 //	go run ./bench/accounts [-keys 100000] [-accounts 10000] [-d 2s] [-attack 100000] [-rate 5000]
 //
-// The first part runs on one core against the real door, meter and recorder, over a
+// The first part runs on one core against the real authenticator, limiter and recorder, over a
 // store of that many keys. Beside it stands the peer: the same key read from the
-// same SQLite file for each request, which is what services without such a door do.
+// same SQLite file for each request, which is what services without such a cache do.
 // The second part starts the whole service and offers unknown keys to it while an
 // honest client works.
 //

@@ -54,7 +54,7 @@ func measureRow(ctx context.Context, o *options, list []*contestant, w workload)
 }
 
 // inTurns changes the order of nodegate's builds from round to round: whoever follows
-// Geth finds the processor's caches cold and Geth's garbage collection under way.
+// Geth finds the processor's caches cold and Geth's garbage collection in progress.
 func inTurns(list []*contestant, round int) []*contestant {
 	list = slices.Clone(list)
 	if round%2 == 1 {

@@ -41,10 +41,10 @@ func newBooth(t *testing.T, change func(*Config)) *booth {
 	t.Cleanup(func() { _ = d.store.Close() })
 	plans := map[string]nodegate.Plan{"free": {Name: "free", CreditsPerDay: 1000, StoredBytes: 1 << 20}, "unlimited": {Name: "unlimited"}}
 	cfg := Config{
-		Accounts: account.New(account.Config{Store: d.store, Vault: v, Plans: plans, DefaultPlan: "free", Cards: payment.NewTest(), Log: log}),
-		Reports:  report.New(report.Config{Store: d.store}),
-		Journal:  newJournal(t),
-		Plans:    plans, SignUp: true, Networks: func() []Network { return nil }, Log: log,
+		Accounts:   account.New(account.Config{Store: d.store, Vault: v, Plans: plans, DefaultPlan: "free", Cards: payment.NewTest(), Log: log}),
+		Reports:    report.New(report.Config{Store: d.store}),
+		RequestLog: newJournal(t),
+		Plans:      plans, SignUp: true, Networks: func() []Network { return nil }, Log: log,
 		Operator: Operator{
 			Networks: func(context.Context) []NetworkState { return nil },
 			System:   func(context.Context) System { return System{} },

@@ -41,13 +41,13 @@ type Config struct {
 	// Storage runs a command of the storage gateway for a grant; nil without one.
 	Storage func(w http.ResponseWriter, req *http.Request, command string, grant *nodegate.Grant)
 
-	Reports  *report.Reports
-	Journal  *requestlog.Log
-	Files    *files.Files   // nil without a storage gateway
-	Faucet   *faucet.Faucet // nil where no network has one
-	Stripe   bool           // cards are verified by Stripe, not by the test processor
-	Mails    bool           // accounts are told by mail when their credits run low
-	Operator Operator       // what operators see
+	Reports    *report.Reports
+	RequestLog *requestlog.Log
+	Files      *files.Files   // nil without a storage gateway
+	Faucet     *faucet.Faucet // nil where no network has one
+	Stripe     bool           // cards are verified by Stripe, not by the test processor
+	Mails      bool           // accounts are told by mail when their credits run low
+	Operator   Operator       // what operators see
 
 	PagesPerSecond int // of one address, and of one account; 0 is no limit
 

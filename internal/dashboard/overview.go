@@ -39,7 +39,7 @@ func overviewPage(v *visit) error {
 	}
 	data.Used = data.Today.Total.Requests > 0
 	data.Plot = usagePlots(data.Today)[0]
-	for _, c := range v.cfg.Journal.Counts(v.account.ID) {
+	for _, c := range v.cfg.RequestLog.Counts(v.account.ID) {
 		data.Failed += c.Failed
 		data.Used = true
 	}

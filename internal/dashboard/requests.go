@@ -58,7 +58,7 @@ func countedKeys(v *visit) (list []countedKey, err error) {
 	if err != nil {
 		return nil, err
 	}
-	counts := v.cfg.Journal.Counts(v.account.ID)
+	counts := v.cfg.RequestLog.Counts(v.account.ID)
 	for _, k := range keys {
 		if c := counts[k.ID]; k.Live() || c.Kept > 0 {
 			list = append(list, countedKey{Key: k, Count: c})
@@ -86,7 +86,7 @@ func (d *requestsData) choose(id string) error {
 
 // fillRequests reads what is kept of the key.
 func fillRequests(v *visit, data *requestsData) {
-	data.Page = v.cfg.Journal.Latest(v.account.ID, data.Key.ID, data.Filter)
+	data.Page = v.cfg.RequestLog.Latest(v.account.ID, data.Key.ID, data.Filter)
 	only := url.Values{"key": {data.Key.ID}}
 	if data.Filter.Outcome == "" {
 		only.Set("outcome", requestlog.Failed)

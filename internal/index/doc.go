@@ -1,5 +1,5 @@
 // Package index finds entries by their key without a lock, while others are added
-// and dropped. The meter finds what it counts of a key in one, and the usage
+// and dropped. The rate limiter finds what it counts of a key in one, and the usage
 // recorder its cells.
 //
 // An Index is a hash table whose slots are only ever filled. Growing or dropping

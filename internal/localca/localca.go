@@ -78,7 +78,7 @@ func Open(dir string, hosts []string) (*Authority, error) {
 }
 
 func bad(msg string, err error) error {
-	return &nodegate.Error{Op: "authority", Code: nodegate.BadConfig, Msg: msg, Err: err}
+	return &nodegate.Error{Op: "localca", Code: nodegate.BadConfig, Msg: msg, Err: err}
 }
 
 // PEM is the authority's certificate, for clients to trust.

@@ -87,7 +87,7 @@ func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
 }
 
-// Refused counts a request that was turned away at the door.
+// Refused counts a request that was refused before it was admitted.
 func (m *Metrics) Refused(code nodegate.Code) { m.refused.WithLabelValues(code.String()).Inc() }
 
 // SocketOpened and SocketClosed follow the number of WebSockets.

@@ -22,19 +22,19 @@ type accounts struct {
 	control *Control
 	fresh   bool // the store had no account when it was opened
 
-	door    *auth.Authenticator
-	meter   *ratelimit.Limiter
-	usage   *usage.Recorder
-	journal *requestlog.Log
-	redis   *redisstore.Store // nil on one server
-	notice  context.CancelFunc
-	alerts  *alert.Watch
+	auth     *auth.Authenticator
+	limiter  *ratelimit.Limiter
+	usage    *usage.Recorder
+	requests *requestlog.Log
+	redis    *redisstore.Store // nil on one server
+	notice   context.CancelFunc
+	alerts   *alert.Watch
 
 	answers *redisstore.Answers // of remote nodes, for all servers; nil on one
 }
 
 // open opens the store, notes whether it has no account yet, and builds what
-// every request passes: the door, the meter, the recorder.
+// every request passes: the authenticator, the rate limiter, the usage recorder.
 func (a *accounts) open(ctx context.Context) error {
 	var err error
 	if a.control, err = OpenControl(ctx, a.cfg, a.log); err != nil {
@@ -49,12 +49,12 @@ func (a *accounts) open(ctx context.Context) error {
 		}
 		a.answers = a.redis.Answers()
 	}
-	if err := a.openMeter(ctx); err != nil {
+	if err := a.openLimiter(ctx); err != nil {
 		return err
 	}
-	a.journal = requestlog.New(requestlog.Config{Bytes: int64(cacheMemory(a.cfg, memoryLimit(), a.cfg.Memory.Journal))})
+	a.requests = requestlog.New(requestlog.Config{Bytes: int64(cacheMemory(a.cfg, memoryLimit(), a.cfg.Memory.Journal))})
 	a.usage = usage.New(usage.Config{Store: a.control.Store, Every: a.cfg.Usage.Flush, Log: a.log})
-	a.door, err = auth.Open(ctx, auth.Config{
+	a.auth, err = auth.Open(ctx, auth.Config{
 		Store: a.control.Store, Vault: a.control.vault, Plans: a.control.Plans, DefaultPlan: a.cfg.DefaultPlan,
 		Follow: a.cfg.Accounts.Follow, Guesses: a.cfg.Limits.FailedKeysPerIP, Log: a.log,
 	})
@@ -62,7 +62,7 @@ func (a *accounts) open(ctx context.Context) error {
 		return err
 	}
 	a.control.signIns = a.metrics.SignIn
-	a.metrics.Follow(a.door.LookUps, a.door.Keys)
+	a.metrics.Follow(a.auth.LookUps, a.auth.Keys)
 	a.followNotices()
 	return a.openAlerts()
 }
@@ -84,8 +84,8 @@ func (a *accounts) openAlerts() error {
 	return nil
 }
 
-// openMeter begins with what was spent of the day before this start.
-func (a *accounts) openMeter(ctx context.Context) error {
+// openLimiter begins with what was spent of the day before this start.
+func (a *accounts) openLimiter(ctx context.Context) error {
 	spent, err := a.control.Store.Spent(ctx, nodegate.ByDay.Start(time.Now()))
 	if err != nil {
 		return err
@@ -94,7 +94,7 @@ func (a *accounts) openMeter(ctx context.Context) error {
 	if a.redis != nil {
 		c.Shared = a.redis
 	}
-	a.meter = ratelimit.New(c)
+	a.limiter = ratelimit.New(c)
 	return nil
 }
 
@@ -110,23 +110,23 @@ const (
 func (a *accounts) followNotices() {
 	ctx, cancel := context.WithCancel(context.Background())
 	a.notice = cancel
-	a.control.changed = func() { a.syncDoor(ctx) }
+	a.control.changed = func() { a.syncKeys(ctx) }
 	if r := a.redis; r != nil {
-		go r.Listen(ctx, func(int64) { a.door.Poke() })
+		go r.Listen(ctx, func(int64) { a.auth.Poke() })
 		a.control.changed = func() {
-			a.door.Poke()
+			a.auth.Poke()
 			a.publish(ctx)
-			a.syncDoor(ctx)
+			a.syncKeys(ctx)
 		}
 	}
 }
 
-// syncDoor waits until the door knows what was saved. When the store is too slow for
-// it, the door goes on trying and the log tells of a store that is gone.
-func (a *accounts) syncDoor(ctx context.Context) {
+// syncKeys waits until the authenticator knows what was saved. When the store is too slow for
+// it, the authenticator goes on trying and the log tells of a store that is gone.
+func (a *accounts) syncKeys(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, syncTime)
 	defer cancel()
-	_ = a.door.Sync(ctx)
+	_ = a.auth.Sync(ctx)
 }
 
 // publish tells the other servers. Without it they read the change sequence a little
@@ -146,15 +146,15 @@ func (a *accounts) close(ctx context.Context) error {
 	if a.alerts != nil {
 		a.alerts.Close()
 	}
-	if a.door != nil {
-		a.door.Close()
+	if a.auth != nil {
+		a.auth.Close()
 	}
-	a.journal.Close()
+	a.requests.Close()
 	if a.usage != nil {
 		errs = append(errs, a.usage.Close(ctx))
 	}
-	if a.meter != nil {
-		errs = append(errs, a.meter.Close(ctx))
+	if a.limiter != nil {
+		errs = append(errs, a.limiter.Close(ctx))
 	}
 	if a.redis != nil {
 		a.redis.Close()

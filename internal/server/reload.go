@@ -19,8 +19,8 @@ import (
 // is named in the log and waits for a restart. Either everything that can change
 // does, or an error says why nothing did.
 //
-// Requests under way end with what they began with. A network that gets other nodes
-// or another size of its cache goes on; with any other change it begins anew, and its
+// Requests in progress end with what they began with. A network that gets other nodes
+// or another size of its cache goes on; with any other change it starts over, and its
 // WebSockets are closed with 1001.
 func (s *Server) Reload(ctx context.Context, cfg *config.Config) error {
 	return s.networks.reload(ctx, cfg, s.edge)

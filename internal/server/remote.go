@@ -137,7 +137,7 @@ func (r *remote) awaitReady(ctx context.Context, closing <-chan struct{}) error 
 	}
 }
 
-// Times of a network's change. Requests that began before it may still be under way.
+// Times of a network's change. Requests that began before it may still be in progress.
 const (
 	readyTime  = 5 * time.Second
 	retireTime = 40 * time.Second

@@ -88,10 +88,10 @@ func (s *Server) open() error {
 	s.edge = edge.New(edge.Config{
 		Networks:             s.networks.list(),
 		DefaultNetwork:       s.cfg.DefaultNetwork,
-		Auth:                 s.accounts.door,
-		Meter:                s.accounts.meter,
+		Auth:                 s.accounts.auth,
+		Limiter:              s.accounts.limiter,
 		Usage:                s.accounts.usage,
-		Journal:              s.accounts.journal,
+		RequestLog:           s.accounts.requests,
 		Memory:               s.memory,
 		Costs:                *s.networks.costs.Load(),
 		TrustedProxies:       s.trustedProxies(),
@@ -188,7 +188,7 @@ func (s *Server) FirstKey() *IssuedKey {
 func (s *Server) Control() *Control { return s.accounts.control }
 
 // Journal holds the latest requests of keys.
-func (s *Server) Journal() *requestlog.Log { return s.accounts.journal }
+func (s *Server) RequestLog() *requestlog.Log { return s.accounts.requests }
 
 // ready is what balancers ask: is traffic welcome?
 func (s *Server) ready() error {
@@ -202,7 +202,7 @@ func (s *Server) ready() error {
 	return errors.Join(errs...)
 }
 
-// Close drains: no new requests, what is under way is finished while ctx lasts,
+// Close drains: no new requests, what is in progress is finished while ctx lasts,
 // WebSockets get 1001, then the pools of nodes and the chains close. A part of the time is kept for
 // what was recorded last, which must not be lost to a client that won't leave.
 func (s *Server) Close(ctx context.Context) error {

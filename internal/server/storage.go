@@ -67,7 +67,7 @@ func (s *storageSide) open(ctx context.Context, a *accounts, memory *budget.Budg
 	s.figures, a.control.stored = a.control.Store, s.engine.Stored
 	s.watchNodes()
 	s.gateway = gateway.New(s.withReading(gateway.Config{
-		Auth: a.door, Usage: a.usage, Journal: a.journal, Engine: s.engine, Memory: memory,
+		Auth: a.auth, Usage: a.usage, RequestLog: a.requests, Engine: s.engine, Memory: memory,
 		Limits: unixfs.Limits{Parts: s.cfg.Storage.MaxParts, FileBytes: int64(s.cfg.Storage.MaxFile)},
 		Reads:  unixfs.ReadLimits{Nodes: s.cfg.Storage.MaxNodes, Bytes: int64(s.cfg.Storage.MaxRead)}, Requests: s.cfg.Storage.MaxRequests, Heavy: s.cfg.Storage.MaxHeavy, CompressBytes: int64(s.cfg.Storage.MaxCompress),
 		Timeout: s.cfg.Storage.Timeout, TrustedProxies: s.trustedProxies(), Moved: s.movedIn, Log: s.log,

@@ -56,14 +56,14 @@ func (s *Server) serve(split *splitListener) error {
 	return err
 }
 
-// Shutdown lets the requests under way end.
+// Shutdown lets the requests in progress end.
 func (s *Server) Shutdown(ctx context.Context) error {
 	ended := make(chan error, 1)
 	go func() { ended <- s.two.Shutdown(ctx) }()
 	return errors.Join(s.one.Shutdown(ctx), <-ended)
 }
 
-// Close breaks the requests under way off.
+// Close breaks the requests in progress off.
 func (s *Server) Close() error { return errors.Join(s.one.Close(), s.two.Close()) }
 
 // splitListener gives HTTP/1 connections to one server and HTTP/2 connections to another.

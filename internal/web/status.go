@@ -6,7 +6,7 @@ import (
 	"github.com/nodegate/nodegate"
 )
 
-// statuses is the one table from codes to HTTP statuses. What gets past the door
+// statuses is the one table from codes to HTTP statuses. What is admitted
 // is answered with 200, errors too: some clients hide the error otherwise.
 var statuses = map[nodegate.Code]int{
 	nodegate.Internal:            http.StatusInternalServerError,

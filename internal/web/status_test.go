@@ -8,7 +8,7 @@ import (
 )
 
 // contractStatuses is the table of errors as the contract has it. Codes that are
-// not there are answered with 200: they are about the call, not about the door.
+// not there are answered with 200: they are about the call, not about the authenticator.
 var contractStatuses = map[nodegate.Code]int{
 	nodegate.Internal:            500,
 	nodegate.BadConfig:           500,

@@ -19,7 +19,7 @@ func basic(user, password string) string {
 	return "Basic " + base64.StdEncoding.EncodeToString([]byte(user+":"+password))
 }
 
-// The messages of the door.
+// The messages of the authenticator.
 const (
 	keyRequired   = "API key required"
 	keyInvalid    = "invalid API key"
@@ -104,7 +104,7 @@ func TestAuthentication(t *testing.T) {
 	}
 }
 
-// checkDoor checks an answer of the door: the contract's words, an envelope, CORS,
+// checkDoor checks an answer of the authenticator: the contract's words, an envelope, CORS,
 // and no question for a password.
 func checkDoor(t *testing.T, r reply, message string) {
 	t.Helper()

@@ -12,7 +12,7 @@ import (
 
 // kept are the entries of a tenant's key, oldest first.
 func (k *tenant) kept() []requestlog.Entry {
-	list := k.svc.Server.Journal().Latest(k.account, k.id, requestlog.Filter{}).Entries
+	list := k.svc.Server.RequestLog().Latest(k.account, k.id, requestlog.Filter{}).Entries
 	slices.Reverse(list)
 	return list
 }

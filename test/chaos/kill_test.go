@@ -249,7 +249,7 @@ func checkDatabase(t *testing.T, b *sandbox) {
 }
 
 // TestRot is row 31: while the program is stopped, bytes of stored blocks change and
-// others are overwritten. Nothing wrong is ever sent, and adding again heals.
+// others are overwritten. Nothing wrong is ever sent, and adding again repairs it.
 func TestRot(t *testing.T) {
 	o := begin(t, 31, "bit rot: 1 byte flipped in 10 blocks, 10 cut short", "20 of 20 detected, 0 wrong bytes, start unaffected, healed by adding again")
 	b := newSandbox(t)

@@ -67,7 +67,7 @@ func (c *crowdOf) dial(i int) net.Conn {
 		c.failed.Add(1)
 		return nil
 	}
-	_ = conn.(*net.TCPConn).SetWriteBuffer(64 << 10) // as much as a client far away has under way
+	_ = conn.(*net.TCPConn).SetWriteBuffer(64 << 10) // as much as a client far away has in progress
 	return conn
 }
 

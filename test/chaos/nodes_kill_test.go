@@ -78,7 +78,7 @@ func TestRollingRestart(t *testing.T) {
 	node := startRelay(t, startChains(t, 1)[0].rpc("dev"))
 	node.make(func(_ http.ResponseWriter, _ *http.Request, method string, _ []byte) bool {
 		if method == "eth_getBalance" {
-			time.Sleep(100 * time.Millisecond) // so that some twenty calls are under way at any time
+			time.Sleep(100 * time.Millisecond) // so that some twenty calls are in progress at any time
 		}
 		return false
 	})

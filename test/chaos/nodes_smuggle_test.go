@@ -91,7 +91,7 @@ func (g *target) raw(body string, headers ...string) string {
 }
 
 // smuggling are bytes whose end is disputed, with a second request hidden where some
-// server would see its begin.
+// server would see its start.
 func (g *target) smuggling(body, hiddenBody string) []string {
 	hidden := g.raw(hiddenBody)
 	chunked := fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(body), body)

@@ -13,7 +13,7 @@ import (
 	"github.com/nodegate/nodegate/internal/config"
 )
 
-// refusal is a request that does not get past the door, and its answer.
+// refusal is a request that is not admitted, and its answer.
 type refusal struct {
 	name, method, path string
 	header             []string

@@ -217,7 +217,7 @@ func TestShutdown(t *testing.T) {
 		_, body := post(t, s.url("rollup", keyA), `{"jsonrpc":"2.0","id":1,"method":"eth_call","params":[`+endlessCall+`,"latest"]}`)
 		under <- body
 	}()
-	time.Sleep(200 * time.Millisecond) // the call is under way
+	time.Sleep(200 * time.Millisecond) // the call is in progress
 	done := make(chan error, 1)
 	go func() { done <- s.close() }()
 	for _, c := range sockets {

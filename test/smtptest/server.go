@@ -27,7 +27,7 @@ type Letter struct {
 type Config struct {
 	Host     string      // to listen on; "" is 127.0.0.1
 	TLS      *tls.Config // offered by STARTTLS; nil is none
-	Direct   bool        // TLS from the begin
+	Direct   bool        // TLS from the start
 	Password string      // that AUTH PLAIN wants; "" takes no sign-in
 }
 

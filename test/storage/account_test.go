@@ -235,7 +235,7 @@ func movedStreams(t *testing.T, s *service) {
 		})
 	}
 	wait.Wait()
-	const grace, slack = 16 << 20, 8 << 20 // what is under way in eight transfers
+	const grace, slack = 16 << 20, 8 << 20 // what is in progress in eight transfers
 	if total > 100_000+grace+slack || cut == 0 {
 		t.Errorf("%d bytes were moved, %d transfers cut", total, cut)
 	}

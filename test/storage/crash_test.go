@@ -158,7 +158,7 @@ func (k *acknowledged) check(t *testing.T, n *tenant) {
 }
 
 // TestDamage flips a byte of a stored block while the server is stopped. Wrong bytes
-// are never sent, and adding the content again heals it.
+// are never sent, and adding the content again repairs it.
 func TestDamage(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

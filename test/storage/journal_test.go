@@ -11,7 +11,7 @@ func TestJournal(t *testing.T) {
 	n := newTenant(t)
 	n.add(t, "", file("a.txt", []byte("hello")))
 	n.fails(t, "cat?arg=nonsense", 500, "invalid")
-	p := n.Server.Journal().Latest("a-"+n.name, "k-"+n.name, requestlog.Filter{Network: "storage"})
+	p := n.Server.RequestLog().Latest("a-"+n.name, "k-"+n.name, requestlog.Filter{Network: "storage"})
 	if p.Kept != 2 || p.Failed != 1 {
 		t.Fatalf("got %+v", p)
 	}

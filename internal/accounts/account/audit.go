@@ -35,7 +35,7 @@ func (l *auditLog) AuditBefore(ctx context.Context, accountID string, before int
 	return l.store.AuditBefore(ctx, accountID, before, limit)
 }
 
-// VerifyAudit recomputes the chain of the audit log from its begin, and compares its
+// VerifyAudit recomputes the chain of the audit log from its start, and compares its
 // length with the number of entries that the store has counted. The log may grow
 // meanwhile: it has at least the entries counted before, and at most those counted after.
 func (l *auditLog) VerifyAudit(ctx context.Context) (r AuditReport, err error) {

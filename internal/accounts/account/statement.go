@@ -11,7 +11,7 @@ import (
 type Statement struct {
 	Plan   nodegate.Plan
 	Month  time.Time // its first day
-	Resets time.Time // when the credits of the day begin anew
+	Resets time.Time // when the credits of the day start over
 
 	Stored int64 // bytes in the storage gateway now
 	Moved  int64 // bytes through the storage gateway in the month

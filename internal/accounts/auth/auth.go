@@ -20,7 +20,7 @@ type Store interface {
 	nodegate.ChangeStore
 }
 
-// Config is what the door works with.
+// Config is what the authenticator works with.
 type Config struct {
 	Store       Store
 	Vault       *credential.Vault
@@ -134,7 +134,7 @@ func (d *Authenticator) Sync(ctx context.Context) error {
 	case <-d.ended:
 		return nil // nobody is let in any more
 	case <-ctx.Done():
-		return nodegate.ErrTimeout("door.sync", ctx.Err())
+		return nodegate.ErrTimeout("auth.sync", ctx.Err())
 	}
 }
 
@@ -173,10 +173,10 @@ func (d *Authenticator) Authenticate(ctx context.Context, c nodegate.Credentials
 
 // Refusals are shared: attacks are the last place to allocate in.
 var (
-	errKeyRequired   = &nodegate.Error{Op: "door", Code: nodegate.KeyRequired, Msg: "API key required"}
-	errKeyInvalid    = &nodegate.Error{Op: "door", Code: nodegate.KeyInvalid, Msg: "invalid API key"}
-	errSecretInvalid = &nodegate.Error{Op: "door", Code: nodegate.SecretInvalid, Msg: "invalid API key or API key secret"}
-	errStale         = &nodegate.Error{Op: "door", Code: nodegate.Busy, Msg: "server busy: the account store can't be reached", RetryAfter: 5 * time.Second}
+	errKeyRequired   = &nodegate.Error{Op: "auth", Code: nodegate.KeyRequired, Msg: "API key required"}
+	errKeyInvalid    = &nodegate.Error{Op: "auth", Code: nodegate.KeyInvalid, Msg: "invalid API key"}
+	errSecretInvalid = &nodegate.Error{Op: "auth", Code: nodegate.SecretInvalid, Msg: "invalid API key or API key secret"}
+	errStale         = &nodegate.Error{Op: "auth", Code: nodegate.Busy, Msg: "server busy: the account store can't be reached", RetryAfter: 5 * time.Second}
 )
 
 func (d *Authenticator) find(digest nodegate.Digest) *version {

@@ -11,7 +11,7 @@ import (
 // askTime bounds each reading of the store, so that a hung one is noticed.
 const askTime = 5 * time.Second
 
-// follow reads the change sequence until the door closes.
+// follow reads the change sequence until the authenticator is closed.
 func (d *Authenticator) follow(ctx context.Context) {
 	defer close(d.ended)
 	tick := time.NewTicker(d.cfg.Follow)

@@ -21,7 +21,7 @@ import (
 
 var _ nodegate.Authenticator = (*Authenticator)(nil)
 
-// gatehouse is a door and, beside it, another process that works on the same
+// gatehouse is an authenticator and, beside it, another process that works on the same
 // database through a connection of its own.
 type gatehouse struct {
 	*Authenticator
@@ -85,7 +85,7 @@ func newGatehouse(t testing.TB, change func(*Config)) *gatehouse {
 	return g
 }
 
-// open replaces the door by a new one, as a restart does.
+// open replaces the authenticator by a new one, as a restart does.
 func (g *gatehouse) open(t testing.TB, cfg Config) {
 	t.Helper()
 	d, err := Open(context.Background(), cfg)

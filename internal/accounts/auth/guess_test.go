@@ -114,7 +114,7 @@ func TestGuessesASecond(t *testing.T) {
 }
 
 // TestUnknownIsForgotten: a key that was offered before it was made works as soon as
-// the door has heard of it.
+// the authenticator has heard of it.
 func TestUnknownIsForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGatehouse(t, nil)

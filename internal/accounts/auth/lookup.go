@@ -109,5 +109,5 @@ func (d *Authenticator) ask(ctx context.Context, digest nodegate.Digest) (*versi
 }
 
 func cantSay(cause error) error {
-	return &nodegate.Error{Op: "door", Code: nodegate.Busy, Msg: errStale.Msg, RetryAfter: time.Second, Err: cause}
+	return &nodegate.Error{Op: "auth", Code: nodegate.Busy, Msg: errStale.Msg, RetryAfter: time.Second, Err: cause}
 }

@@ -67,7 +67,7 @@ func drawStep(rt *rapid.T) step {
 	return s
 }
 
-// TestModel does what owners do, in any order, and compares the door with the rules
+// TestModel does what owners do, in any order, and compares the authenticator with the rules
 // for every value and secret that ever was.
 func TestModel(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {

@@ -25,7 +25,7 @@ func (d *Authenticator) Grant(ctx context.Context, accountID, keyID string) (*no
 	if g := d.grantOf(accountID, keyID); g != nil {
 		return g, nil
 	}
-	return nil, &nodegate.Error{Op: "door.grant", Code: nodegate.NotFound, Msg: "no such key"}
+	return nil, &nodegate.Error{Op: "auth.grant", Code: nodegate.NotFound, Msg: "no such key"}
 }
 
 // grantOf finds a live version of a key; one without an end where there is one.

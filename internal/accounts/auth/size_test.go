@@ -10,7 +10,7 @@ import (
 	"github.com/nodegate/nodegate/internal/accounts/credential"
 )
 
-// fill puts keys into a door as loading does, and returns their values.
+// fill puts keys into an authenticator as loading does, and returns their values.
 func fill(t testing.TB, d *Authenticator, accounts, keys int) []string {
 	t.Helper()
 	values := make([]string, keys)

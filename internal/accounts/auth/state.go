@@ -11,7 +11,7 @@ import (
 	"github.com/nodegate/nodegate/internal/index"
 )
 
-// accountState is what the door needs of an account.
+// accountState is what the authenticator needs of an account.
 type accountState struct {
 	id      string
 	version int64

@@ -37,7 +37,7 @@ func TestStoreGone(t *testing.T) {
 	})
 }
 
-// TestStoreGoneForLong closes the door, until the store is back.
+// TestStoreGoneForLong closes the authenticator, until the store is back.
 func TestStoreGoneForLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGatehouse(t, nil)
@@ -155,7 +155,7 @@ func TestLateReading(t *testing.T) {
 			}
 			first = false
 			g.revoke(t, k.Key.ID)
-			time.Sleep(3 * time.Second / 2) // the door follows meanwhile
+			time.Sleep(3 * time.Second / 2) // the authenticator follows meanwhile
 		}
 		g.store.afterKey.Store(&late)
 		_, err := g.ask(k.Value, "")
@@ -181,7 +181,7 @@ func TestLateAccount(t *testing.T) {
 			if err := g.desk.SetPlan(context.Background(), actor(), read.ID, "unlimited"); err != nil {
 				t.Error(err)
 			}
-			time.Sleep(3 * time.Second / 2) // the door follows meanwhile
+			time.Sleep(3 * time.Second / 2) // the authenticator follows meanwhile
 		}
 		g.store.afterAccount.Store(&late)
 		if got := g.enter(t, k.Value, "").Policy().Plan.Name; got != "unlimited" || first {

@@ -30,7 +30,7 @@ func TestSync(t *testing.T) {
 }
 
 // TestSyncBounded: it waits no longer than it may for a store that hangs, tells of
-// one that fails, and ends with the door.
+// one that fails, and ends with the authenticator.
 func TestSyncBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g := newGatehouse(t, nil)

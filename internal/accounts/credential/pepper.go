@@ -78,5 +78,5 @@ func makePepper(dir, path string) ([]byte, error) {
 }
 
 func bad(msg string, err error) error {
-	return &nodegate.Error{Op: "vault.pepper", Code: nodegate.BadConfig, Msg: msg, Err: err}
+	return &nodegate.Error{Op: "credential.pepper", Code: nodegate.BadConfig, Msg: msg, Err: err}
 }

@@ -29,7 +29,7 @@ func TestKeyForm(t *testing.T) {
 		}
 		seen[k] = true
 	}
-	// The contract's rule, worked out by hand: 28 digits and the begin of their SHA-256.
+	// The contract's rule, worked out by hand: 28 digits and the start of their SHA-256.
 	if good := "dec0de00dec0de00dec0de00dec06257"; !WellFormed(good) {
 		t.Errorf("%s is refused", good)
 	}

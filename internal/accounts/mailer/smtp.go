@@ -27,7 +27,7 @@ type Config struct {
 // SMTP sends letters.
 type SMTP struct {
 	host, addr string
-	direct     bool // TLS from the begin
+	direct     bool // TLS from the start
 	user, pass string
 	from       *mail.Address
 	tls        *tls.Config

@@ -34,7 +34,7 @@ type Limiter struct {
 	running sync.WaitGroup
 }
 
-// New starts a meter. Close ends it.
+// New starts a rate limiter. Close ends it.
 func New(c Config) *Limiter {
 	ctx, stop := context.WithCancel(context.Background())
 	m := &Limiter{shared: c.Shared, log: c.Log, start: time.Now(), stop: stop}

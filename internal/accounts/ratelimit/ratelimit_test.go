@@ -25,7 +25,7 @@ func newGrant(account, key string, p nodegate.Policy) (*nodegate.Grant, *atomic.
 
 func planned(p nodegate.Plan) nodegate.Policy { return nodegate.Policy{Plan: p} }
 
-// inTime runs a test of a meter on a clock of its own, which begins at midnight UTC.
+// inTime runs a test of a rate limiter on a clock of its own, which begins at midnight UTC.
 func inTime(t *testing.T, c Config, test func(t *testing.T, m *Limiter)) {
 	synctest.Test(t, func(t *testing.T) {
 		m := New(c)

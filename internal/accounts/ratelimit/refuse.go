@@ -36,7 +36,7 @@ func (r refusal) worse(o refusal) refusal {
 
 // error puts the refusal into the contract's words.
 func (r refusal) error(cost int64) error {
-	const op = "meter.admit"
+	const op = "ratelimit.admit"
 	switch r.verdict {
 	case later:
 		return &nodegate.Error{

@@ -8,6 +8,6 @@
 // what it recorded since the last flush.
 //
 // While the store is away rows wait in memory. When there are too many, the oldest
-// minutes become one at the begin of their hour, and the oldest hours one at the
+// minutes become one at the start of their hour, and the oldest hours one at the
 // begin of their day: the totals stay, the detail goes.
 package usage

@@ -7,7 +7,7 @@ type CommonFault struct {
 	Message, When string
 }
 
-// commonFaults are the errors that any call can end with, the door's first.
+// commonFaults are the errors that any call can end with, the authenticator's first.
 var commonFaults = []CommonFault{
 	{401, -32001, "API key required", "the address has no key"},
 	{401, -32001, "invalid API key", "the key is unknown or revoked, or stands in two places and differs"},

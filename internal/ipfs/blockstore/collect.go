@@ -56,7 +56,7 @@ func (s *Store) Collect(ctx context.Context, dryRun bool) (CollectReport, error)
 	}
 	defer s.calls.leave()
 	if !s.collecting.TryLock() {
-		return CollectReport{}, &nodegate.Error{Op: "blocks.collect", Code: nodegate.Conflict, Msg: "a collection is running already: wait until it ends"}
+		return CollectReport{}, &nodegate.Error{Op: "blockstore.collect", Code: nodegate.Conflict, Msg: "a collection is running already: wait until it ends"}
 	}
 	defer s.collecting.Unlock()
 	ctx, stop := s.calls.untilClose(ctx)

@@ -221,7 +221,7 @@ func (b *Batch) changed(op pinOp, old *pinState, now int64) (*pinState, error) {
 		return &p, nil
 	case pinUndo:
 		if old == nil || !old.undoable(now, b.s.cfg.Undo) {
-			return nil, &nodegate.Error{Op: "blocks.undo", Code: nodegate.NotFound, Msg: op.pin.CID + " can't be pinned again by undo: it was not unpinned, or too long ago"}
+			return nil, &nodegate.Error{Op: "blockstore.undo", Code: nodegate.NotFound, Msg: op.pin.CID + " can't be pinned again by undo: it was not unpinned, or too long ago"}
 		}
 		p := *old
 		p.Unpinned = time.Time{}

@@ -244,7 +244,7 @@ func TestIndexLost(t *testing.T) {
 }
 
 // openHealed opens a store whose index may be damaged. What the start does not see
-// shows in a call; the next start makes the index anew.
+// shows in a call; the next start rebuilds the index.
 func openHealed(t *testing.T, cfg Config, any cid.Cid) *Store {
 	t.Helper()
 	s := open(t, cfg)

@@ -31,7 +31,7 @@ const (
 )
 
 // indexVersion changes with the form of keys and values. An index of another
-// version is made anew.
+// version is rebuilt.
 const indexVersion = "1"
 
 // The sizes of the index's caches: what the store needs of memory when idle. The
@@ -45,7 +45,7 @@ const (
 // without a log of its own: what a crash loses of it is replayed from the segments.
 type index struct {
 	db     *pebble.DB
-	broken atomic.Bool // it turned out to be damaged: the next start makes it anew
+	broken atomic.Bool // it turned out to be damaged: the next start rebuilds it
 
 	log     *slog.Logger
 	opened  atomic.Bool
@@ -181,7 +181,7 @@ func (x *index) takes() error {
 // failure is why nothing can be entered until a restart, or nil.
 func (x *index) failure() error {
 	if err := x.stopped.Load(); err != nil {
-		return &nodegate.Error{Op: "blocks.index", Code: nodegate.Internal, Msg: "the index of the block store failed: restart the server to create it again", Err: *err}
+		return &nodegate.Error{Op: "blockstore.index", Code: nodegate.Internal, Msg: "the index of the block store failed: restart the server to create it again", Err: *err}
 	}
 	return nil
 }
@@ -215,7 +215,7 @@ func (x *index) find(key []byte, found func(value []byte) error) error {
 func (x *index) failed(err error) error {
 	if errors.Is(err, pebble.ErrCorruption) {
 		x.broken.Store(true)
-		return &nodegate.Error{Op: "blocks.index", Code: nodegate.Internal, Msg: "the index of the block store is damaged: restart the server to rebuild it", Err: err}
+		return &nodegate.Error{Op: "blockstore.index", Code: nodegate.Internal, Msg: "the index of the block store is damaged: restart the server to rebuild it", Err: err}
 	}
 	return fail("index", err)
 }

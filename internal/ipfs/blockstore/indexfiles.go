@@ -20,7 +20,7 @@ type indexFiles struct {
 
 func (f *indexFiles) indexDir() string { return filepath.Join(f.dir, "index") }
 
-// marker is a file whose presence says that the index has to be made anew.
+// marker is a file whose presence says that the index has to be rebuilt.
 func (f *indexFiles) marker() string { return filepath.Join(f.dir, "index.damaged") }
 
 func (f *indexFiles) markIndex() {

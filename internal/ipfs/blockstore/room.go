@@ -43,7 +43,7 @@ func (r *room) claim(n int64) error {
 		err = fail("free", err)
 	} else if free-claimed < r.reserve {
 		r.reclaims.raise() // little is better than nothing
-		err = &nodegate.Error{Op: "blocks.put", Code: nodegate.InsufficientStorage, Msg: msgFull}
+		err = &nodegate.Error{Op: "blockstore.put", Code: nodegate.InsufficientStorage, Msg: msgFull}
 	}
 	if err != nil {
 		r.release(n)

@@ -26,7 +26,7 @@ type Report struct {
 	LiveBytes int64  // of those, in use; the rest goes with collections
 	Damaged   int    // blocks in quarantine
 	ReadOnly  string // why nothing can be written, or ""
-	Index     string // "damaged" if the next start makes the index anew, or ""
+	Index     string // "damaged" if the next start rebuilds the index, or ""
 }
 
 // Ready is an error when the store only reads, after a sync that failed: what was

@@ -183,7 +183,7 @@ func (s *Store) flushLoop(ctx context.Context) {
 	}
 }
 
-// Close ends the background work, waits for calls under way and closes all files.
+// Close ends the background work, waits for calls in progress and closes all files.
 // Batches that are open are lost, as Abort does.
 func (s *Store) Close() error {
 	if !s.calls.close() {

@@ -27,7 +27,7 @@ import (
 type Config struct {
 	Auth           nodegate.Authenticator
 	Usage          *usage.Recorder
-	Journal        *requestlog.Log // nil keeps no requests
+	RequestLog     *requestlog.Log // nil keeps no requests
 	Engine         unixfs.Engine
 	Memory         *budget.Budget                                         // of uploads and downloads; nil is no bound
 	Limits         unixfs.Limits                                          // of uploads and walks
@@ -318,7 +318,7 @@ func (c *call) record(err error, took time.Duration) {
 	c.gateway.cfg.Usage.Record(c.grant, usage.Event{
 		Network: "storage", Method: c.command.name, Outcome: outcome, BytesIn: c.read, BytesOut: c.answer.written, Took: took,
 	})
-	c.gateway.cfg.Journal.Record(c.grant, &requestlog.Entry{
+	c.gateway.cfg.RequestLog.Record(c.grant, &requestlog.Entry{
 		At: time.Now().Add(-took), Network: "storage", Method: c.command.name, Outcome: outcome, Error: told, Took: took,
 	})
 	_ = c.settle()

@@ -20,7 +20,7 @@ const (
 	givenAccount  = 256      // answers of one account
 	givenTotal    = 16 << 10 // answers
 	givenMemory   = 32 << 20 // bytes of answers
-	givenRunning  = 4096     // requests under way
+	givenRunning  = 4096     // requests in progress
 	maxGivenKey   = 255
 	smallerReplay = 256 << 10 // of a body that is read before its answer is repeated
 )

@@ -74,7 +74,7 @@ type pinProgress struct {
 	wanted bool
 	out    *lines
 	before unixfs.Walked // of the arguments that are done
-	now    unixfs.Walked // of the one under way
+	now    unixfs.Walked // of the one in progress
 	told   time.Time
 }
 

@@ -388,7 +388,7 @@ func (a *adder) checkExpected() error {
 		return nil
 	}
 	return &nodegate.Error{
-		Op: "objects.add", Code: nodegate.Mismatch,
+		Op: "unixfs.add", Code: nodegate.Mismatch,
 		Msg: fmt.Sprintf("expected CID %s, but with these options the content is %s: nothing was stored", want, got),
 	}
 }

@@ -166,7 +166,7 @@ func (o *Options) ahead() int {
 // only the wait for a free leaf ever blocks the reader.
 type belt struct {
 	work, order, free chan *leaf
-	leaves            int // how many are under way or free
+	leaves            int // how many are in progress or free
 }
 
 // long adds a file of at least two chunks.

@@ -186,7 +186,7 @@ func inlineOr(get getter) getter {
 
 // failed is the error of a command that could not be done, in Kubo's words.
 func failed(format string, args ...any) *nodegate.Error {
-	return &nodegate.Error{Op: "objects", Code: nodegate.ExecutionFailed, Msg: fmt.Sprintf(format, args...)}
+	return &nodegate.Error{Op: "unixfs", Code: nodegate.ExecutionFailed, Msg: fmt.Sprintf(format, args...)}
 }
 
 // failedBy is failed with somebody else's words, which are Kubo's too.
@@ -203,22 +203,22 @@ func failedBy(err error) error {
 
 // usage is the error of an option or a body that can't be understood.
 func usage(format string, args ...any) *nodegate.Error {
-	return &nodegate.Error{Op: "objects", Code: nodegate.InvalidInput, Msg: fmt.Sprintf(format, args...)}
+	return &nodegate.Error{Op: "unixfs", Code: nodegate.InvalidInput, Msg: fmt.Sprintf(format, args...)}
 }
 
 // tooLarge is the error of input beyond a limit.
 func tooLarge(format string, args ...any) *nodegate.Error {
-	return &nodegate.Error{Op: "objects", Code: nodegate.TooLarge, Msg: fmt.Sprintf(format, args...)}
+	return &nodegate.Error{Op: "unixfs", Code: nodegate.TooLarge, Msg: fmt.Sprintf(format, args...)}
 }
 
 func notFound(c cid.Cid, cause error) *nodegate.Error {
 	return &nodegate.Error{
-		Op: "objects.get", Code: nodegate.NotFound, Err: cause,
+		Op: "unixfs.get", Code: nodegate.NotFound, Err: cause,
 		Msg: "block was not found locally (offline): ipld: could not find " + c.String(),
 	}
 }
 
 // cancelled is the error of a caller that went away or ran out of time.
 func cancelled(err error) *nodegate.Error {
-	return &nodegate.Error{Op: "objects", Code: nodegate.Timeout, Msg: err.Error(), Err: err}
+	return &nodegate.Error{Op: "unixfs", Code: nodegate.Timeout, Msg: err.Error(), Err: err}
 }

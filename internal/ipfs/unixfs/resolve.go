@@ -92,7 +92,7 @@ func (g getter) resolve(ctx context.Context, p gopath.ImmutablePath, at func(cid
 
 // noLink is the error of a name that is not in a directory.
 func noLink(name string, under cid.Cid) error {
-	return &nodegate.Error{Op: "objects.resolve", Code: nodegate.NotFound, Msg: fmt.Sprintf("no link named %q under %s", name, under)}
+	return &nodegate.Error{Op: "unixfs.resolve", Code: nodegate.NotFound, Msg: fmt.Sprintf("no link named %q under %s", name, under)}
 }
 
 // stepUnixFS follows one name out of a directory's block.
@@ -153,7 +153,7 @@ func stepValue(r Resolved, raw []byte) (next Resolved, inside bool, err error) {
 func lookupError(err error, name string, under cid.Cid) error {
 	var missing datamodel.ErrNotExists
 	if errors.As(err, &missing) {
-		return &nodegate.Error{Op: "objects.resolve", Code: nodegate.NotFound, Msg: err.Error()}
+		return &nodegate.Error{Op: "unixfs.resolve", Code: nodegate.NotFound, Msg: err.Error()}
 	}
 	return noLink(name, under)
 }

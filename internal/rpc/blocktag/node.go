@@ -59,7 +59,7 @@ func (n *Node) Subscribe(ctx context.Context, params []byte, take nodegate.Take)
 	feed, ok := n.next.(nodegate.Feed)
 	if !ok {
 		return &nodegate.Error{
-			Op: "anchor.subscribe", Code: nodegate.MethodNotFound,
+			Op: "blocktag.subscribe", Code: nodegate.MethodNotFound,
 			Msg: "the method " + method.EthSubscribe + " does not exist/is not available",
 		}
 	}

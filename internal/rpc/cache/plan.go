@@ -102,8 +102,8 @@ func (p *plan) ofBlock(raw []byte) {
 	}
 }
 
-// isTag knows the tags that move with the head. Over anchor they are rare: the chain
-// has no safe block, or the parameter is one that anchor doesn't fill in.
+// isTag knows the tags that move with the head. Over blocktag they are rare: the chain
+// has no safe block, or the parameter is one that blocktag doesn't fill in.
 func isTag(raw []byte) bool {
 	return string(raw) == `"latest"` || string(raw) == `"safe"` || string(raw) == `"finalized"`
 }

@@ -54,7 +54,7 @@ type Node struct {
 	engine *engine
 	feeds  *feeds
 	lanes  *lane.Lanes
-	briefs chan struct{} // short attempts under way in go-ethereum's API
+	briefs chan struct{} // short attempts in progress in go-ethereum's API
 	native *native.Path
 	evm    *devMethods
 	gifts  sync.Mutex // of the faucet

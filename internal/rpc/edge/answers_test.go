@@ -67,7 +67,7 @@ func one(t *testing.T, h *house) string {
 	return strings.TrimSuffix(strings.TrimPrefix(body, "["), "]")
 }
 
-// TestRetryAfterHeader tells clients when to come back, at the door and behind it.
+// TestRetryAfterHeader tells clients when to come back, at the authenticator and behind it.
 func TestRetryAfterHeader(t *testing.T) {
 	h := build(t)
 	busy := &nodegate.Error{Code: nodegate.Busy, Msg: "server busy", RetryAfter: 1500 * time.Millisecond}

@@ -84,7 +84,7 @@ func (x *exchange) leave() {
 }
 
 func (x *exchange) pay(ctx context.Context, total int64) error {
-	err := x.edge.cfg.Meter.Admit(ctx, x.grant, total)
+	err := x.edge.cfg.Limiter.Admit(ctx, x.grant, total)
 	if err == nil {
 		return nil
 	}
@@ -133,10 +133,10 @@ func (x *exchange) settle(c *pricedCall, err error) (credits int64) {
 		due = x.network.costs.Of(c.method.rule, true)
 	}
 	if due < c.paid {
-		x.edge.cfg.Meter.Refund(x.grant, c.paid-due)
+		x.edge.cfg.Limiter.Refund(x.grant, c.paid-due)
 	}
 	if due > c.paid {
-		x.edge.cfg.Meter.Charge(x.grant, due-c.paid)
+		x.edge.cfg.Limiter.Charge(x.grant, due-c.paid)
 	}
 	return due
 }
@@ -170,7 +170,7 @@ func (x *exchange) record(i int, o *executed, credits int64, out int) {
 		Network: x.network.Name, Method: x.calls[i].method.counted, Outcome: outcome,
 		Credits: credits, BytesIn: int64(in), BytesOut: int64(out), Took: o.took,
 	})
-	if x.edge.cfg.Journal != nil {
+	if x.edge.cfg.RequestLog != nil {
 		x.remember(i, o, outcome, credits)
 	}
 }
@@ -189,7 +189,7 @@ func (x *exchange) remember(i int, o *executed, outcome string, credits int64) {
 			e.Error = requestlog.Told(o.err)
 		}
 	}
-	x.edge.cfg.Journal.Record(x.grant, &e)
+	x.edge.cfg.RequestLog.Record(x.grant, &e)
 }
 
 // fine charges a request that is refused before its calls are looked at, and returns the
@@ -203,7 +203,7 @@ func (e *Edge) fine(ctx context.Context, n *network, grant *nodegate.Grant, err 
 	credits := n.costs.Refused
 	if free(nodegate.AsError(err).Code) {
 		credits = 0
-	} else if limit := e.cfg.Meter.Admit(ctx, grant, credits); limit != nil {
+	} else if limit := e.cfg.Limiter.Admit(ctx, grant, credits); limit != nil {
 		e.cfg.Metrics.Refused(nodegate.AsError(limit).Code)
 		err, credits = limit, 0
 	}
@@ -215,5 +215,5 @@ func (e *Edge) fine(ctx context.Context, n *network, grant *nodegate.Grant, err 
 func (e *Edge) recordOther(n *network, grant *nodegate.Grant, err error, credits int64) {
 	code := nodegate.AsError(err).Code
 	e.cfg.Usage.Record(grant, usage.Event{Network: n.Name, Method: obs.Other, Outcome: code.String(), Credits: credits})
-	e.cfg.Journal.Record(grant, &requestlog.Entry{Network: n.Name, Method: obs.Other, Outcome: code.String(), Error: requestlog.Told(err), Credits: credits})
+	e.cfg.RequestLog.Record(grant, &requestlog.Entry{Network: n.Name, Method: obs.Other, Outcome: code.String(), Error: requestlog.Told(err), Credits: credits})
 }

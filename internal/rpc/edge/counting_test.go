@@ -109,7 +109,7 @@ func buildOn(t *testing.T, secure *tls.Config, changes ...func(*edge.Config)) *h
 		Log: obs.NewLogger(h.logs, "text", slog.LevelDebug), Metrics: obs.NewMetrics(), Ready: func() error { return nil },
 	}
 	h.sink = edge.Bill(t, &cfg)
-	h.usage, h.kept = cfg.Usage, cfg.Journal
+	h.usage, h.kept = cfg.Usage, cfg.RequestLog
 	for _, change := range changes {
 		change(&cfg)
 	}

@@ -25,9 +25,9 @@ type Config struct {
 	Networks       []nodegate.Network
 	DefaultNetwork string // reached by /v3 without a network; "" is none
 	Auth           nodegate.Authenticator
-	Meter          *ratelimit.Limiter
+	Limiter        *ratelimit.Limiter
 	Usage          *usage.Recorder
-	Journal        *requestlog.Log // nil keeps no requests
+	RequestLog     *requestlog.Log // nil keeps no requests
 	Memory         *budget.Budget  // of bodies and answers; nil is no bound
 	Costs          nodegate.Costs
 	Methods        []string       // counted one by one in metrics and usage

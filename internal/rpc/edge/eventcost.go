@@ -24,7 +24,7 @@ func affordable(g *nodegate.Grant, cost int64) int {
 func (s *socket) payEvents(b *eventBatch, cost int64) bool {
 	credits := int64(b.count) * cost
 	event := usage.Event{Network: s.network.Name, Method: method.EthSubscription, Outcome: nodegate.OutcomeOK, Requests: int64(b.count), Credits: credits, BytesOut: int64(b.size)}
-	err := s.edge.cfg.Meter.Admit(s.ctx, s.grant, credits)
+	err := s.edge.cfg.Limiter.Admit(s.ctx, s.grant, credits)
 	if err != nil {
 		code := nodegate.AsError(err).Code
 		event.Outcome, event.Credits, event.BytesOut = code.String(), 0, 0

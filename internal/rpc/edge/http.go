@@ -145,7 +145,7 @@ func outcome(callErr error) (status int, retry string) {
 	return web.Status(x.Code), retry
 }
 
-// refuse answers what did not get past the door. There is no WWW-Authenticate:
+// refuse answers what was not admitted. There is no WWW-Authenticate:
 // browsers would pop up a login.
 func (e *Edge) refuse(w http.ResponseWriter, err error) {
 	x := nodegate.AsError(err)

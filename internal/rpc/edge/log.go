@@ -59,7 +59,7 @@ func outcomeLabel(x *exchange, err error) string {
 	return "ok"
 }
 
-// logRefusal writes the line of what did not get past the door.
+// logRefusal writes the line of what was not admitted.
 func (e *Edge) logRefusal(r route, id string, status int, err error) {
 	if !e.cfg.LogRequests {
 		return

@@ -17,7 +17,7 @@ import (
 // connections never say anything else, so it is worked out once.
 type address struct {
 	path, host []byte
-	site       *site // whose network it is: another one is looked up anew
+	site       *site // whose network it is: another one is looked up again
 	network    *network
 	key        string
 }

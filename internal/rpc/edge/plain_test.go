@@ -307,7 +307,7 @@ var plainAsks = map[string]ask{
 	"as large as can":   {body: `{"jsonrpc":"2.0","id":1,"method":"echo","params":["` + strings.Repeat("x", bodyLimit-len(`{"jsonrpc":"2.0","id":1,"method":"echo","params":[""]}`)) + `"]}`},
 }
 
-// otherAsks are handed over in any case: by what they say, or at the door.
+// otherAsks are handed over in any case: by what they say, or at the authenticator.
 var otherAsks = map[string]ask{
 	"another version":     {path: "/alpha/v2/key2", body: call("who")},
 	"no key":              {path: "/alpha/v3", body: okCall},

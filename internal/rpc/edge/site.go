@@ -10,7 +10,7 @@ import (
 )
 
 // site is what is served at one moment. It is replaced as a whole, so that a
-// request sees one configuration from its begin to its end.
+// request sees one configuration from its start to its end.
 type site struct {
 	networks map[string]*network
 	fallback string // the network of addresses that name none; "" is none

@@ -12,7 +12,7 @@ import (
 )
 
 // smuggling are requests whose end is disputed. Each has a second request hidden
-// where some server would see its begin.
+// where some server would see its start.
 func smuggling() map[string]string {
 	body, hidden := envelope("open"), wire(envelope("hidden"))
 	chunked := fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(body), body)

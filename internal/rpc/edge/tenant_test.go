@@ -26,20 +26,20 @@ func NewTestGrant(key string, p nodegate.Policy) *nodegate.Grant {
 // CostsOfTest are easy to tell apart in a sum.
 var CostsOfTest = nodegate.Costs{Methods: map[string]int64{"echo": 10}, Other: 80, Unknown: 160, Refused: 5}
 
-// Bill puts a real meter, recorder and journal into a configuration. What was recorded is
+// Bill puts a real rate limiter, usage recorder and request log into a configuration. What was recorded is
 // in the returned sink once Flush was called on the recorder.
 func Bill(tb testing.TB, c *Config) *Sink {
 	sink := &Sink{}
-	c.Meter, c.Costs = ratelimit.New(ratelimit.Config{}), CostsOfTest
+	c.Limiter, c.Costs = ratelimit.New(ratelimit.Config{}), CostsOfTest
 	c.Usage = usage.New(usage.Config{Store: sink, Every: time.Hour})
-	c.Journal = requestlog.New(requestlog.Config{})
+	c.RequestLog = requestlog.New(requestlog.Config{})
 	tb.Cleanup(func() {
-		c.Journal.Close()
+		c.RequestLog.Close()
 		ctx := context.Background()
 		if err := c.Usage.Close(ctx); err != nil {
 			tb.Error(err)
 		}
-		if err := c.Meter.Close(ctx); err != nil {
+		if err := c.Limiter.Close(ctx); err != nil {
 			tb.Error(err)
 		}
 	})

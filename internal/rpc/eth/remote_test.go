@@ -31,7 +31,7 @@ func (w overWire) Call(ctx context.Context, method string, params []byte) ([]byt
 	if e.Code == nodegate.NodeFault {
 		number = e.Number
 	}
-	return nil, &nodegate.Error{Op: "wire", Code: nodegate.NodeFault, Number: number, Msg: e.Msg, Data: e.Data}
+	return nil, &nodegate.Error{Op: "client", Code: nodegate.NodeFault, Number: number, Msg: e.Msg, Data: e.Data}
 }
 
 func remoteNode(d Dialect) *Node {

@@ -42,7 +42,7 @@ func (w *watcher) start() <-chan struct{} {
 	return w.left
 }
 
-// run waits for one byte. If one comes, it is the begin of the next request and is
+// run waits for one byte. If one comes, it is the start of the next request and is
 // kept; an error other than our own stop means that the peer has gone.
 func (w *watcher) run() {
 	defer close(w.done)

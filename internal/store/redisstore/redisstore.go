@@ -116,7 +116,7 @@ func unreachable(op string, err error) error {
 	return &nodegate.Error{Op: op, Code: nodegate.Busy, Msg: "Redis does not answer: check that it runs and that the address and password are right", Err: err}
 }
 
-// Take takes credits of one bucket, in one step. See meter.Shared.
+// Take takes credits of one bucket, in one step. See ratelimit.Shared.
 //
 // Returns Busy when Redis does not answer.
 func (s *Store) Take(ctx context.Context, a ratelimit.Ask) (ratelimit.Lease, error) {

@@ -1,6 +1,6 @@
 package redisstore
 
-// takeScript takes credits of one bucket and of its day. It is the meter's bucket
+// takeScript takes credits of one bucket and of its day. It is the rate limiter's bucket
 // again, in millionths instead of billionths: Lua's numbers are exact below 2^53.
 //
 // KEYS: the bucket. ARGV: rate, burst, credits a day, need, want, owed, the asker's

@@ -60,7 +60,7 @@ type outcome struct {
 	passed   time.Duration
 }
 
-// run has clients ask every meter for a while, a little apart from each other.
+// run has clients ask every rate limiter for a while, a little apart from each other.
 func (m *meters) run(clients int, lasts time.Duration, cost int64) outcome {
 	var admitted, spent, slowest atomic.Int64
 	var all sync.WaitGroup

@@ -134,7 +134,7 @@ func (s *pinTables) FreedContent(ctx context.Context, after string, limit int) (
 }
 
 // BeginRemoval holds freed content for its removal. Its first statement waits for a
-// claim of the same content that is under way; the second one then sees it.
+// claim of the same content that is in progress; the second one then sees it.
 func (s *pinTables) BeginRemoval(ctx context.Context, content string, now time.Time) (mine bool, err error) {
 	err = s.write(ctx, "beginRemoval", "content", func(t *tx) error {
 		n, err := t.exec("UPDATE pin_content SET removing = $2 WHERE content = $1 AND freed IS NOT NULL AND (removing IS NULL OR removing <= $3)",

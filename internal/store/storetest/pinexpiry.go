@@ -75,7 +75,7 @@ func contentRemoved(t *testing.T, s Store) {
 	}
 	later := noon().Add(time.Minute)
 	began(t, s, c1, later, true)
-	if err := s.EndRemoval(ctx, c1, noon(), true); err != nil { // not the one that is under way
+	if err := s.EndRemoval(ctx, c1, noon(), true); err != nil { // not the one that is in progress
 		t.Fatal(err)
 	}
 	same(t, "still there", must[[]string](t)(s.FreedContent(ctx, "", 9)), []string{c1})

@@ -6,10 +6,10 @@
 // plan, and storage against the quota. WriteCSV writes the same figures.
 //
 // The store adds up; nothing here reads single rows. Each range has a step, and reads
-// the coarsest rows that have its steps and its begin: so a month of a hundred keys is
+// the coarsest rows that have its steps and its start: so a month of a hundred keys is
 // a few thousand rows. A range begins at a whole step, at or before the time that it
 // names, and ends with the step that holds now.
 //
 // What a server has recorded and not brought to the store yet, 5 seconds' worth, is
-// not in the figures, except in today's credits where the meter is asked too.
+// not in the figures, except in today's credits where the rate limiter is asked too.
 package report

@@ -14,7 +14,7 @@ import (
 // Config is what reports are made from.
 type Config struct {
 	Store nodegate.UsageReader
-	// SpentToday is what the meter knows of an account's credits of today, which is
+	// SpentToday is what the rate limiter knows of an account's credits of today, which is
 	// newer than what the store has. It may be nil.
 	SpentToday func(accountID string) int64
 	// Stored is what the storage gateway keeps for an account; nil without a gateway.

@@ -48,7 +48,7 @@ type endpoint struct {
 }
 
 func bad(msg string) error {
-	return &nodegate.Error{Op: "wire", Code: nodegate.BadConfig, Msg: msg}
+	return &nodegate.Error{Op: "client", Code: nodegate.BadConfig, Msg: msg}
 }
 
 // check fills in defaults. The errors never show the URL, not even a broken one.

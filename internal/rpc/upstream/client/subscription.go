@@ -72,7 +72,7 @@ func (sub *Subscription) Err() error {
 // early keeps events of subscriptions whose ids are not known yet: some nodes send
 // the first before they answer. It keeps them only while an answer is due.
 type early struct {
-	asked  int // calls of eth_subscribe under way
+	asked  int // calls of eth_subscribe in progress
 	events []jsonrpc.Event
 	size   int
 }

@@ -32,7 +32,7 @@ func (b *branch) hash(number uint64) string {
 func (b *branch) has(p Place) bool { return p.Hash != "" && b.hash(p.Number) == p.Hash }
 
 // take adds a block. It is false when the block contradicts the branch, or lies above
-// it after a gap. A block that is at least as high then begins the branch anew, a
+// it after a gap. A block that is at least as high then starts the branch over, a
 // lower one is that of a node on a branch of its own.
 func (b *branch) take(h Header) (fits bool) {
 	if len(b.hashes) == 0 {

@@ -8,7 +8,7 @@ type stance uint8
 const (
 	unsaid  stance = iota // nothing: it was not asked, or doesn't have a block of that number
 	agrees                // it has that block
-	differs               // it has another one there: its chain was begun anew, or is not the others'
+	differs               // it has another one there: its chain was started over, or is not the others'
 )
 
 // ReportFinal takes what the tags mean to a node, and what it has where the block is that

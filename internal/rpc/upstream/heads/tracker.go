@@ -107,7 +107,7 @@ func (t *Tracker) Report(n *Node, head Header) {
 // patience is how often a lone node must repeat a head that is hard to believe.
 const patience = 3
 
-// weigh decides anew whom to believe and what clients may be told. The heads are locked.
+// weigh decides again whom to believe and what clients may be told. The heads are locked.
 func (t *Tracker) weigh() {
 	var nodes []*Node
 	var points []point

@@ -16,7 +16,7 @@ func BenchmarkCall(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			for i := 0; b.Loop(); i++ {
-				if i%1000 == 0 { // the pool sets it anew every second
+				if i%1000 == 0 { // the pool sets it again every second
 					p.reader.delays[runs].Store(map[bool]int64{false: 0, true: int64(hedgeFloor)}[hedged])
 				}
 				if _, err := p.Call(b.Context(), "eth_getBalance", []byte(balance)); err != nil {

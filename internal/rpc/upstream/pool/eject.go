@@ -48,7 +48,7 @@ func (b *breaker) good() {
 func (b *breaker) bad() { b.failures.Add(1) }
 
 // eject puts the node aside. A node that comes back and stays well as long as it was
-// away begins anew.
+// away starts over.
 func (b *breaker) eject(now time.Time) time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()

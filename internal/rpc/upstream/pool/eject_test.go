@@ -141,7 +141,7 @@ func TestAllDown(t *testing.T) {
 	})
 }
 
-// TestWindows: the windows grow while a node fails soon again, and begin anew after a
+// TestWindows: the windows grow while a node fails soon again, and start over after a
 // long good time.
 func TestWindows(t *testing.T) {
 	var b breaker

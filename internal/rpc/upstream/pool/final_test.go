@@ -19,11 +19,11 @@ func headOf(t *testing.T, p *Pool) nodegate.Head {
 	return head
 }
 
-// TestFinalTakenBack: a chain that is begun anew takes final blocks back, however far it
+// TestFinalTakenBack: a chain that is started over takes final blocks back, however far it
 // has come when that is seen, and counts once.
 func TestFinalTakenBack(t *testing.T) {
 	for name, c := range map[string]struct {
-		away            time.Duration // while it is begun anew
+		away            time.Duration // while it is started over
 		to              uint64
 		head, finalized uint64
 	}{
@@ -96,7 +96,7 @@ func TestFinalOfAStray(t *testing.T) {
 	})
 }
 
-// TestFinalOfAnotherNode: the nodes are replaced by one whose chain was begun anew.
+// TestFinalOfAnotherNode: the nodes are replaced by one whose chain was started over.
 func TestFinalOfAnotherNode(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		a, b := newFake("a", 50), newFake("b", 0)

@@ -88,7 +88,7 @@ func (h *history) offers(name string) bool {
 	return !h.lacks[name]
 }
 
-// forget begins anew, after the node was away: it may have been changed.
+// forget starts over, after the node was away: it may have been changed.
 func (h *history) forget() {
 	h.depth.Store(0)
 	h.blocks.Store(0)

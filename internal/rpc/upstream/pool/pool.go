@@ -151,7 +151,7 @@ func (p *Pool) retire(n *node, left []*node) {
 	}
 }
 
-// Close ends the pool. Subscriptions end; calls under way finish, but no new one gets
+// Close ends the pool. Subscriptions end; calls in progress finish, but no new one gets
 // a connection.
 func (p *Pool) Close() {
 	p.replacing.Lock()

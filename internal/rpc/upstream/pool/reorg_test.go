@@ -173,7 +173,7 @@ func readBelowHead(t *testing.T, top nodegate.Node, hits *atomic.Int64) {
 	}
 }
 
-// TestNothingFinalOutlivesItsChain: a test chain is begun anew with the same first block and
+// TestNothingFinalOutlivesItsChain: a test chain is started over with the same first block and
 // is at once higher than the old one. What the cache kept as final is asked for again.
 func TestNothingFinalOutlivesItsChain(t *testing.T) {
 	remote := &reorgNode{blocks: make([]int, firstHead+1)}

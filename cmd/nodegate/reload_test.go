@@ -118,8 +118,8 @@ func TestReloadOfService(t *testing.T) {
 	write(base + "  - {name: far, nodes: [{url: 'http://127.0.0.1:1/swordfish'}]}\n")
 	waitFor(t, &stderr, "networks.far: new, 1 nodes")
 	at := readyAddress.FindStringSubmatch(stdout.String())[1]
-	if status, body := getURL(t, at+"/readyz"); status != http.StatusServiceUnavailable || !strings.Contains(body, "network far has no node") {
-		t.Errorf("/readyz says %d %s", status, body)
+	if status, body := getURL(t, at+"/readyz/far"); status != http.StatusServiceUnavailable || !strings.Contains(body, "network far has no node") {
+		t.Errorf("/readyz/far says %d %s", status, body)
 	}
 	write(base + "costs: {eth_call: -1}\n")
 	waitFor(t, &stderr, "configuration reload refused; keeping the old configuration")
@@ -128,8 +128,8 @@ func TestReloadOfService(t *testing.T) {
 		t.Fatal(err)
 	}
 	waitFor(t, &stderr, "networks.far: gone")
-	if status, body := getURL(t, at+"/readyz"); status != http.StatusOK {
-		t.Errorf("/readyz says %d %s", status, body)
+	if status, body := getURL(t, at+"/readyz/far"); status != http.StatusNotFound {
+		t.Errorf("/readyz/far says %d %s", status, body)
 	}
 	if strings.Contains(stderr.String(), "swordfish") {
 		t.Errorf("the log shows the address:\n%s", &stderr)

@@ -20,7 +20,7 @@ type admin struct {
 	*common
 	storage  *storageSide
 	networks *networks
-	ready    func() error
+	ready    func(part string) error
 
 	server *web.Server
 	addr   string

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -74,6 +75,7 @@ func (ns *networks) openOne(n *config.Network) error {
 		r, err := ns.openRemote(n)
 		if err == nil {
 			ns.remotes[n.Name] = r
+			go func() { _ = r.awaitReady(context.Background(), ns.closing) }() // see settled
 		}
 		return err
 	}

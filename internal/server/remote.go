@@ -1,10 +1,10 @@
 package server
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/nodegate/nodegate"
@@ -24,6 +24,8 @@ type remote struct {
 	pool  *pool.Pool
 	cache *cache.Cache // nil without one
 	node  nodegate.Node
+
+	settled atomic.Bool // it has a node, or has looked for one long enough
 }
 
 // openRemote stacks the checks over the tags over the cache over the fee model over
@@ -100,39 +102,6 @@ func (ns *networks) showCaches(show func(network string, answers int, bytes int6
 		if r.cache != nil {
 			held := r.cache.Stats()
 			show(name, held.Answers, held.Bytes)
-		}
-	}
-}
-
-// ready wants one node that can be asked on every remote network.
-func (ns *networks) ready() error {
-	ns.mu.Lock()
-	defer ns.mu.Unlock()
-	for _, name := range slices.Sorted(maps.Keys(ns.remotes)) {
-		if ns.remotes[name].pool.Ready() != nil {
-			return fmt.Errorf("not ready: network %s has no node", name)
-		}
-	}
-	return nil
-}
-
-// awaitReady gives the nodes of a network a moment to be found.
-func (r *remote) awaitReady(ctx context.Context, closing <-chan struct{}) error {
-	ctx, cancel := context.WithTimeout(ctx, readyTime)
-	defer cancel()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		err := r.pool.Ready()
-		if err == nil {
-			return nil
-		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return err
-		case <-closing:
-			return err
 		}
 	}
 }

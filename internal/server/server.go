@@ -187,20 +187,8 @@ func (s *Server) FirstKey() *IssuedKey {
 // Control is the account side of this server.
 func (s *Server) Control() *Control { return s.accounts.control }
 
-// Journal holds the latest requests of keys.
+// RequestLog holds the latest requests of keys.
 func (s *Server) RequestLog() *requestlog.Log { return s.accounts.requests }
-
-// ready is what balancers ask: is traffic welcome?
-func (s *Server) ready() error {
-	if !s.serving.Load() {
-		return errors.New("not serving")
-	}
-	errs := []error{s.listeners.ready(), s.networks.ready(), s.storage.ready()}
-	for _, c := range s.networks.chains {
-		errs = append(errs, c.Ready())
-	}
-	return errors.Join(errs...)
-}
 
 // Close drains: no new requests, what is in progress is finished while ctx lasts,
 // WebSockets get 1001, then the pools of nodes and the chains close. A part of the time is kept for

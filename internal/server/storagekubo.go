@@ -110,15 +110,6 @@ func (s *storageSide) watchNodes() {
 	s.metrics.FollowNodes(len(r.Stats()), func(i int) obs.NodeStat { return obs.NodeStat(r.Stats()[i]) })
 }
 
-// ready is an error while nothing can be stored: no storage node answers, or the
-// block store only reads.
-func (s *storageSide) ready() error {
-	if s.engine == nil {
-		return nil
-	}
-	return s.engine.Ready()
-}
-
 // blocksMeta is where the account store names the one block store beside it.
 const blocksMeta = "storage.blocks"
 

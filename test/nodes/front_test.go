@@ -65,10 +65,16 @@ func (f *front) reload(t *testing.T, yaml string) {
 // ready waits until the server says that it is.
 func (f *front) ready(t *testing.T) {
 	t.Helper()
+	f.await(t, "/readyz")
+}
+
+// await waits until a path answers 200.
+func (f *front) await(t *testing.T, path string) {
+	t.Helper()
 	var status int
 	var body string
 	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-		if status, body = get(t, f.RPC+"/readyz"); status == http.StatusOK {
+		if status, body = get(t, f.RPC+path); status == http.StatusOK {
 			return
 		}
 	}

@@ -188,19 +188,22 @@ func TestKuboAway(t *testing.T) {
 		text, _ := io.ReadAll(res.Body)
 		return res.StatusCode, string(text)
 	}
-	if status, _ := get(s.RPC + "/readyz"); status != http.StatusOK {
+	if status, _ := get(s.RPC + "/readyz/storage"); status != http.StatusOK {
 		t.Errorf("ready: %d", status)
 	}
 	if err := node.Close(); err != nil {
 		t.Fatal(err)
 	}
 	until := time.Now().Add(20 * time.Second)
-	status, text := get(s.RPC + "/readyz")
-	for ; status == http.StatusOK && time.Now().Before(until); status, text = get(s.RPC + "/readyz") {
+	status, text := get(s.RPC + "/readyz/storage")
+	for ; status == http.StatusOK && time.Now().Before(until); status, text = get(s.RPC + "/readyz/storage") {
 		time.Sleep(100 * time.Millisecond)
 	}
 	if status != http.StatusServiceUnavailable || !strings.Contains(text, "storage node") {
 		t.Errorf("readyz: %d %s", status, text)
+	}
+	if status, text := get(s.RPC + "/readyz"); status != http.StatusOK {
+		t.Errorf("JSON-RPC is not ready because storage is not: %d %s", status, text)
 	}
 	n.fails(t, "cat?arg="+id, http.StatusServiceUnavailable, "no storage node answers")
 	if a := n.upload("add", file("f", []byte("after"))); a.status != http.StatusServiceUnavailable || a.header.Get("Retry-After") == "" {

@@ -3,6 +3,7 @@ package auth
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -136,6 +137,15 @@ func (d *Authenticator) Sync(ctx context.Context) error {
 	case <-ctx.Done():
 		return nodegate.ErrTimeout("auth.sync", ctx.Err())
 	}
+}
+
+// Ready is an error once the store has been unreachable for so long that no key is
+// let in any more.
+func (d *Authenticator) Ready() error {
+	if d.contact.stale() {
+		return errors.New("not ready: the account store can't be reached")
+	}
+	return nil
 }
 
 // LookUps is how often the store was asked for a key that was not in memory.

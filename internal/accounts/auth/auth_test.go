@@ -15,7 +15,7 @@ import (
 
 // TestLoadedKey is let in without a look at the store.
 func TestLoadedKey(t *testing.T) {
-	g := newGatehouse(t, func(c *Config) { c.Follow = never })
+	g := newFixture(t, func(c *Config) { c.Follow = never })
 	k, gone := g.key(t, nodegate.KeySettings{}), g.key(t, nodegate.KeySettings{})
 	g.revoke(t, gone.Key.ID)
 	g.open(t, g.Authenticator.cfg)
@@ -38,7 +38,7 @@ func TestMoreThanAPage(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it saves a thousand keys")
 	}
-	g := newGatehouse(t, func(c *Config) { c.Follow = never })
+	g := newFixture(t, func(c *Config) { c.Follow = never })
 	var last *account.IssuedKey
 	for range page + 1 {
 		last = g.key(t, nodegate.KeySettings{})
@@ -53,7 +53,7 @@ func TestMoreThanAPage(t *testing.T) {
 // next reading of the change sequence.
 func TestKeyOfAnotherProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := newGatehouse(t, nil)
+		g := newFixture(t, nil)
 		k := g.key(t, nodegate.KeySettings{})
 		for range 3 {
 			g.enter(t, k.Value, "")
@@ -73,7 +73,7 @@ func TestKeyOfAnotherProcess(t *testing.T) {
 // TestFirstBurst: many requests with a new key at once are one look-up, and none
 // of them is taken for a guess.
 func TestFirstBurst(t *testing.T) {
-	g := newGatehouse(t, func(c *Config) { c.Follow, c.Guesses = never, 2 })
+	g := newFixture(t, func(c *Config) { c.Follow, c.Guesses = never, 2 })
 	k := g.key(t, nodegate.KeySettings{})
 	hold := func(*nodegate.Key) { time.Sleep(20 * time.Millisecond) }
 	g.store.afterKey.Store(&hold)
@@ -94,7 +94,7 @@ func TestFirstBurst(t *testing.T) {
 // TestClientLeaves: the one who asked first goes away, the others get their answer.
 func TestClientLeaves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := newGatehouse(t, func(c *Config) { c.Follow = never })
+		g := newFixture(t, func(c *Config) { c.Follow = never })
 		k := g.key(t, nodegate.KeySettings{})
 		g.store.slow.Store(int64(time.Second))
 		results := make(chan error, 2)
@@ -118,7 +118,7 @@ func TestClientLeaves(t *testing.T) {
 
 func TestRevocation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := newGatehouse(t, nil)
+		g := newFixture(t, nil)
 		k, other := g.key(t, nodegate.KeySettings{}), g.key(t, nodegate.KeySettings{})
 		grant, stays := g.enter(t, k.Value, ""), g.enter(t, other.Value, "")
 		waiting := grant.Ended()
@@ -148,7 +148,7 @@ func TestRevocation(t *testing.T) {
 // TestPolicyFollows: settings, plan and card reach the grants that are out.
 func TestPolicyFollows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := newGatehouse(t, nil)
+		g := newFixture(t, nil)
 		k, plain := g.key(t, nodegate.KeySettings{}), g.key(t, nodegate.KeySettings{})
 		grant, other := g.enter(t, k.Value, ""), g.enter(t, plain.Value, "")
 		check := func(what string, ok func(set, plain *nodegate.Policy) bool) {
@@ -189,7 +189,7 @@ func TestPolicyFollows(t *testing.T) {
 
 // TestUnconfiguredPlan gets the default plan.
 func TestUnconfiguredPlan(t *testing.T) {
-	g := newGatehouse(t, func(c *Config) {
+	g := newFixture(t, func(c *Config) {
 		c.Plans, c.DefaultPlan = map[string]nodegate.Plan{"small": {Name: "small", CreditsPerDay: 5}}, "small"
 	})
 	k := g.key(t, nodegate.KeySettings{})
@@ -201,7 +201,7 @@ func TestUnconfiguredPlan(t *testing.T) {
 // TestRotation: both values during the overlap, then only the new one.
 func TestRotation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := newGatehouse(t, nil)
+		g := newFixture(t, nil)
 		k := g.key(t, nodegate.KeySettings{})
 		old := g.enter(t, k.Value, "")
 		rotated := g.rotate(t, k.Key.ID, account.Rotation{Value: true, Overlap: time.Minute})
@@ -236,7 +236,7 @@ func TestRotation(t *testing.T) {
 // TestSecondRotation ends the oldest value at once.
 func TestSecondRotation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := newGatehouse(t, nil)
+		g := newFixture(t, nil)
 		k := g.key(t, nodegate.KeySettings{})
 		old := g.enter(t, k.Value, "")
 		r := account.Rotation{Value: true, Overlap: time.Hour}
@@ -260,7 +260,7 @@ func TestSecondRotation(t *testing.T) {
 
 // TestSecretThatIsNotRequired must be right all the same when it is given.
 func TestSecretThatIsNotRequired(t *testing.T) {
-	g := newGatehouse(t, nil)
+	g := newFixture(t, nil)
 	k, other := g.key(t, nodegate.KeySettings{}), g.key(t, nodegate.KeySettings{})
 	g.enter(t, k.Value, "")
 	g.enter(t, k.Value, k.Secret)
@@ -272,7 +272,7 @@ func TestSecretThatIsNotRequired(t *testing.T) {
 
 func TestSecrets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := newGatehouse(t, nil)
+		g := newFixture(t, nil)
 		k, other := g.key(t, nodegate.KeySettings{SecretRequired: true}), g.key(t, nodegate.KeySettings{SecretRequired: true})
 		check := func(secret string, ok bool) {
 			t.Helper()

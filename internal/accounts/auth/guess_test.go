@@ -26,7 +26,7 @@ func randomDigits(r *rand.Rand, n int) string {
 
 // TestGarbage costs no look at the store.
 func TestGarbage(t *testing.T) {
-	g := newGatehouse(t, func(c *Config) { c.Follow = never })
+	g := newFixture(t, func(c *Config) { c.Follow = never })
 	k := g.key(t, nodegate.KeySettings{})
 	g.enter(t, k.Value, "")
 	before := g.store.lookUps.Load() + g.store.reads.Load()
@@ -53,7 +53,7 @@ func TestGarbage(t *testing.T) {
 // TestGuesses: a well-formed key that nobody has is looked up once.
 func TestGuesses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := newGatehouse(t, func(c *Config) { c.Follow, c.Guesses = never, 1_000_000 })
+		g := newFixture(t, func(c *Config) { c.Follow, c.Guesses = never, 1_000_000 })
 		const keys = 2000
 		for i := range keys {
 			if i%100 == 0 {
@@ -75,7 +75,7 @@ func TestGuesses(t *testing.T) {
 // key doesn't feel it.
 func TestGuessesASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := newGatehouse(t, func(c *Config) { c.Follow = never })
+		g := newFixture(t, func(c *Config) { c.Follow = never })
 		k := g.key(t, nodegate.KeySettings{})
 		g.enter(t, k.Value, "")
 		guess := func(from netip.Addr, n int) int64 {
@@ -117,7 +117,7 @@ func TestGuessesASecond(t *testing.T) {
 // the authenticator has heard of it.
 func TestUnknownIsForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := newGatehouse(t, nil)
+		g := newFixture(t, nil)
 		value := credential.NewKey()
 		_, err := g.ask(value, "")
 		refused(t, err, nodegate.KeyInvalid)
@@ -139,7 +139,7 @@ func TestUnknownIsForgotten(t *testing.T) {
 // pass the checksum; others are refused before anything is looked for.
 func TestNearMiss(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := newGatehouse(t, func(c *Config) { c.Follow, c.Guesses = never, 1_000_000 })
+		g := newFixture(t, func(c *Config) { c.Follow, c.Guesses = never, 1_000_000 })
 		good := fill(t, g.Authenticator, 10, allGuesses)
 		r := rand.New(rand.NewPCG(3, 4))
 		equal := 0
@@ -162,7 +162,7 @@ func TestNearMiss(t *testing.T) {
 }
 
 // placeOf is where the index looks for a key.
-func (g *gatehouse) placeOf(key string) uint64 {
+func (g *fixture) placeOf(key string) uint64 {
 	digest := g.cfg.Vault.KeyDigest(key)
 	return hashOf(&digest)
 }

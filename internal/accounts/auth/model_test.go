@@ -81,7 +81,7 @@ func TestModel(t *testing.T) {
 }
 
 func runModel(t *testing.T, steps []step) (wrong []string) {
-	g := newGatehouse(t, func(c *Config) { c.Guesses = 1_000_000 })
+	g := newFixture(t, func(c *Config) { c.Guesses = 1_000_000 })
 	made := g.key(t, nodegate.KeySettings{})
 	m := &modelKey{
 		id: made.Key.ID, value: made.Value, secret: made.Secret,
@@ -97,7 +97,7 @@ func runModel(t *testing.T, steps []step) (wrong []string) {
 	return wrong
 }
 
-func (m *modelKey) do(t *testing.T, g *gatehouse, s step) {
+func (m *modelKey) do(t *testing.T, g *fixture, s step) {
 	t.Helper()
 	switch {
 	case s.do == "revoke":
@@ -120,7 +120,7 @@ func (m *modelKey) do(t *testing.T, g *gatehouse, s step) {
 	}
 }
 
-func (m *modelKey) compare(g *gatehouse) (wrong []string) {
+func (m *modelKey) compare(g *fixture) (wrong []string) {
 	for value := range m.values {
 		for _, secret := range append(slices.Collect(maps.Keys(m.secrets)), "") {
 			_, err := g.ask(value, secret)

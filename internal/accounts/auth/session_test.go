@@ -12,7 +12,7 @@ import (
 // The owner of a key uses it without its text; it is the grant that requests with the
 // key get, and nobody else's.
 func TestGrantForTheOwner(t *testing.T) {
-	g, ctx := newGatehouse(t, nil), context.Background()
+	g, ctx := newFixture(t, nil), context.Background()
 	issued, err := g.desk.CreateKey(ctx, actor(), g.owner.ID, "a key", nodegate.KeySettings{SecretRequired: true})
 	if err != nil {
 		t.Fatal(err)

@@ -36,7 +36,7 @@ func TestNoAllocation(t *testing.T) {
 	if raced {
 		t.Skip("the race detector allocates")
 	}
-	g := newGatehouse(t, func(c *Config) { c.Follow = never })
+	g := newFixture(t, func(c *Config) { c.Follow = never })
 	values := fill(t, g.Authenticator, 1000, 10_000)
 	for name, c := range map[string]nodegate.Credentials{
 		"key": {Key: values[1], From: from}, "key and secret": {Key: values[0], Secret: "secret", From: from},
@@ -54,7 +54,7 @@ func TestMemory(t *testing.T) {
 	if testing.Short() || raced {
 		t.Skip("it makes 100,000 keys")
 	}
-	g := newGatehouse(t, func(c *Config) { c.Follow = never })
+	g := newFixture(t, func(c *Config) { c.Follow = never })
 	heap := func() int64 {
 		var m runtime.MemStats
 		runtime.GC()
@@ -75,7 +75,7 @@ func TestMemory(t *testing.T) {
 }
 
 func BenchmarkAuthenticate(b *testing.B) {
-	g := newGatehouse(b, func(c *Config) { c.Follow = never })
+	g := newFixture(b, func(c *Config) { c.Follow = never })
 	values := fill(b, g.Authenticator, 10_000, 100_000)
 	b.Run("one", func(b *testing.B) {
 		b.ReportAllocs()

@@ -14,7 +14,7 @@ import (
 // meanwhile holds when the store is back.
 func TestStoreGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := newGatehouse(t, nil)
+		g := newFixture(t, nil)
 		known, revoked := g.key(t, nodegate.KeySettings{}), g.key(t, nodegate.KeySettings{})
 		g.settle()
 		g.store.broken.Store(true)
@@ -40,19 +40,28 @@ func TestStoreGone(t *testing.T) {
 // TestStoreGoneForLong closes the authenticator, until the store is back.
 func TestStoreGoneForLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := newGatehouse(t, nil)
+		g := newFixture(t, nil)
 		k := g.key(t, nodegate.KeySettings{})
 		g.settle()
 		grant := g.enter(t, k.Value, "")
 		g.store.broken.Store(true)
 		time.Sleep(5*time.Minute - 2*time.Second)
 		g.enter(t, k.Value, "")
+		if err := g.Ready(); err != nil {
+			t.Error("not ready within the grace period:", err)
+		}
 		time.Sleep(4 * time.Second)
 		_, err := g.ask(k.Value, "")
 		refused(t, err, nodegate.Busy)
+		if g.Ready() == nil {
+			t.Error("ready although no key is let in")
+		}
 		g.store.broken.Store(false)
 		time.Sleep(time.Second)
 		synctest.Wait()
+		if err := g.Ready(); err != nil {
+			t.Error("not ready again:", err)
+		}
 		if g.enter(t, k.Value, "") != grant || ended(grant) {
 			t.Error("the grant did not outlive it")
 		}
@@ -63,7 +72,7 @@ func TestStoreGoneForLong(t *testing.T) {
 // don't wait at all.
 func TestStoreHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := newGatehouse(t, nil)
+		g := newFixture(t, nil)
 		k := g.key(t, nodegate.KeySettings{})
 		g.settle()
 		made := g.key(t, nodegate.KeySettings{})
@@ -100,7 +109,7 @@ func TestStoreHangs(t *testing.T) {
 // TestSlowStore is caught up with in the end, however many changes there are.
 func TestSlowStore(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := newGatehouse(t, nil)
+		g := newFixture(t, nil)
 		const keys = 150
 		for range keys {
 			g.key(t, nodegate.KeySettings{})
@@ -121,7 +130,7 @@ func TestSlowStore(t *testing.T) {
 
 // TestOpenFails without a store, and leaves nothing running.
 func TestOpenFails(t *testing.T) {
-	g := newGatehouse(t, nil)
+	g := newFixture(t, nil)
 	cfg := g.Authenticator.cfg
 	store := openStore(t, t.TempDir()+"/other.db")
 	if err := store.Close(); err != nil {
@@ -146,7 +155,7 @@ func refusedCode(t *testing.T, err error, code nodegate.Code) {
 // doesn't bring the key back.
 func TestLateReading(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := newGatehouse(t, nil)
+		g := newFixture(t, nil)
 		k := g.key(t, nodegate.KeySettings{})
 		first := true
 		late := func(read *nodegate.Key) {
@@ -170,7 +179,7 @@ func TestLateReading(t *testing.T) {
 // TestLateAccount: the same for an account's plan.
 func TestLateAccount(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := newGatehouse(t, nil)
+		g := newFixture(t, nil)
 		k := g.key(t, nodegate.KeySettings{})
 		first := true
 		late := func(read *nodegate.Account) {
@@ -192,7 +201,7 @@ func TestLateAccount(t *testing.T) {
 
 // TestLateReadings is the same with many at once and delays of all kinds.
 func TestLateReadings(t *testing.T) {
-	g := newGatehouse(t, func(c *Config) { c.Follow, c.Guesses = 2*time.Millisecond, 1_000_000 })
+	g := newFixture(t, func(c *Config) { c.Follow, c.Guesses = 2*time.Millisecond, 1_000_000 })
 	delay := func(k *nodegate.Key) { time.Sleep(time.Duration(k.Values[0].Digest[0]%4) * time.Millisecond) }
 	g.store.afterKey.Store(&delay)
 	const keys = 40

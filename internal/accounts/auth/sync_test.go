@@ -12,7 +12,7 @@ import (
 
 // TestSync: what was saved before holds when it returns, for many at once too.
 func TestSync(t *testing.T) {
-	g := newGatehouse(t, func(c *Config) { c.Follow = never })
+	g := newFixture(t, func(c *Config) { c.Follow = never })
 	var all sync.WaitGroup
 	for range 20 {
 		k := g.key(t, nodegate.KeySettings{})
@@ -33,7 +33,7 @@ func TestSync(t *testing.T) {
 // one that fails, and ends with the authenticator.
 func TestSyncBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		g := newGatehouse(t, nil)
+		g := newFixture(t, nil)
 		g.store.broken.Store(true)
 		if err := g.Sync(t.Context()); err == nil {
 			t.Error("a broken store was read")

@@ -35,7 +35,7 @@ func benchPlain(b *testing.B, n nodegate.Network, body string) {
 	cfg := Config{
 		Networks: []nodegate.Network{n}, DefaultNetwork: "alpha", Auth: namedKeys{}, Methods: []string{"echo"},
 		BodyBytes: bodyLimit, BatchItems: 10, ResponseBytes: 30_000,
-		Log: slog.New(slog.DiscardHandler), Metrics: obs.NewMetrics(), Ready: func() error { return nil },
+		Log: slog.New(slog.DiscardHandler), Metrics: obs.NewMetrics(), Ready: func(string) error { return nil },
 	}
 	Bill(b, &cfg)
 	e, c := New(cfg), &fastpath.Conn{}

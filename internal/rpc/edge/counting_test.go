@@ -106,7 +106,7 @@ func buildOn(t *testing.T, secure *tls.Config, changes ...func(*edge.Config)) *h
 	cfg := edge.Config{
 		Networks: []nodegate.Network{{Name: "net", Node: h.tally}}, DefaultNetwork: "net", Auth: h.tally,
 		BodyBytes: 1 << 20, BatchItems: 10, ResponseBytes: 1 << 20, SubscriptionsPerConn: 2,
-		Log: obs.NewLogger(h.logs, "text", slog.LevelDebug), Metrics: obs.NewMetrics(), Ready: func() error { return nil },
+		Log: obs.NewLogger(h.logs, "text", slog.LevelDebug), Metrics: obs.NewMetrics(), Ready: func(string) error { return nil },
 	}
 	h.sink = edge.Bill(t, &cfg)
 	h.usage, h.kept = cfg.Usage, cfg.RequestLog

@@ -42,8 +42,8 @@ type Config struct {
 	Log         *slog.Logger
 	LogRequests bool // one line for each
 	Metrics     *obs.Metrics
-	Ready       func() error
-	Elsewhere   http.Handler // what is not JSON-RPC: the dashboard; nil is none
+	Ready       func(part string) error // see obs.Ready
+	Elsewhere   http.Handler            // what is not JSON-RPC: the dashboard; nil is none
 }
 
 // Edge serves JSON-RPC. It is an http.Handler.

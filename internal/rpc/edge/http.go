@@ -19,7 +19,7 @@ var (
 	noSniff  = []string{"nosniff"}
 )
 
-// ServeHTTP answers JSON-RPC addresses and /readyz.
+// ServeHTTP answers JSON-RPC addresses and /readyz with what is below it.
 func (e *Edge) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	r, ok := parseRoute(req.URL.Path)
 	lost := false
@@ -177,7 +177,7 @@ func retryAfter(d time.Duration) string {
 // elsewhere answers paths that are not JSON-RPC.
 func (e *Edge) elsewhere(w http.ResponseWriter, req *http.Request) {
 	switch {
-	case req.URL.Path == "/readyz":
+	case req.URL.Path == "/readyz" || strings.HasPrefix(req.URL.Path, "/readyz/"):
 		e.ready.ServeHTTP(w, req)
 	case e.cfg.Elsewhere != nil:
 		e.cfg.Elsewhere.ServeHTTP(w, req)

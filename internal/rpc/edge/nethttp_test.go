@@ -56,7 +56,7 @@ func benchEdge(b *testing.B) *Edge {
 	cfg := Config{
 		Networks: []nodegate.Network{{Name: "alpha", Node: idleNode{}}}, DefaultNetwork: "alpha",
 		Auth: namedKeys{}, Methods: []string{"echo"}, BodyBytes: bodyLimit, BatchItems: 10, ResponseBytes: 30_000,
-		Log: slog.New(slog.DiscardHandler), Metrics: obs.NewMetrics(), Ready: func() error { return nil },
+		Log: slog.New(slog.DiscardHandler), Metrics: obs.NewMetrics(), Ready: func(string) error { return nil },
 	}
 	Bill(b, &cfg)
 	return New(cfg)

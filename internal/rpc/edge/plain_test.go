@@ -115,7 +115,7 @@ func startWay(tb testing.TB) *way {
 		Networks:       []nodegate.Network{{Name: "alpha", Node: cannedNode{"alpha"}}, {Name: "beta", Node: cannedNode{"beta"}}, {Name: "told", Node: cannedNode{"told"}, Traced: true, Parallel: 4}},
 		DefaultNetwork: "beta", Auth: namedKeys{}, Methods: []string{"echo", "big", "broken"},
 		BodyBytes: bodyLimit, BatchItems: 10, ResponseBytes: 30_000, SubscriptionsPerConn: 1,
-		Log: slog.New(slog.DiscardHandler), Metrics: obs.NewMetrics(), Ready: func() error { return nil },
+		Log: slog.New(slog.DiscardHandler), Metrics: obs.NewMetrics(), Ready: func(string) error { return nil },
 	}
 	Bill(tb, &cfg)
 	w := &way{Edge: New(cfg)}

@@ -91,7 +91,7 @@ func judgeNetwork(n *Network, reports []Report) []Finding {
 		events = events || n.Nodes[i].WS != "" && r.Events == nil
 	}
 	if usable == 0 {
-		add(true, "no node can be asked: the network answers 503 and /readyz says no")
+		add(true, "no node can be asked: the network answers 503 and /readyz/<network> says no")
 		return list
 	}
 	if len(reports) == 1 {

@@ -21,9 +21,9 @@ import (
 
 var _ nodegate.Authenticator = (*Authenticator)(nil)
 
-// gatehouse is an authenticator and, beside it, another process that works on the same
+// fixture is an authenticator and, beside it, another process that works on the same
 // database through a connection of its own.
-type gatehouse struct {
+type fixture struct {
 	*Authenticator
 	store *watched
 	desk  *account.Service // the other process
@@ -66,12 +66,12 @@ func openStore(t testing.TB, path string) *sqlstore.Store {
 	return s
 }
 
-// newGatehouse has one account and no key; change works on the configuration.
-func newGatehouse(t testing.TB, change func(*Config)) *gatehouse {
+// newFixture has one account and no key; change works on the configuration.
+func newFixture(t testing.TB, change func(*Config)) *fixture {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "test.db")
 	log := slog.New(slog.DiscardHandler)
-	g := &gatehouse{store: &watched{Store: openStore(t, path)}}
+	g := &fixture{store: &watched{Store: openStore(t, path)}}
 	g.desk = account.New(account.Config{Store: openStore(t, path), Vault: newVault(t), Plans: plans(), DefaultPlan: "free", Cards: payment.NewTest(), Log: log})
 	var err error
 	if g.owner, err = g.desk.Create(context.Background(), actor(), account.NewAccount{Email: "owner@example.com"}); err != nil {
@@ -86,7 +86,7 @@ func newGatehouse(t testing.TB, change func(*Config)) *gatehouse {
 }
 
 // open replaces the authenticator by a new one, as a restart does.
-func (g *gatehouse) open(t testing.TB, cfg Config) {
+func (g *fixture) open(t testing.TB, cfg Config) {
 	t.Helper()
 	d, err := Open(context.Background(), cfg)
 	if err != nil {
@@ -96,7 +96,7 @@ func (g *gatehouse) open(t testing.TB, cfg Config) {
 	g.Authenticator = d
 }
 
-func (g *gatehouse) key(t testing.TB, settings nodegate.KeySettings) *account.IssuedKey {
+func (g *fixture) key(t testing.TB, settings nodegate.KeySettings) *account.IssuedKey {
 	t.Helper()
 	k, err := g.desk.CreateKey(context.Background(), actor(), g.owner.ID, "a key", settings)
 	if err != nil {
@@ -105,7 +105,7 @@ func (g *gatehouse) key(t testing.TB, settings nodegate.KeySettings) *account.Is
 	return k
 }
 
-func (g *gatehouse) rotate(t testing.TB, keyID string, r account.Rotation) *account.IssuedKey {
+func (g *fixture) rotate(t testing.TB, keyID string, r account.Rotation) *account.IssuedKey {
 	t.Helper()
 	k, err := g.desk.RotateKey(context.Background(), actor(), g.owner.ID, keyID, r)
 	if err != nil {
@@ -114,18 +114,18 @@ func (g *gatehouse) rotate(t testing.TB, keyID string, r account.Rotation) *acco
 	return k
 }
 
-func (g *gatehouse) revoke(t testing.TB, keyID string) {
+func (g *fixture) revoke(t testing.TB, keyID string) {
 	t.Helper()
 	if err := g.desk.RevokeKey(context.Background(), actor(), g.owner.ID, keyID); err != nil {
 		t.Error(err)
 	}
 }
 
-func (g *gatehouse) ask(key, secret string) (*nodegate.Grant, error) {
+func (g *fixture) ask(key, secret string) (*nodegate.Grant, error) {
 	return g.Authenticate(context.Background(), nodegate.Credentials{Key: key, Secret: secret, From: from})
 }
 
-func (g *gatehouse) enter(t testing.TB, key, secret string) *nodegate.Grant {
+func (g *fixture) enter(t testing.TB, key, secret string) *nodegate.Grant {
 	t.Helper()
 	grant, err := g.ask(key, secret)
 	if err != nil {
@@ -135,7 +135,7 @@ func (g *gatehouse) enter(t testing.TB, key, secret string) *nodegate.Grant {
 }
 
 // settle has the change sequence read, within a bubble of synctest.
-func (g *gatehouse) settle() {
+func (g *fixture) settle() {
 	g.Poke()
 	synctest.Wait()
 }

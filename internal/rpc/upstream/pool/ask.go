@@ -33,6 +33,9 @@ func (a *asker) ask(ctx context.Context, n *node, q *query) outcome {
 		o.verdict = cancelled
 	}
 	a.note(q, &o, start, took)
+	if o.verdict == good && o.err == nil {
+		a.keepUp(ctx, n, q, &o)
+	}
 	return o
 }
 

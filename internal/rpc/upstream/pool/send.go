@@ -89,7 +89,13 @@ func (d *sender) sendTo(ctx context.Context, q *query, tried []*node) (list []*n
 func (s *sending) wave(ctx context.Context) {
 	out := make(chan outcome, len(s.nodes))
 	for _, n := range s.nodes {
-		s.rest.Go(func() { out <- s.one(ctx, n) })
+		s.rest.Go(func() {
+			o := s.one(ctx, n)
+			out <- o
+			if o.err == nil {
+				s.sender.ask.lookHead(s.sender.ctx, n) // it may be in a block already
+			}
+		})
 	}
 	var grace <-chan time.Time
 	for range s.nodes {

@@ -40,8 +40,8 @@ var filterRows = []Row{
 		Example: Example{Network: "devnet", Params: `["0x1"]`, After: EthNewFilter},
 	},
 	{
-		Name: EthUninstallFilter, Group: groupLogs, Summary: "Ends a filter.",
-		Params: []Param{filterID}, Rules: sticky(NoContracts), Counted: true,
+		Name: "eth_uninstallFilter", Group: groupLogs, Summary: "Ends a filter.",
+		Params: []Param{filterID}, Rules: sticky(NoContracts), Counted: true, EndsFilter: true,
 		Result:  Result{"Boolean", "false when there was none"},
 		Example: Example{Network: "devnet", Params: `["0x1"]`, After: EthNewFilter},
 	},

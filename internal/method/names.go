@@ -30,7 +30,6 @@ const (
 	EthSimulateV1                        = "eth_simulateV1"
 	EthSubscribe                         = "eth_subscribe"
 	EthSyncing                           = "eth_syncing"
-	EthUninstallFilter                   = "eth_uninstallFilter"
 	EthUnsubscribe                       = "eth_unsubscribe"
 	Layer2EstimateGas                    = "layer2_estimateGas"
 	Web3ClientVersion                    = "web3_clientVersion"

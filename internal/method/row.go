@@ -26,8 +26,8 @@ type Row struct {
 	// SlowEmbedded methods take an embedded chain a hundred times as long as a cache hit,
 	// so that a cache before it pays.
 	SlowEmbedded bool
-	// NewFilter methods create a filter on a node.
-	NewFilter bool
+	// NewFilter methods create a filter on a node, and EndsFilter removes one.
+	NewFilter, EndsFilter bool
 	// Remote methods are those that embedded chains lack.
 	Remote bool
 

@@ -15,6 +15,7 @@ import (
 	"github.com/nodegate/nodegate/internal/rpc/chain"
 	"github.com/nodegate/nodegate/internal/rpc/chain/lane"
 	"github.com/nodegate/nodegate/internal/rpc/eth"
+	"github.com/nodegate/nodegate/internal/rpc/filter"
 	"github.com/nodegate/nodegate/internal/rpc/rollup"
 	"github.com/nodegate/nodegate/internal/rpc/upstream/heads"
 )
@@ -108,10 +109,11 @@ func (ns *networks) openEmbedded(n *config.Network) (nodegate.Node, error) {
 	return ns.withRules(node, n), nil
 }
 
-// withRules puts the checks of the methods over a network's node.
+// withRules puts the checks of the methods over a network's node, and owners over its
+// filters.
 func (ns *networks) withRules(node nodegate.Node, n *config.Network) nodegate.Node {
 	dialect, _ := eth.ParseDialect(n.Dialect) // checked when the configuration was read
-	return eth.New(node, eth.Config{
+	return eth.New(filter.New(node), eth.Config{
 		Dialect: dialect, Remote: len(n.Nodes) > 0, HistoryWindow: n.HistoryWindow, Layer2: n.Layer2 != nil, Alias: aliasOf(n),
 		Namespaces: n.Namespaces, LogBlocks: uint64(ns.cfg.Limits.LogBlocks), LogResults: ns.cfg.Limits.LogResults,
 	})

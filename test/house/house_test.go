@@ -65,6 +65,7 @@ var mayImport = map[string][]string{
 	"internal/rpc/edge":              {"", "internal/budget", "internal/obs", "internal/web", "internal/rpc/jsonrpc", "internal/rpc/fastpath", "internal/rpc/ws", "internal/method/permit", "internal/accounts/ratelimit", "internal/accounts/usage", "internal/accounts/requestlog", "internal/index", "internal/background", "internal/method"},
 	"internal/rpc/eth":               {"", "internal/obs", "internal/rpc/jsonrpc", "internal/method"},
 	"internal/rpc/fastpath":          {},
+	"internal/rpc/filter":            {"", "internal/rpc/jsonrpc", "internal/method"},
 	"internal/rpc/jsonrpc":           {},
 	"internal/rpc/rollup":            {"", "internal/method"},
 	"internal/rpc/upstream/client":   {"", "internal/rpc/jsonrpc", "internal/method"},

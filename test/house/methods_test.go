@@ -25,7 +25,6 @@ var dispatch = []string{
 	"internal/rpc/eth/node.go",
 	"internal/rpc/rollup/rollup.go",
 	"internal/rpc/upstream/pool/pool.go",
-	"internal/rpc/upstream/pool/sticky.go",
 }
 
 // mayName lists who may spell a method's name: the table, and what tests others. The

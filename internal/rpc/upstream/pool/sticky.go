@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/nodegate/nodegate"
-	"github.com/nodegate/nodegate/internal/method"
 	"github.com/nodegate/nodegate/internal/rpc/jsonrpc"
 	"github.com/nodegate/nodegate/internal/rpc/upstream/client"
 )
@@ -66,7 +65,7 @@ func (f *filters) call(ctx context.Context, q *query) ([]byte, error) {
 	case errors.As(o.err, &call) && strings.Contains(strings.ToLower(call.Message), "not found"),
 		o.err != nil && call == nil && ctx.Err() == nil:
 		return nil, f.gone(string(id)) // events may be lost: it is gone
-	case o.err == nil && q.method == method.EthUninstallFilter:
+	case o.err == nil && q.info.EndsFilter:
 		f.remove(string(id))
 	}
 	return o.result, clientError(ctx, &o)

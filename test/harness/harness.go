@@ -79,6 +79,14 @@ func Launch(dir string, change func(*config.Config)) (*Service, error) {
 	return s, nil
 }
 
+// NeedFull skips a test that doesn't fit into the time of make test.
+func NeedFull(t testing.TB) {
+	t.Helper()
+	if os.Getenv("NODEGATE_FULL") == "" {
+		t.Skip("only make full runs this test; set NODEGATE_FULL=1 to run it alone")
+	}
+}
+
 // Skip ends a test that can't run on this machine, and says why. On a build machine,
 // where nobody expects a skip, the test fails.
 func Skip(t testing.TB, reason string) {

@@ -33,7 +33,7 @@ func Open(t testing.TB) context.Context {
 	t.Helper()
 	path, err := findChromium()
 	if err != nil {
-		t.Skip(err)
+		harness.Skip(t, err.Error())
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(path), chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(filepath.Join(t.TempDir(), "profile")),

@@ -6,5 +6,8 @@
 // against a server of their own; it prints "ok N checks" or what went wrong. Without
 // Node, or without the packages and a registry to get them from, the scripts are skipped.
 //
+// Two programs take too long for make test and run only in make full: Hardhat, with the
+// project in the folder hardhat, and Kubo's command line, which tools/kubo pins.
+//
 // The snippets that the dashboard shows are run here too, each as it stands.
 package clients

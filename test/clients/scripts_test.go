@@ -3,7 +3,6 @@ package clients_test
 import (
 	"bytes"
 	"context"
-	"encoding/hex"
 	"encoding/json"
 	"os"
 	"os/exec"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
-	"github.com/ethereum/go-ethereum/crypto"
 
 	"github.com/nodegate/nodegate/internal/rpc/chain/devchain"
 )
@@ -28,6 +26,8 @@ const (
 	web3Account
 	gethAccount
 	blobAccount
+	hardhatAccount
+	otherHardhatAccount
 )
 
 // success is the last line of a script in which every check passed.
@@ -99,7 +99,7 @@ func (s *service) input(t *testing.T, account int) []byte {
 		Unknown:  endpoint{s.http("nowhere", key), s.ws("nowhere", key)},
 		ABI:      devchain.DemoABI(),
 		Code:     devchain.DemoCode(),
-		Account:  scriptAccount{a.Address, "0x" + hex.EncodeToString(crypto.FromECDSA(a.PrivateKey))},
+		Account:  scriptAccount{a.Address, privateKeys(account)[0]},
 	}
 	for name, f := range s.facts {
 		in.Networks[name] = scriptNetwork{endpoint{s.http(name, key), s.ws(name, key)}, f.raw}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -76,6 +77,24 @@ func Launch(dir string, change func(*config.Config)) (*Service, error) {
 	}
 	s.RPC, s.Admin = s.Server.Addresses().RPC, s.Server.Addresses().Admin
 	return s, nil
+}
+
+// NeedFull skips a test that doesn't fit into the time of make test.
+func NeedFull(t testing.TB) {
+	t.Helper()
+	if os.Getenv("NODEGATE_FULL") == "" {
+		t.Skip("only make full runs this test; set NODEGATE_FULL=1 to run it alone")
+	}
+}
+
+// Skip ends a test that can't run on this machine, and says why. On a build machine,
+// where nobody expects a skip, the test fails.
+func Skip(t testing.TB, reason string) {
+	t.Helper()
+	if os.Getenv("CI") == "true" {
+		t.Fatal("nothing may be skipped with CI=true: " + reason)
+	}
+	t.Skip("SKIPPED: " + reason)
 }
 
 // Start runs a server of a test's own. Its log is shown when the test fails.

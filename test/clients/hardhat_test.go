@@ -1,0 +1,88 @@
+package clients_test
+
+import (
+	"bytes"
+	"context"
+	"embed"
+	"encoding/hex"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ethereum/go-ethereum/crypto"
+
+	"github.com/nodegate/nodegate/internal/rpc/chain/devchain"
+	"github.com/nodegate/nodegate/test/harness"
+	"github.com/nodegate/nodegate/test/npmtest"
+)
+
+// hardhatFiles are a Hardhat project. Its packages are a manifest of their own, because
+// make test has no time to install them.
+//
+//go:embed hardhat/.npmrc hardhat/*.json hardhat/*.js hardhat/contracts hardhat/test
+var hardhatFiles embed.FS
+
+// passing is what Hardhat's test runner prints when it ran tests and none failed.
+var passing = regexp.MustCompile(`(?m)^ +([1-9]\d*) passing`)
+
+// TestHardhat compiles a contract and runs its tests on the embedded devnet.
+func TestHardhat(t *testing.T) {
+	harness.NeedFull(t)
+	npmtest.NeedNode(t)
+	files, err := fs.Sub(hardhatFiles, "hardhat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := npmtest.Project(t, npmtest.Install(t, files), files, filesOf(t, files)...)
+	svc := startService(t)
+	start := time.Now()
+	out, err := svc.hardhat(t, dir, "test").CombinedOutput()
+	count := passing.FindSubmatch(out)
+	if err != nil || count == nil || bytes.Contains(out, []byte(" failing")) {
+		t.Fatalf("hardhat test: %v\n%s", err, out)
+	}
+	t.Logf("%s tests of the contract passed in %s", count[1], time.Since(start).Round(time.Millisecond))
+}
+
+// hardhat is a command of Hardhat in a project that knows nodegate only by its HTTP
+// endpoint and two funded accounts.
+func (s *service) hardhat(t *testing.T, dir string, args ...string) *exec.Cmd {
+	ctx, cancel := context.WithTimeout(t.Context(), scriptTime)
+	t.Cleanup(cancel)
+	program := filepath.Join("node_modules", "hardhat", "internal", "cli", "bootstrap.js")
+	cmd := exec.CommandContext(ctx, "node", append([]string{program}, args...)...)
+	cmd.Dir = dir
+	cmd.Env = append(os.Environ(), "NO_PROXY=127.0.0.1,localhost", "HARDHAT_DISABLE_TELEMETRY_PROMPT=true",
+		"NODEGATE_URL="+s.http("devnet", key), fmt.Sprintf("NODEGATE_CHAIN=%d", s.facts["devnet"].ChainID),
+		"NODEGATE_ACCOUNTS="+strings.Join(privateKeys(hardhatAccount, otherHardhatAccount), ","))
+	return cmd
+}
+
+// privateKeys are those of development accounts, which the devnet funds.
+func privateKeys(accounts ...int) (keys []string) {
+	for _, i := range accounts {
+		keys = append(keys, "0x"+hex.EncodeToString(crypto.FromECDSA(devchain.Accounts()[i].PrivateKey)))
+	}
+	return keys
+}
+
+// filesOf lists all files, also those in folders.
+func filesOf(t *testing.T, files fs.FS) (names []string) {
+	t.Helper()
+	err := fs.WalkDir(files, ".", func(name string, entry fs.DirEntry, err error) error {
+		if err == nil && !entry.IsDir() {
+			names = append(names, name)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
+}

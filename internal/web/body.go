@@ -1,6 +1,7 @@
 package web
 
 import (
+	"bytes"
 	"compress/gzip"
 	"errors"
 	"io"
@@ -15,13 +16,26 @@ import (
 // BodyOp marks the errors of ReadBody: the connection can't be used again.
 const BodyOp = "web.body"
 
-// ReadBody appends a request's body to buf, at most limit bytes of it, inflating
-// gzip: the limit is on what comes out. More is refused while reading. grow is asked
-// with the size of the buffer before it grows, and of the one given.
+// Reading is how a body is read.
+type Reading struct {
+	Limit int64 // bytes, of what comes out of a gzip
+	// Grow is asked with the size of the buffer before it grows, and of the one given.
+	Grow func(size int) error
+	// Inflate runs the work of inflating more than InflateFrom, which takes processor
+	// time that the client doesn't pay for: a few kilobytes become megabytes.
+	Inflate func(work func())
+}
+
+// InflateFrom is how much of a gzip is inflated at once.
+const InflateFrom = 256 << 10
+
+// ReadBody appends a request's body to buf, inflating gzip. More than the limit is
+// refused while reading.
 //
-// Returns TooLarge, what grow returns, or InvalidRequest for an encoding it does not
+// Returns TooLarge, what Grow returns, or InvalidRequest for an encoding it does not
 // know or a body that ends early.
-func ReadBody(w http.ResponseWriter, r *http.Request, buf []byte, limit int64, grow func(size int) error) ([]byte, error) {
+func ReadBody(w http.ResponseWriter, r *http.Request, buf []byte, how Reading) ([]byte, error) {
+	limit, grow := how.Limit, how.Grow
 	if r.ContentLength > limit {
 		return buf, tooLarge(limit)
 	}
@@ -33,15 +47,34 @@ func ReadBody(w http.ResponseWriter, r *http.Request, buf []byte, limit int64, g
 	switch strings.ToLower(r.Header.Get("Content-Encoding")) {
 	case "", "identity":
 	case "gzip":
-		z, err := gzip.NewReader(body)
-		if err != nil {
-			return buf, &nodegate.Error{Op: BodyOp, Code: nodegate.InvalidRequest, Msg: "invalid request: the body is not gzip", Err: err}
-		}
-		body, announced = z, -1
+		return how.inflate(body, buf, announced)
 	default:
 		return buf, &nodegate.Error{Op: BodyOp, Code: nodegate.MediaType, Msg: "content encoding not supported: use gzip or none"}
 	}
 	return readAll(body, buf, limit, announced, grow)
+}
+
+// inflate reads the whole gzip before it works on it: work that waits for a client would
+// hold up others' work.
+func (how *Reading) inflate(body io.Reader, buf []byte, announced int64) ([]byte, error) {
+	packed, err := readAll(body, nil, how.Limit, announced, func(size int) error { return how.Grow(cap(buf) + size) })
+	if err != nil {
+		return buf, err
+	}
+	z, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return buf, &nodegate.Error{Op: BodyOp, Code: nodegate.InvalidRequest, Msg: "invalid request: the body is not gzip", Err: err}
+	}
+	grow := func(size int) error { return how.Grow(size + len(packed)) }
+	start := len(buf)
+	if buf, err = readAll(z, buf, min(how.Limit, InflateFrom), -1, grow); !errors.Is(err, nodegate.TooLarge) || int64(len(buf)-start) > how.Limit {
+		return buf, err
+	}
+	how.Inflate(func() { buf, err = readAll(z, buf, how.Limit-int64(len(buf)-start), -1, grow) })
+	if errors.Is(err, nodegate.TooLarge) {
+		err = tooLarge(how.Limit)
+	}
+	return buf, err
 }
 
 // readAll reads to the end or one byte past the limit, whichever is first.

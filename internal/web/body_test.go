@@ -49,14 +49,14 @@ func TestReadBodyAsks(t *testing.T) {
 		return nil
 	}
 	endless := &countingReader{}
-	got, err := ReadBody(httptest.NewRecorder(), post(endless, -1, ""), make([]byte, 0, 1000), 5<<20, grow)
+	got, err := ReadBody(httptest.NewRecorder(), post(endless, -1, ""), make([]byte, 0, 1000), Reading{Limit: 5 << 20, Grow: grow, Inflate: directly})
 	if e := nodegate.AsError(err); e.Code != nodegate.AccountBusy || e.Op != BodyOp || e.RetryAfter != time.Second || busy.Op != "" {
 		t.Errorf("refused with %+v", e)
 	}
 	if asked[0] != 1000 || endless.read > most || cap(got) > most+most/4 {
 		t.Errorf("asked for %v, read %d bytes into %d", asked, endless.read, cap(got))
 	}
-	_, err = ReadBody(httptest.NewRecorder(), post(endless, -1, ""), make([]byte, 0, most+1), 5<<20, grow)
+	_, err = ReadBody(httptest.NewRecorder(), post(endless, -1, ""), make([]byte, 0, most+1), Reading{Limit: 5 << 20, Grow: grow, Inflate: directly})
 	if !errors.Is(err, nodegate.AccountBusy) {
 		t.Errorf("a buffer that is too large already: %v", err)
 	}
@@ -90,7 +90,7 @@ func TestReadBody(t *testing.T) {
 		{"gzip twice", packed(packed("abc")), "gzip, gzip", -1, "", nodegate.MediaType},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			got, err := ReadBody(httptest.NewRecorder(), post(strings.NewReader(c.body), c.length, c.encoding), nil, limit, always)
+			got, err := ReadBody(httptest.NewRecorder(), post(strings.NewReader(c.body), c.length, c.encoding), nil, Reading{Limit: limit, Grow: always, Inflate: directly})
 			if c.code != nil {
 				if !errors.Is(err, c.code) {
 					t.Errorf("error %v, want %v", err, c.code)
@@ -106,7 +106,7 @@ func TestReadBody(t *testing.T) {
 
 // TestReadBodyAppends keeps what the buffer holds and counts only what is read.
 func TestReadBodyAppends(t *testing.T) {
-	got, err := ReadBody(httptest.NewRecorder(), post(iotest.OneByteReader(strings.NewReader("56789")), -1, ""), []byte("01234"), 5, always)
+	got, err := ReadBody(httptest.NewRecorder(), post(iotest.OneByteReader(strings.NewReader("56789")), -1, ""), []byte("01234"), Reading{Limit: 5, Grow: always, Inflate: directly})
 	if err != nil || string(got) != "0123456789" {
 		t.Errorf("%q, %v", got, err)
 	}
@@ -115,7 +115,7 @@ func TestReadBodyAppends(t *testing.T) {
 // TestReadBodyStops reads no further than a byte past the limit, however much comes.
 func TestReadBodyStops(t *testing.T) {
 	endless := &countingReader{}
-	_, err := ReadBody(httptest.NewRecorder(), post(endless, -1, ""), make([]byte, 0, 64), 1000, always)
+	_, err := ReadBody(httptest.NewRecorder(), post(endless, -1, ""), make([]byte, 0, 64), Reading{Limit: 1000, Grow: always, Inflate: directly})
 	if !errors.Is(err, nodegate.TooLarge) || endless.read > 4096 {
 		t.Errorf("read %d bytes: %v", endless.read, err)
 	}
@@ -130,7 +130,62 @@ func (r *countingReader) Read(b []byte) (int, error) {
 
 func TestReadBodyEndsEarly(t *testing.T) {
 	broken := io.MultiReader(strings.NewReader("abc"), iotest.ErrReader(io.ErrUnexpectedEOF))
-	if _, err := ReadBody(httptest.NewRecorder(), post(broken, 10, ""), nil, 1000, always); !errors.Is(err, nodegate.InvalidRequest) {
+	if _, err := ReadBody(httptest.NewRecorder(), post(broken, 10, ""), nil, Reading{Limit: 1000, Grow: always, Inflate: directly}); !errors.Is(err, nodegate.InvalidRequest) {
 		t.Errorf("error %v", err)
 	}
 }
+
+// directly runs the work of inflating.
+func directly(work func()) { work() }
+
+// TestInflate: a gzip that becomes large is inflated where its caller wants that, whole or
+// up to the limit, and its bytes are reserved.
+func TestInflate(t *testing.T) {
+	const limit = 1 << 20
+	for _, c := range []struct {
+		name   string
+		size   int
+		large  int // times that the work is handed over
+		refuse bool
+	}{
+		{"small", 1000, 0, false}, {"at the step", InflateFrom, 0, false}, {"beyond the step", InflateFrom + 1, 1, false},
+		{"at the limit", limit, 1, false}, {"beyond the limit", limit + 1, 1, true}, {"a bomb", 100 << 20, 1, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			handed, most := 0, 0
+			got, err := ReadBody(httptest.NewRecorder(), post(bytes.NewReader(zipped(t, c.size)), -1, "gzip"), []byte("ab"), Reading{
+				Limit: limit, Grow: func(size int) error { most = max(most, size); return nil },
+				Inflate: func(work func()) { handed++; work() },
+			})
+			if handed != c.large || errors.Is(err, nodegate.TooLarge) != c.refuse {
+				t.Fatalf("handed over %d times, %v", handed, err)
+			}
+			if !c.refuse && len(got) != 2+c.size {
+				t.Errorf("%d bytes, want %d", len(got)-2, c.size)
+			}
+			if most < min(c.size, limit) || most > 2*limit {
+				t.Errorf("%d bytes were reserved", most)
+			}
+			if c.refuse && !strings.Contains(err.Error(), "at most 1048576 bytes") {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func zipped(t *testing.T, size int) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	if _, err := io.Copy(z, io.LimitReader(zeros{}, int64(size))); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+type zeros struct{}
+
+func (zeros) Read(b []byte) (int, error) { clear(b); return len(b), nil }

@@ -53,7 +53,7 @@ func dripped(t *testing.T, pieces, size int, wait func(i int) time.Duration) (to
 	r.ContentLength = -1
 	start := time.Now()
 	w.deadline = start.Add(12 * time.Second) // the server's own
-	_, err = ReadBody(w, r, make([]byte, 0, 8<<10), 5<<20, always)
+	_, err = ReadBody(w, r, make([]byte, 0, 8<<10), Reading{Limit: 5 << 20, Grow: always, Inflate: directly})
 	return time.Since(start), err
 }
 
@@ -89,7 +89,7 @@ func TestWhatCameBuysNoTime(t *testing.T) {
 				r.ContentLength = 5<<20 - 1
 				start := time.Now()
 				w.deadline = start.Add(12 * time.Second)
-				body, err := ReadBody(w, r, nil, 5<<20, always)
+				body, err := ReadBody(w, r, nil, Reading{Limit: 5 << 20, Grow: always, Inflate: directly})
 				if took := time.Since(start); err == nil || took > 11*time.Second || len(body) < pieces*4096 {
 					t.Errorf("ended after %v and %d bytes with %v, want an error within 11s", took, len(body), err)
 				}

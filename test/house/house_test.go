@@ -62,7 +62,7 @@ var mayImport = map[string][]string{
 	"internal/rpc/chain/lane":        {"", "internal/fairshare", "internal/background"},
 	"internal/rpc/chain/native":      {"", "internal/rpc/chain/guard", "internal/rpc/chain/lane", "internal/method"},
 	"internal/rpc/chain/txjournal":   {"internal/disk"},
-	"internal/rpc/edge":              {"", "internal/budget", "internal/obs", "internal/web", "internal/rpc/jsonrpc", "internal/rpc/fastpath", "internal/rpc/ws", "internal/method/permit", "internal/accounts/ratelimit", "internal/accounts/usage", "internal/accounts/requestlog", "internal/index", "internal/background", "internal/method"},
+	"internal/rpc/edge":              {"", "internal/budget", "internal/obs", "internal/web", "internal/rpc/jsonrpc", "internal/rpc/fastpath", "internal/rpc/ws", "internal/method/permit", "internal/accounts/ratelimit", "internal/accounts/usage", "internal/accounts/requestlog", "internal/index", "internal/background", "internal/method", "internal/tokenbucket"},
 	"internal/rpc/eth":               {"", "internal/obs", "internal/rpc/jsonrpc", "internal/method"},
 	"internal/rpc/fastpath":          {},
 	"internal/rpc/filter":            {"", "internal/rpc/jsonrpc", "internal/method"},

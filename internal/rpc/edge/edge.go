@@ -48,15 +48,16 @@ type Config struct {
 
 // Edge serves JSON-RPC. It is an http.Handler.
 type Edge struct {
-	cfg     Config
-	site    atomic.Pointer[site]
-	ids     *obs.RequestIDs
-	bodies  sync.Pool // *exchange
-	frames  sync.Pool // *[]byte, for events
-	in, out prometheus.Counter
-	ready   http.Handler
-	date    httpDate
-	large   largeLane
+	cfg      Config
+	site     atomic.Pointer[site]
+	ids      *obs.RequestIDs
+	bodies   sync.Pool // *exchange
+	frames   sync.Pool // *[]byte, for events
+	in, out  prometheus.Counter
+	ready    http.Handler
+	date     httpDate
+	large    largeLane
+	slowdown slowdown
 
 	sockets  sync.WaitGroup
 	entering sync.Mutex // of those who count themselves into sockets
@@ -75,6 +76,7 @@ const requestTime = 30 * time.Second
 // New builds the front end.
 func New(cfg Config) *Edge {
 	e := &Edge{cfg: cfg, ids: obs.NewRequestIDs(), draining: make(chan struct{}), shares: newShares(cfg.Bounds)}
+	e.slowdown.proxies = cfg.TrustedProxies
 	e.large = make(largeLane, max(1, background.Cores()-1))
 	e.in, e.out = cfg.Metrics.Traffic()
 	e.ready = obs.Ready(cfg.Ready)

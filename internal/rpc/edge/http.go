@@ -38,6 +38,7 @@ func (e *Edge) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		err = e.serve(w, req, r)
 	}
 	if err != nil {
+		e.slowdown.refused(req, err)
 		e.refuse(w, err)
 		e.logRefusal(r, id, web.Status(nodegate.AsError(err).Code), err)
 	}
@@ -74,7 +75,7 @@ func (e *Edge) serve(w http.ResponseWriter, req *http.Request, r route) error {
 func (e *Edge) post(w http.ResponseWriter, req *http.Request, n *network, grant *nodegate.Grant, session bool) (err error) {
 	x := e.newExchange(n, grant, nil)
 	defer x.release()
-	if x.body, err = web.ReadBody(w, req, x.body, e.cfg.BodyBytes, x.memory.holdBody); err != nil {
+	if x.body, err = web.ReadBody(w, req, x.body, x.reading()); err != nil {
 		return err
 	}
 	e.in.Add(float64(len(x.body)))
@@ -90,6 +91,9 @@ func (e *Edge) post(w http.ResponseWriter, req *http.Request, n *network, grant 
 	if session {
 		w.Header().Set("X-Credits", strconv.FormatInt(x.cost, 10))
 		w.Header().Set("Server-Timing", string(appendTiming(nil, x)))
+	}
+	if callErr != nil {
+		e.slowdown.refused(req, callErr)
 	}
 	status := e.answer(w, req, x, callErr)
 	x.logAnswer(w.Header().Get("X-Request-Id"), status, callErr)

@@ -141,6 +141,15 @@ func (x *exchange) scanLarge() (fault *jsonrpc.Fault) {
 	return fault
 }
 
+// reading is how the body is read: its memory is the account's, and a large gzip leaves a
+// processor to the others.
+func (x *exchange) reading() web.Reading {
+	return web.Reading{
+		Limit: x.edge.cfg.BodyBytes, Grow: x.memory.holdBody,
+		Inflate: func(work func()) { x.edge.large.run(largeBody, work) },
+	}
+}
+
 // largeLane holds a slot for each large body or answer that is worked on.
 type largeLane chan struct{}
 

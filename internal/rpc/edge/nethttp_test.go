@@ -52,7 +52,7 @@ func BenchmarkServe(b *testing.B) {
 	})
 }
 
-func benchEdge(b *testing.B) *Edge {
+func benchEdge(b testing.TB) *Edge {
 	cfg := Config{
 		Networks: []nodegate.Network{{Name: "alpha", Node: idleNode{}}}, DefaultNetwork: "alpha",
 		Auth: namedKeys{}, Methods: []string{"echo"}, BodyBytes: bodyLimit, BatchItems: 10, ResponseBytes: 30_000,

@@ -34,14 +34,24 @@ func (e *Edge) ServePlain(ctx context.Context, c *fastpath.Conn, r *fastpath.Req
 		return nil, false
 	}
 	grant, err := e.cfg.Auth.Authenticate(ctx, nodegate.Credentials{Key: a.key, From: c.RemoteAddr()})
-	if err != nil {
-		return e.plainRefusal(out, a.network, r, err), true
-	}
-	if asksForClient(grant) {
+	switch {
+	case err != nil:
+		out = e.plainRefusal(out, a.network, r, err)
+	case asksForClient(grant):
 		return nil, false
+	default:
+		out, err = e.plainCall(ctx, c, r, a.network, grant, out)
 	}
+	if err != nil {
+		e.slowdown.after(ctx, c.RemoteAddr(), web.Status(nodegate.AsError(err).Code))
+	}
+	return out, true
+}
+
+// plainCall executes a body. The error is what the answer's status says.
+func (e *Edge) plainCall(ctx context.Context, c *fastpath.Conn, r *fastpath.Request, n *network, grant *nodegate.Grant, out []byte) ([]byte, error) {
 	e.in.Add(float64(len(r.Body)))
-	x := e.newExchange(a.network, grant, nil)
+	x := e.newExchange(n, grant, nil)
 	defer x.release()
 	x.body = append(x.body, r.Body...)
 	x.answer = append(out, make([]byte, headRoom)...)
@@ -58,7 +68,7 @@ func (e *Edge) ServePlain(ctx context.Context, c *fastpath.Conn, r *fastpath.Req
 	if x.memory.hold.Held() > 0 {
 		c.OnSent(x.memory.hold.Move().Release)
 	}
-	return out, true
+	return out, callErr
 }
 
 // plainRefusal is what refuse answers: guessing keys must not be a way to make the

@@ -54,7 +54,8 @@ type socket struct {
 	leaving atomic.Bool   // no more messages are taken
 	active  sync.WaitGroup
 
-	slow   atomic.Bool // it was noted that the peer doesn't read
+	delay  atomic.Int64 // before the next message is read, in nanoseconds; see slowed
+	slow   atomic.Bool  // it was noted that the peer doesn't read
 	events eventQueue
 	subs   subscriptions
 }
@@ -125,7 +126,7 @@ func (e *Edge) enter() bool {
 func (e *Edge) newSocket(n *network, grant *nodegate.Grant, conn *ws.Conn) *socket {
 	ctx, cancel := context.WithCancel(nodegate.WithGrant(e.base, grant))
 	s := &socket{edge: e, network: n, grant: grant, conn: conn, ctx: ctx, cancel: cancel, slots: make(chan struct{}, socketWorkers)}
-	conn.Grow = s.holdMessage
+	conn.Grow, conn.Controlled = s.holdMessage, s.ponged
 	s.events.limit = queueBytes
 	s.events.start = func() {
 		s.active.Add(1)
@@ -173,6 +174,7 @@ func (s *socket) read() {
 		if err != nil || !s.receive() {
 			return
 		}
+		s.rest()
 	}
 }
 
@@ -252,6 +254,9 @@ func (s *socket) answer(x *exchange) {
 	x.answer = append(x.answer, room[:]...)
 	err := x.respond(ctx) // a WebSocket has no status: the error stands in the answer
 	x.logAnswer("", 0, err)
+	if err != nil {
+		s.slowed(err)
+	}
 	if size := len(x.answer) - len(room); size > 0 && s.written(s.conn.WriteMessage(x.answer)) {
 		s.edge.out.Add(float64(size))
 	}

@@ -56,6 +56,8 @@ type Conn struct {
 	// Grow is asked with the size of a message's buffer before it is used or grows; an
 	// error refuses the message. nil lets it grow to the limit.
 	Grow func(size int) error
+	// Controlled is called for each ping or pong that has come, by who reads. nil is allowed.
+	Controlled func()
 
 	raw   net.Conn
 	limit int64

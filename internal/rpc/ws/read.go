@@ -220,6 +220,9 @@ func (c *Conn) controlled() error {
 	if err != nil {
 		return err
 	}
+	if c.Controlled != nil && c.frame.op != opClose {
+		c.Controlled()
+	}
 	switch c.frame.op {
 	case opPing:
 		if err := c.sendControl(opPong, p); err != ErrClosed {

@@ -212,6 +212,24 @@ func TestPromise(t *testing.T) {
 	}
 }
 
+// TestControlled: whoever owns a connection hears of each ping and pong before it is
+// answered, and of nothing else.
+func TestControlled(t *testing.T) {
+	pings := strings.Repeat(masked(finBit|opPing, "x"), 5) + masked(finBit|opPong, "")
+	c := newConn(&script{in: []byte(pings + masked(finBit|opText, "hello") + masked(finBit|opClose, ""))}, testLimit)
+	heard := 0
+	c.Controlled = func() { heard++ }
+	if err := c.Wait(); err != nil || heard != 6 {
+		t.Fatalf("heard of %d, %v", heard, err)
+	}
+	if b, err := c.Read(nil); string(b) != "hello" || err != nil {
+		t.Fatalf("read %q, %v", b, err)
+	}
+	if err := c.Wait(); err != errPeerLeft || heard != 6 {
+		t.Errorf("heard of %d, %v", heard, err)
+	}
+}
+
 // TestClose: a message that crosses the goodbye is not executed, and the peer's own
 // goodbye ends the socket at once.
 func TestClose(t *testing.T) {

@@ -19,6 +19,7 @@ const (
 	refusalsPerSecond = 200
 	refusalsAtOnce    = 2000
 	longestPause      = 250 * time.Millisecond
+	largeBodies       = 20 // refusals that one of a body that is too large counts for: it was inflated or waited for
 )
 
 // slowdown counts refusals by client address.
@@ -27,12 +28,12 @@ type slowdown struct {
 	proxies []netip.Prefix // that speak for many clients
 }
 
-// count counts a refusal and returns how late it is to be sent.
-func (d *slowdown) count(from netip.Addr) time.Duration {
+// count counts n refusals and returns how late the last is to be sent.
+func (d *slowdown) count(from netip.Addr, n float64) time.Duration {
 	if !from.IsValid() || slices.ContainsFunc(d.proxies, func(p netip.Prefix) bool { return p.Contains(from) }) {
 		return 0
 	}
-	wait := d.buckets.Spend(nodegate.AddrGroup(from), 1, tokenbucket.Rate{PerSecond: refusalsPerSecond, Burst: refusalsAtOnce})
+	wait := d.buckets.Spend(nodegate.AddrGroup(from), n, tokenbucket.Rate{PerSecond: refusalsPerSecond, Burst: refusalsAtOnce})
 	return min(wait, longestPause)
 }
 
@@ -42,7 +43,11 @@ func (d *slowdown) after(ctx context.Context, from netip.Addr, status int) {
 	if status < http.StatusBadRequest || status >= http.StatusInternalServerError {
 		return
 	}
-	wait := d.count(from)
+	n := 1.0
+	if status == http.StatusRequestEntityTooLarge {
+		n = largeBodies
+	}
+	wait := d.count(from, n)
 	if wait <= 0 {
 		return
 	}
@@ -63,7 +68,7 @@ func (d *slowdown) refused(req *http.Request, err error) {
 // it: workers are everybody's.
 func (s *socket) slowed(err error) {
 	if status := web.Status(nodegate.AsError(err).Code); status >= http.StatusBadRequest && status < http.StatusInternalServerError {
-		s.delay.Store(int64(s.edge.slowdown.count(s.visitor.credentials.From)))
+		s.delay.Store(int64(s.edge.slowdown.count(s.visitor.credentials.From, 1)))
 	}
 }
 
@@ -76,7 +81,7 @@ func (s *socket) rest() {
 
 // ponged slows a peer down that sends pings without a pause.
 func (s *socket) ponged() {
-	if d := s.edge.slowdown.count(s.visitor.credentials.From); d > 0 {
+	if d := s.edge.slowdown.count(s.visitor.credentials.From, 1); d > 0 {
 		time.Sleep(d)
 	}
 }

@@ -142,9 +142,9 @@ func (b *Batch) prepare(g *group) error {
 	for _, p := range next {
 		c.pins = append(c.pins, p.Pin)
 	}
-	if !b.pins() && b.bytes > 0 {
-		c.loose = []loose{{b.account, b.bytes, now, b.blocks.batch}}
-		stores += b.bytes
+	if n := b.looseBytes(); n > 0 {
+		c.loose = []loose{{b.account, n, now, b.blocks.batch}}
+		stores += n
 	}
 	if err := b.s.quotas.exchange(b.account, b.reserved, max(stores, 0), b.quota); err != nil {
 		return err

@@ -327,6 +327,12 @@ func keyOf(c cid.Cid) blockKey {
 	return k
 }
 
+// stored is the key of the bytes, whatever codec they are read with.
+func (k blockKey) stored() blockKey {
+	k.codec = cid.Raw
+	return k
+}
+
 // put stores a block, unless this root has it already.
 func (a *adder) put(ctx context.Context, c cid.Cid, block []byte) error {
 	if a.blocks++; a.blocks > a.opts.Limits.blocks() {

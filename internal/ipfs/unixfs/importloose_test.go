@@ -96,3 +96,35 @@ func importedLoose(t *testing.T, m *memory, cars ...[]byte) int64 {
 	}
 	return loose
 }
+
+// TestWalkTellsApart: a link whose CID looks like that of another block doesn't hide
+// that block, which would then be pinned without being paid for.
+func TestWalkTellsApart(t *testing.T) {
+	m := newMemory(t)
+	leaf := blockOf(t, cid.Raw, make([]byte, 1_000))
+	node := listOf(t, leaf.Cid())
+	tail := node.Cid().Hash()[18:]
+	identityOf := func(codec uint64, data []byte) cid.Cid {
+		hash, err := multihash.Sum(data, multihash.IDENTITY, -1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return cid.NewCidV1(codec, hash)
+	}
+	inline := listOf(t, node.Cid()).RawData()
+	want := int64(len(node.RawData()) + 1_000)
+	for name, links := range map[string][]cid.Cid{
+		"an identity CID with the end of a digest": {identityOf(cid.DagCBOR, append([]byte{0x50}, tail...)), node.Cid()},
+		"a codec beyond 32 bits":                   {cid.NewCidV1(1<<32|cid.DagCBOR, node.Cid().Hash()), node.Cid()},
+		"identity CIDs that end alike":             {identityOf(cid.DagCBOR, append([]byte{0x58, byte(len(inline))}, inline...)), identityOf(cid.DagCBOR, inline)},
+	} {
+		root := listOf(t, links...)
+		for _, b := range []blocks.Block{leaf, node, root} {
+			m.blocks[string(b.Cid().Hash())] = b.RawData()
+		}
+		got, err := New(m).Stat(t.Context(), root.Cid(), Limits{})
+		if err != nil || got.Bytes-int64(len(root.RawData())) < want {
+			t.Errorf("%s: %d bytes below the root, %v, want %d", name, got.Bytes-int64(len(root.RawData())), err, want)
+		}
+	}
+}

@@ -291,7 +291,7 @@ func (b *Batch) Commit(ctx context.Context) error {
 			return err
 		}
 	}
-	return b.s.committer.submit(&request{prepare: b.prepare, apply: b.apply})
+	return b.s.committer.submit(&request{batch: b, prepare: b.prepare, apply: b.apply})
 }
 
 // looseBytes is what the batch stores that no pin of it keeps.

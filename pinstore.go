@@ -71,7 +71,7 @@ type PinChange struct {
 	Quota     int64  // bytes that the account may have stored; 0 is no limit
 	Claim     string // the claim's own name, as unique as a random one is
 	Ops       []PinOp
-	Loose     int64 // bytes that were stored without a pin
+	Loose     int64 // bytes that were stored and that no pin keeps
 	At        time.Time
 	UndoSince time.Time // pins that were taken off before can't be brought back
 }

@@ -1,12 +1,17 @@
 package storage_test
 
 import (
+	"encoding/binary"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/ipfs/go-cid"
+	"github.com/multiformats/go-multihash"
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/config"
@@ -120,6 +125,7 @@ func TestLimits(t *testing.T) {
 	t.Parallel()
 	s := start(t, limited)
 	t.Run("quota", func(t *testing.T) { quotaRace(t, s) })
+	t.Run("import", func(t *testing.T) { importBeyond(t, s) })
 	t.Run("moved", func(t *testing.T) { movedBytes(t, s) })
 	t.Run("streams", func(t *testing.T) { movedStreams(t, s) })
 	t.Run("plan", func(t *testing.T) { planAtOnce(t, s) })
@@ -167,6 +173,52 @@ func quotaRace(t *testing.T, s *service) {
 	n.ok(t, "pin/rm?arg="+stored[0])
 	collect(t, s)
 	n.add(t, "", file("x", pattern(202, quota*6/10))) // there is room again
+}
+
+// importBeyond imports CARs whose root is one small block that links to nothing: the
+// other blocks count until they are collected.
+func importBeyond(t *testing.T, s *service) {
+	n := s.tenant(t, "import", "stored")
+	send := func(seed int) answer {
+		list := [][]byte{[]byte("tiny root")}
+		for i := range 3 {
+			list = append(list, pattern(300+10*seed+i, quota*2/10))
+		}
+		return n.upload("dag/import?pin-roots=true", file("car", carOf(t, list...)))
+	}
+	if a := send(0); a.status != http.StatusOK || a.err != nil {
+		t.Fatalf("within the quota: %d %s %v", a.status, a.body, a.err)
+	}
+	refused, want := send(1), n.upload("add", file("x", pattern(340, quota*6/10)))
+	if refused.status != http.StatusRequestEntityTooLarge || refused.body != "storage quota reached\n" {
+		t.Errorf("beyond the quota: %d %q", refused.status, refused.body)
+	}
+	if refused.status != want.status || refused.body != want.body {
+		t.Errorf("an add beyond the quota: %d %q", want.status, want.body)
+	}
+	collect(t, s)
+	if a := send(1); a.status != http.StatusOK || a.err != nil {
+		t.Errorf("after a collection: %d %s %v", a.status, a.body, a.err)
+	}
+}
+
+// carOf writes a CAR of raw blocks, the first of which is its root.
+func carOf(t *testing.T, list ...[]byte) []byte {
+	t.Helper()
+	var b []byte
+	for i, data := range list {
+		c, err := cid.Prefix{Version: 1, Codec: cid.Raw, MhType: multihash.SHA2_256, MhLength: -1}.Sum(data)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 {
+			header := slices.Concat([]byte("\xa2\x65roots\x81\xd8\x2a\x58\x25\x00"), c.Bytes(), []byte("\x67version\x01"))
+			b = append(binary.AppendUvarint(b, uint64(len(header))), header...)
+		}
+		b = binary.AppendUvarint(b, uint64(c.ByteLen()+len(data)))
+		b = append(append(b, c.Bytes()...), data...)
+	}
+	return b
 }
 
 // keptOpen sends on after the answer: the connection must end.

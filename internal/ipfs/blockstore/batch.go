@@ -28,6 +28,7 @@ type Batch struct {
 	touched    []byte // multihashes of stored blocks that were put again, not in the log yet
 	puts       int
 	bytes      int64 // of all blocks put
+	unpinned   int64 // of those that no pin of the batch keeps, where it has pins
 	reserved   int64
 	generation uint64 // of the log, once something was written
 	ops        []pinOp
@@ -246,6 +247,14 @@ func (b *Batch) Get(ctx context.Context, c cid.Cid) ([]byte, error) {
 // is replaced; its name stays if the new one has none.
 func (b *Batch) Pin(p nodegate.Pin) { b.change(pinAdd, p) }
 
+// Loose says how many bytes of the blocks put no pin of the batch keeps. They count as
+// those of a batch without a pin do.
+func (b *Batch) Loose(bytes int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.unpinned += bytes
+}
+
 // Unpin takes a pin off, in Commit, which is NotFound if there is none. It can be
 // undone for a while.
 func (b *Batch) Unpin(c string) { b.change(pinRemove, nodegate.Pin{CID: c}) }
@@ -277,15 +286,23 @@ func (b *Batch) Commit(ctx context.Context) error {
 	if err := b.s.index.failure(); err != nil {
 		return err
 	}
-	if !b.pins() {
+	if !b.pins() || b.unpinned > 0 {
 		if err := b.writeTouched(); err != nil {
 			return err
 		}
 	}
-	return b.s.committer.submit(&request{prepare: b.prepare, apply: b.apply})
+	return b.s.committer.submit(&request{batch: b, prepare: b.prepare, apply: b.apply})
 }
 
-// pins tells whether the batch pins something; if not, its blocks are loose.
+// looseBytes is what the batch stores that no pin of it keeps.
+func (b *Batch) looseBytes() int64 {
+	if b.pins() {
+		return b.unpinned
+	}
+	return b.bytes
+}
+
+// pins tells whether the batch pins something; if not, all its blocks are loose.
 func (b *Batch) pins() bool {
 	for _, op := range b.ops {
 		if op.kind == pinAdd {

@@ -135,7 +135,7 @@ func (c *collector) expirePins(list []*pinState) error {
 		}
 		return nil
 	}
-	return c.s.committer.submit(&request{prepare: prepare, apply: func() error { return c.s.pins.apply(r) }})
+	return c.s.committer.submit(&request{prepare: prepare, apply: func(func()) error { return c.s.pins.apply(r) }})
 }
 
 // expireLoose lets go of what was stored without a pin, when its time is over.
@@ -168,7 +168,7 @@ func (c *collector) dropLoose(list []loose) error {
 	if c.dryRun || len(list) == 0 {
 		return nil
 	}
-	return c.s.committer.submit(&request{apply: func() error { return c.s.pins.dropLoose(list) }})
+	return c.s.committer.submit(&request{apply: func(func()) error { return c.s.pins.dropLoose(list) }})
 }
 
 // The ways of looking at a block: the same bytes can be raw under one CID and a

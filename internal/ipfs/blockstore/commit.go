@@ -1,24 +1,30 @@
 package blockstore
 
 import (
+	"slices"
 	"time"
 
 	"github.com/nodegate/nodegate"
 )
 
 const (
-	groupSize  = 512              // requests that share one sync
-	flushEvery = 30 * time.Second // how much of the log a start replays at most
+	groupSize    = 512              // requests that share one sync
+	groupEntries = 2048             // blocks that their batches enter in the index, about
+	smallBatch   = 64               // blocks of a batch that goes before large ones
+	flushEvery   = 30 * time.Second // how much of the log a start replays at most
 )
 
 // request is something that the committer does. All that changes pins or ends a
 // batch goes through it, one after the other; what waits at the same time shares
 // one sync.
 type request struct {
+	// batch is the one that ends, or nil: the request may be about any account.
+	batch *Batch
 	// prepare decides against the pins as they are, and appends to the log.
 	prepare func(*group) error
-	// apply brings the index up to date, after the sync.
-	apply func() error
+	// apply brings the index up to date, after the sync. Where it takes long it calls
+	// pause now and then.
+	apply func(pause func()) error
 
 	err  error
 	done chan struct{}
@@ -31,13 +37,18 @@ type group struct {
 	pins       map[string]*pinState // what earlier requests of the group made of pins
 }
 
-// committer is the one that changes pins and ends batches.
+// committer is the one that changes pins and ends batches. A large batch takes long to
+// enter in the index, so small batches of other accounts go first, and between its
+// parts. They share nothing with it but blocks, whose order does not matter. The
+// batches of one account stay in order, and a request that is about all accounts is
+// done alone.
 type committer struct {
 	log      *log
 	index    *index
 	uploads  *uploads
 	reclaims signal
 	requests chan *request
+	waiting  []*request // taken from requests, the oldest first; belongs to run
 }
 
 // submit hands a request to the committer and waits.
@@ -52,39 +63,100 @@ func (c *committer) submit(r *request) error {
 func (c *committer) run() {
 	flush := time.NewTicker(flushEvery)
 	defer flush.Stop()
+	for c.await(flush.C) {
+		c.commitSmall(nil)
+		c.commitFirst()
+	}
+}
+
+// await returns when something waits, or false when nothing will any more.
+func (c *committer) await(flush <-chan time.Time) bool {
+	for {
+		if c.gather(); len(c.waiting) > 0 {
+			select {
+			case <-flush:
+				c.flush()
+			default:
+			}
+			return true
+		}
+		select {
+		case r, ok := <-c.requests:
+			if !ok {
+				return false
+			}
+			c.waiting = append(c.waiting, r)
+		case <-flush:
+			c.flush()
+		}
+	}
+}
+
+func (c *committer) flush() {
+	c.saveCheckpoint()
+	c.index.flushSoon()
+	c.reclaims.raise()
+}
+
+// gather takes all that has come.
+func (c *committer) gather() {
 	for {
 		select {
 		case r, ok := <-c.requests:
 			if !ok {
 				return
 			}
-			c.commitGroup(c.gather(r))
-		case <-flush.C:
-			c.saveCheckpoint()
-			c.index.flushSoon()
-			c.reclaims.raise()
-		}
-	}
-}
-
-// gather takes all that waits.
-func (c *committer) gather(first *request) []*request {
-	list := []*request{first}
-	for len(list) < groupSize {
-		select {
-		case r, ok := <-c.requests:
-			if !ok {
-				return list
-			}
-			list = append(list, r)
+			c.waiting = append(c.waiting, r)
 		default:
-			return list
+			return
 		}
 	}
-	return list
 }
 
-func (c *committer) commitGroup(list []*request) {
+// commitSmall commits small batches that wait, in one group. During a large one, those
+// of its account have to wait for it.
+func (c *committer) commitSmall(during *Batch) {
+	if c.gather(); len(c.waiting) == 0 {
+		return
+	}
+	behind := map[string]bool{} // accounts of which an older batch waits
+	if during != nil {
+		behind[during.account] = true
+	}
+	var list []*request
+	entries := 0
+	c.waiting = slices.DeleteFunc(c.waiting, func(r *request) bool {
+		if r.batch == nil {
+			return false
+		}
+		if !r.batch.small() || behind[r.batch.account] || len(list) == groupSize || entries >= groupEntries {
+			behind[r.batch.account] = true
+			return false
+		}
+		list, entries = append(list, r), entries+r.batch.blocks.count()
+		return true
+	})
+	c.commitGroup(list, func() {})
+}
+
+// commitFirst commits what has waited longest, alone.
+func (c *committer) commitFirst() {
+	if len(c.waiting) == 0 {
+		return
+	}
+	r := c.waiting[0]
+	c.waiting = slices.Delete(c.waiting, 0, 1)
+	pause := func() {}
+	if r.batch != nil {
+		pause = func() { c.commitSmall(r.batch) }
+	}
+	c.commitGroup([]*request{r}, pause)
+}
+
+func (c *committer) commitGroup(list []*request, pause func()) {
+	if len(list) == 0 {
+		return
+	}
 	_, generation := c.log.now()
 	g := &group{index: c.index, generation: generation, pins: map[string]*pinState{}}
 	sync := false
@@ -99,7 +171,7 @@ func (c *committer) commitGroup(list []*request) {
 	}
 	for _, r := range list {
 		if r.err == nil && r.apply != nil {
-			if r.err = r.apply(); r.err != nil {
+			if r.err = r.apply(pause); r.err != nil {
 				c.index.broken.Store(true) // it lacks what the log has
 			}
 		}
@@ -142,9 +214,9 @@ func (b *Batch) prepare(g *group) error {
 	for _, p := range next {
 		c.pins = append(c.pins, p.Pin)
 	}
-	if !b.pins() && b.bytes > 0 {
-		c.loose = []loose{{b.account, b.bytes, now, b.blocks.batch}}
-		stores += b.bytes
+	if n := b.looseBytes(); n > 0 {
+		c.loose = []loose{{b.account, n, now, b.blocks.batch}}
+		stores += n
 	}
 	if err := b.s.quotas.exchange(b.account, b.reserved, max(stores, 0), b.quota); err != nil {
 		return err
@@ -244,9 +316,17 @@ func (g *group) place(list []*pinState, segment uint32) []*pinState {
 	return list
 }
 
-// apply makes the batch visible.
-func (b *Batch) apply() error {
-	err := b.blocks.each(b.s.index, func(list []found) error { return b.s.blocks.add(list, b.result.time) })
+// small tells whether the batch is entered in the index at once.
+func (b *Batch) small() bool { return b.blocks.count() <= smallBatch }
+
+// apply makes the batch visible. After a crash before its end, a start replays it from
+// its first record on.
+func (b *Batch) apply(pause func()) error {
+	err := b.blocks.each(b.s.index, func(list []found) error {
+		err := b.s.blocks.add(list, b.result.time)
+		pause()
+		return err
+	})
 	if err != nil {
 		return err
 	}

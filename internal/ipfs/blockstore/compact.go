@@ -299,7 +299,7 @@ func (m *mover) carry() error {
 		}
 		return err
 	}
-	apply := func() error { return m.s.pins.applyCarried(r, over) }
+	apply := func(func()) error { return m.s.pins.applyCarried(r, over) }
 	err := m.s.committer.submit(&request{prepare: prepare, apply: apply})
 	clear(m.pins)
 	m.loose, m.done = nil, nil

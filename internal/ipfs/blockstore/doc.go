@@ -10,8 +10,9 @@
 // Everything that must survive stands in an append-only log of segments (record.go
 // has the form of the bytes, log.go writes them). A Batch appends its blocks as
 // they come and ends with one commit record that holds all changes of pins. Commit
-// returns when the record is synced: the committer (commit.go) takes all batches
-// that wait and syncs once for them. Blocks whose batch has no commit record are
+// returns when the record is synced: the committer (commit.go) takes all small
+// batches that wait and syncs once for them; large ones take longer to enter in the
+// index and let those of other accounts pass. Blocks whose batch has no commit record are
 // garbage: their space is given back when the batch ends, or at the next start
 // (reclaim.go).
 //

@@ -22,7 +22,7 @@ const (
 	keyBlock      = 'b' // multihash -> entry
 	keyDamaged    = 'd' // multihash of a quarantined block
 	keyPin        = 'p' // account, CID -> pinState
-	keyLoose      = 'l' // time, batch -> account, bytes: committed without a pin
+	keyLoose      = 'l' // time, batch -> account, bytes: what no pin of the batch keeps
 	keyUsage      = 'u' // account -> bytes stored
 	keyLive       = 's' // segment -> bytes in use, a sum of changes
 	keyPending    = 'q' // batch, multihash -> entry: blocks of open batches that are too many for memory

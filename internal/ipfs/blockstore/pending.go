@@ -46,15 +46,26 @@ func (p *pending) add(x *index, hash []byte, e entry) error {
 	return x.commit(w)
 }
 
+// count is how many blocks there are, or as many as memory takes if there are more.
+func (p *pending) count() int {
+	if p.spilled {
+		return pendingInMemory
+	}
+	return len(p.memory)
+}
+
 // found is one block of a batch.
 type found struct {
 	hash string
 	entry
 }
 
+// portion is how many blocks are entered in the index at once. Small commits wait for
+// the end of one.
+const portion = 64
+
 // each hands out all blocks in portions.
 func (p *pending) each(x *index, do func([]found) error) error {
-	const portion = 512
 	list := make([]found, 0, min(portion, max(len(p.memory), 1)))
 	take := func(hash string, e entry) error {
 		list = append(list, found{hash, e})

@@ -97,7 +97,7 @@ type done struct {
 	first uint32
 }
 
-// loose is a batch that was committed without a pin.
+// loose is what a batch stored that no pin of it keeps.
 type loose struct {
 	account string
 	bytes   int64

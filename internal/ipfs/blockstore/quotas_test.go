@@ -6,6 +6,9 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/vfs"
 
 	"github.com/nodegate/nodegate"
 )
@@ -86,5 +89,68 @@ func TestQuota(t *testing.T) {
 	unpin(t, s, "a", c) // is possible whatever the quota is
 	if s.Stored("a") != 600 || s.Stored("b") != 600 || len(s.quotas.reserved) > 0 {
 		t.Errorf("stored %d and %d, reserved %v", s.Stored("a"), s.Stored("b"), s.quotas.reserved)
+	}
+}
+
+// What is loose beside a pin counts after a restart too, with and without the index.
+// A commit that fails leaves no charge.
+func TestLooseBesidePin(t *testing.T) {
+	cfg := testConfig(t)
+	cfg.index = vfs.NewMem()
+	s := open(t, cfg)
+	must(t, addBeside(t, s, 1, 10_000))
+	wantCode(t, addBeside(t, s, 2, 10_000), nodegate.QuotaReached)
+	check := func(when string) {
+		t.Helper()
+		if n := s.Stored("acc"); n != 6_000 || len(s.quotas.reserved) > 0 {
+			t.Errorf("%s: %d bytes stored, reserved %v", when, n, s.quotas.reserved)
+		}
+	}
+	check("at once")
+	s = reopen(t, s)
+	check("after a restart")
+	must(t, s.Close())
+	must(t, cfg.index.RemoveAll(s.files.indexDir()))
+	s = open(t, cfg)
+	check("without the index")
+}
+
+// addBeside pins a block of 1,000 bytes and leaves one of 5,000 loose.
+func addBeside(t *testing.T, s *Store, seed int, quota int64) error {
+	b := s.Begin("acc", quota)
+	defer b.Abort()
+	kept, other := content(2*seed, 1_000), content(2*seed+1, 5_000)
+	for _, data := range [][]byte{kept, other} {
+		if err := b.Put(t.Context(), rawCID(t, data), data); err != nil {
+			return err
+		}
+	}
+	b.Pin(nodegate.Pin{CID: rawCID(t, kept).String(), Size: 1_000})
+	b.Loose(5_000)
+	return b.Commit(t.Context())
+}
+
+// A stored block that is put again and stays loose lives as long as it is charged, also
+// after a restart.
+func TestLooseAgainBesidePin(t *testing.T) {
+	clock := newClock()
+	cfg := testConfig(t)
+	cfg.index, cfg.now, cfg.Undo = vfs.NewMem(), clock.Now, time.Hour
+	s := open(t, cfg)
+	must(t, addBeside(t, s, 1, 0))
+	clock.Advance(50 * time.Minute)
+	must(t, addBeside(t, s, 1, 0))
+	must(t, s.Close())
+	must(t, cfg.index.RemoveAll(s.files.indexDir()))
+	s = open(t, cfg)
+	clock.Advance(30 * time.Minute)
+	if _, err := s.Collect(t.Context(), false); err != nil {
+		t.Fatal(err)
+	}
+	if n := s.Stored("acc"); n != 6_000 {
+		t.Errorf("%d bytes stored", n)
+	}
+	if _, err := s.Get(t.Context(), rawCID(t, content(3, 5_000))); err != nil {
+		t.Error(err)
 	}
 }

@@ -182,6 +182,36 @@ func loose(t *testing.T, f *Fixture) {
 	f.stores(t, "a", 0)
 }
 
+// What a batch says no pin of it keeps counts beside the pin, until it is collected.
+func looseBesidePin(t *testing.T, f *Fixture) {
+	root, all := tree("beside")
+	other := filler(7000, 400)
+	add := func(limit int64) error {
+		b := f.Begin("a", limit)
+		defer b.Abort()
+		for _, x := range append(all, other) {
+			if err := b.Put(t.Context(), x.cid, x.data); err != nil {
+				return err
+			}
+		}
+		b.Pin(pinFor(root, all))
+		b.Loose(int64(len(other.data)))
+		return b.Commit(t.Context())
+	}
+	both := size(all) + int64(len(other.data))
+	is(t, "more than the quota", add(both-1), nodegate.QuotaReached)
+	f.stores(t, "a", 0)
+	if err := add(both); err != nil {
+		t.Fatalf("just the quota: %v", err)
+	}
+	f.stores(t, "a", both)
+	f.Advance(Undo + time.Second)
+	f.collect(t)
+	f.gone(t, other)
+	f.reads(t, all...)
+	f.stores(t, "a", size(all))
+}
+
 func quota(t *testing.T, f *Fixture) {
 	one, oneAll := newTree(1, 400)
 	add := func(limit int64, root block, all []block, pin bool) error {

@@ -54,6 +54,7 @@ func Run(t *testing.T, open func(t *testing.T) *Fixture) {
 		{"unpinned content comes back", comesBack},
 		{"what is let go is collected", letGo},
 		{"what was never pinned is collected", loose},
+		{"what is loose beside a pin", looseBesidePin},
 		{"the quota", quota},
 		{"the quota in parallel", quotaInParallel},
 		{"pinned again while collected", pinnedWhileCollected},

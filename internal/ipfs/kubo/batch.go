@@ -21,14 +21,15 @@ type Batch struct {
 	account string
 	quota   int64
 
-	mu     sync.Mutex
-	ops    []nodegate.PinOp
-	known  map[string]struct{} // multihashes that were put, as long as they are few
-	bytes  int64               // of all blocks put
-	used   int64               // bytes of the quota, when it was last looked at; -1 before
-	sure   int64               // bytes that are new beyond doubt
-	ended  bool
-	failed error // of a stream: what it had can't be sent again
+	mu       sync.Mutex
+	ops      []nodegate.PinOp
+	known    map[string]struct{} // multihashes that were put, as long as they are few
+	bytes    int64               // of all blocks put
+	unpinned int64               // of those that no pin of the batch keeps, where it has pins
+	used     int64               // bytes of the quota, when it was last looked at; -1 before
+	sure     int64               // bytes that are new beyond doubt
+	ended    bool
+	failed   error // of a stream: what it had can't be sent again
 
 	kept      []keptBlock    // while it can all be sent again
 	keptAt    map[string]int // by multihash
@@ -256,6 +257,14 @@ func (b *Batch) own(ctx context.Context, c cid.Cid) (first []*node, data []byte,
 // is replaced; its name stays if the new one has none.
 func (b *Batch) Pin(p nodegate.Pin) {
 	b.change(nodegate.PinOp{Kind: nodegate.PinAdd, Pin: p, Content: contentOf(p)})
+}
+
+// Loose says how many bytes of the blocks put no pin of the batch keeps. They count as
+// those of a batch without a pin do.
+func (b *Batch) Loose(bytes int64) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.unpinned += bytes
 }
 
 // Unpin takes a pin off, in Commit, which is NotFound if there is none. It can be

@@ -113,7 +113,7 @@ func (e *Engine) spread(ctx context.Context, nodes []*node, do func(context.Cont
 	return done, nil
 }
 
-// pins tells whether the batch pins something; if not, its blocks are loose.
+// pins tells whether the batch pins something; if not, all its blocks are loose.
 func (b *Batch) pins() bool {
 	return slices.ContainsFunc(b.ops, func(op nodegate.PinOp) bool { return op.Kind == nodegate.PinAdd })
 }
@@ -127,6 +127,7 @@ func (b *Batch) pinChange() *nodegate.PinChange {
 			p.Created = c.At
 		}
 	}
+	c.Loose = b.unpinned
 	if !b.pins() {
 		c.Loose = b.bytes
 	}

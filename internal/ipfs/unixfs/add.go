@@ -2,6 +2,7 @@ package unixfs
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"io"
 	"os"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/budget"
+	"github.com/nodegate/nodegate/internal/ipfs/identity"
 )
 
 // Event is one line of add's answer.
@@ -314,16 +316,28 @@ func (a *adder) empty(ctx context.Context, s stat) (child, error) {
 	return (&branch{}).finish(ctx, a, s)
 }
 
-// blockKey tells blocks of one upload or walk apart: half of a digest is plenty.
+// blockKey tells blocks of one upload or walk apart: half of a digest is plenty. What
+// looks like a block that was seen is skipped and not counted, so a client must not be
+// able to choose two CIDs with one key.
 type blockKey struct {
 	digest [16]byte
-	codec  uint32
+	codec  uint64
 }
 
 func keyOf(c cid.Cid) blockKey {
-	k := blockKey{codec: uint32(c.Type())}
+	k := blockKey{codec: c.Type()}
 	hash := c.Hash()
+	if _, inline := identity.Data(c); inline { // its end is the client's choice
+		sum := sha256.Sum256(hash)
+		hash = sum[:len(k.digest)] // the other half than of stored blocks
+	}
 	copy(k.digest[:], hash[max(len(hash)-len(k.digest), 0):])
+	return k
+}
+
+// stored is the key of the bytes, whatever codec they are read with.
+func (k blockKey) stored() blockKey {
+	k.codec = cid.Raw
 	return k
 }
 

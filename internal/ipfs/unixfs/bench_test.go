@@ -20,6 +20,7 @@ type discard struct{}
 func (discard) Put(context.Context, cid.Cid, []byte) error       { return nil }
 func (discard) Get(_ context.Context, c cid.Cid) ([]byte, error) { return nil, notFound(c, nil) }
 func (discard) Pin(nodegate.Pin)                                 {}
+func (discard) Loose(int64)                                      {}
 func (discard) Unpin(string)                                     {}
 func (discard) Commit(context.Context) error                     { return nil }
 func (discard) Abort()                                           {}

@@ -53,16 +53,17 @@ type ImportedRoot struct {
 // checked against its CID, and one that is wrong fails the whole import.
 func (o *Objects) Import(ctx context.Context, batch Batch, body io.Reader, boundary string, opts *ImportOptions) (*Imported, error) {
 	in := &importer{batch: batch, limits: opts.Limits, named: map[cid.Cid]bool{}, hold: budget.From(ctx)}
+	if opts.PinRoots {
+		in.loose = map[blockKey]int32{}
+	}
 	if err := o.eachFile(body, boundary, opts.Limits, "expected a file handle", func(r io.Reader) error { return in.read(ctx, r) }); err != nil {
 		return nil, failedBy(err)
 	}
 	if !opts.PinRoots {
 		return &in.out, nil
 	}
-	for i := range in.out.Roots {
-		if err := o.pinRoot(ctx, batch, &in.out.Roots[i], opts.Limits); err != nil {
-			return nil, err
-		}
+	if err := in.pinRoots(ctx); err != nil {
+		return nil, err
 	}
 	return &in.out, nil
 }
@@ -75,6 +76,11 @@ type importer struct {
 	named  map[cid.Cid]bool
 	last   cid.Cid
 	hold   *budget.Hold // memory of the request
+
+	// loose are the sizes of the blocks that no pinned root reaches so far, under the
+	// codec raw; nil where nothing is pinned. The roots are the client's choice and need
+	// not reach the other blocks.
+	loose map[blockKey]int32
 }
 
 func (in *importer) read(ctx context.Context, r io.Reader) error {
@@ -130,15 +136,50 @@ func (in *importer) put(ctx context.Context, c cid.Cid, data []byte) error {
 	if _, ok := identity.Data(c); ok {
 		return nil
 	}
+	if err := in.note(c, len(data)); err != nil {
+		return err
+	}
 	return in.batch.Put(ctx, c, data)
+}
+
+// note counts a block as loose until a root that reaches it is pinned.
+func (in *importer) note(c cid.Cid, size int) error {
+	if in.loose == nil {
+		return nil
+	}
+	k := keyOf(c).stored()
+	if _, again := in.loose[k]; again {
+		return nil
+	}
+	in.loose[k] = int32(size)
+	return holdBlocks(in.hold, len(in.loose))
+}
+
+// pinRoots pins the roots that are whole, and counts what they leave.
+func (in *importer) pinRoots(ctx context.Context) error {
+	for i := range in.out.Roots {
+		if err := in.pinRoot(ctx, &in.out.Roots[i]); err != nil {
+			return err
+		}
+	}
+	var left int64
+	for _, size := range in.loose {
+		left += int64(size)
+	}
+	in.batch.Loose(left)
+	return nil
 }
 
 // pinRoot pins a root if all below it is there. Only a caller that went away, or a
 // limit, ends the import.
-func (o *Objects) pinRoot(ctx context.Context, batch Batch, r *ImportedRoot, limits Limits) error {
-	w, err := o.Walk(ctx, batch, r.CID, limits, func(Walked) {})
+func (in *importer) pinRoot(ctx context.Context, r *ImportedRoot) error {
+	w := newWalk(inlineOr(in.batch.Get), in.limits, func(Walked) {})
+	err := w.run(ctx, r.CID)
 	if err == nil {
-		batch.Pin(nodegate.Pin{CID: r.CID.String(), Recursive: true, Size: w.Bytes, Created: time.Now().UTC()})
+		in.batch.Pin(nodegate.Pin{CID: r.CID.String(), Recursive: true, Size: w.done.Bytes, Created: time.Now().UTC()})
+		for k := range w.seen {
+			delete(in.loose, k.stored())
+		}
 		return nil
 	}
 	e := nodegate.AsError(err)

@@ -51,6 +51,7 @@ type memoryBatch struct {
 	blocks  map[string][]byte
 	pins    []nodegate.Pin
 	unpins  []string
+	loose   int64
 }
 
 func (b *memoryBatch) Put(_ context.Context, c cid.Cid, data []byte) error {
@@ -77,6 +78,8 @@ func (b *memoryBatch) Pin(p nodegate.Pin) {
 	p.AccountID = b.account
 	b.pins = append(b.pins, p)
 }
+
+func (b *memoryBatch) Loose(bytes int64) { b.loose += bytes }
 
 func (b *memoryBatch) Unpin(cid string) { b.unpins = append(b.unpins, cid) }
 

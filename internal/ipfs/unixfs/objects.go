@@ -38,6 +38,9 @@ type Batch interface {
 	// Pin keeps content for the batch's account. Without a name it keeps the one of
 	// the pin that was there.
 	Pin(p nodegate.Pin)
+	// Loose says how many bytes of the blocks put no pin of the batch keeps. They count
+	// against the quota until they are collected. Without a pin all of them do.
+	Loose(bytes int64)
 	// Unpin lets it go.
 	Unpin(cid string)
 	// Commit makes everything durable and visible.

@@ -54,16 +54,27 @@ type walk struct {
 }
 
 func walkAll(ctx context.Context, get getter, root cid.Cid, limits Limits, progress func(Walked)) (Walked, error) {
+	w := newWalk(get, limits, progress)
+	err := w.run(ctx, root)
+	return w.done, err
+}
+
+func newWalk(get getter, limits Limits, progress func(Walked)) *walk {
 	w := &walk{get: get, limit: limits.blocks(), progress: progress, seen: map[blockKey]struct{}{}}
 	w.changed.L = &w.mu
+	return w
+}
+
+// run walks from a root. After it without an error, all that was seen is there.
+func (w *walk) run(ctx context.Context, root cid.Cid) error {
 	w.err = w.push(root, 0)
 	for range fewBlocks {
 		if !w.one(ctx) {
-			return w.done, w.err
+			return w.err
 		}
 	}
 	w.share(ctx)
-	return w.done, w.err
+	return w.err
 }
 
 // fewBlocks are visited before there are other workers. To start and end those costs more

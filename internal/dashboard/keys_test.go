@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"fmt"
 	"net/http"
 	"net/url"
 	"strings"
@@ -28,5 +29,31 @@ func TestKeysBound(t *testing.T) {
 	got := d.ask(http.MethodPost, "/keys", member, url.Values{"name": {"third"}})
 	if got.Code != http.StatusUnprocessableEntity || !strings.Contains(got.Body.String(), "The account has 2 API keys and its plan allows 2: revoke one") {
 		t.Errorf("a third key: %d %s", got.Code, got.Body)
+	}
+}
+
+// BenchmarkManyKeys opens the pages of an account with as many keys as a plan allows, and
+// as many that are revoked.
+func BenchmarkManyKeys(b *testing.B) {
+	d := newBooth(b, nil)
+	a, cookie := d.person(b, "member@example.com", false)
+	for i := range 2000 {
+		issued, err := d.cfg.Accounts.CreateKey(b.Context(), nodegate.Actor{Name: "test"}, a.ID, fmt.Sprint("number ", i), nodegate.KeySettings{})
+		if err == nil && i%2 == 0 {
+			err = d.cfg.Accounts.RevokeKey(b.Context(), nodegate.Actor{Name: "test"}, a.ID, issued.Key.ID)
+		}
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+	for _, path := range []string{"/keys", "/keys?page=20", "/", "/requests", "/usage?by=key"} {
+		b.Run(path, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if got := d.ask(http.MethodGet, path, cookie, nil); got.Code != http.StatusOK {
+					b.Fatal(got.Code)
+				}
+			}
+		})
 	}
 }

@@ -166,6 +166,16 @@ func TestRevokedKeyWithRequests(t *testing.T) {
 	}
 }
 
+// TestOperatorSeesSomeKeys: the page of an account is as bounded as the account's own.
+func TestOperatorSeesSomeKeys(t *testing.T) {
+	d, _, keys := crowded(t, 2, mostChoices)
+	_, operator := d.person(t, "operator@example.com", true)
+	page := d.ask(http.MethodGet, "/operator/accounts/"+keys[0].AccountID, operator, nil).Body.String()
+	if n := strings.Count(page, `<span class="tag good">live<`); n != mostChoices || !strings.Contains(page, "100 in use, 2 revoked. The page shows 100, live ones first.") {
+		t.Errorf("%d keys are shown: %s", n, page)
+	}
+}
+
 // TestBusiestKeys: of more keys with requests than are shown, those with the most failures
 // stay, and the one that the address names.
 func TestBusiestKeys(t *testing.T) {

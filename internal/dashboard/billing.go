@@ -13,9 +13,9 @@ import (
 func billingRoutes() []route {
 	return []route{
 		{pattern: "GET /billing", who: members, serve: billingPage},
-		{pattern: "POST /billing/card", who: members, serve: putCard},
+		{pattern: "POST /billing/card", who: members, serve: putCard, audited: true},
 		{pattern: "POST /billing/card/begin", who: members, serve: beginCard},
-		{pattern: "POST /billing/card/remove", who: members, serve: removeCard},
+		{pattern: "POST /billing/card/remove", who: members, serve: removeCard, audited: true},
 	}
 }
 

@@ -11,13 +11,13 @@ import (
 func keyRoutes() []route {
 	return []route{
 		{pattern: "GET /keys", who: members, serve: keysPage},
-		{pattern: "POST /keys", who: members, serve: createKey},
+		{pattern: "POST /keys", who: members, serve: createKey, audited: true},
 		{pattern: "GET /keys/{id}", who: members, serve: keyPage},
 		{pattern: "GET /keys/{id}/settings", who: members, serve: keySettingsPage},
-		{pattern: "POST /keys/{id}/settings", who: members, serve: changeKeySettings},
+		{pattern: "POST /keys/{id}/settings", who: members, serve: changeKeySettings, audited: true},
 		{pattern: "GET /keys/{id}/rotate", who: members, serve: rotatePage},
-		{pattern: "POST /keys/{id}/rotate", who: members, serve: rotateKey},
-		{pattern: "POST /keys/{id}/revoke", who: members, serve: revokeKey},
+		{pattern: "POST /keys/{id}/rotate", who: members, serve: rotateKey, audited: true},
+		{pattern: "POST /keys/{id}/revoke", who: members, serve: revokeKey, audited: true},
 	}
 }
 

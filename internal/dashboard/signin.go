@@ -28,7 +28,7 @@ func signInRoutes() []route {
 		{pattern: "POST /signup", who: everybody, serve: signUp},
 		{pattern: "POST /logout", who: everybody, serve: signOut},
 		{pattern: "GET /account", who: members, serve: accountPage},
-		{pattern: "POST /account/password", who: members, serve: changePassword},
+		{pattern: "POST /account/password", who: members, serve: changePassword, audited: true},
 	}
 }
 

@@ -70,6 +70,9 @@ func (v *visit) run() error {
 	if v.route.who == operators && !v.account.Operator {
 		return errNotHere // not even that there is such a page
 	}
+	if err := v.admitChange(); err != nil {
+		return err
+	}
 	return v.route.serve(v)
 }
 

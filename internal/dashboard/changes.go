@@ -17,7 +17,7 @@ const (
 // admitChange counts a change for the account of who makes it.
 //
 // Returns RateLimited.
-func (v *visit) admitChange() error {
+func admitChange(v *visit) error {
 	if !v.route.audited {
 		return nil
 	}

@@ -19,7 +19,7 @@ func TestChangesAreLimited(t *testing.T) {
 		d := &Dashboard{}
 		change := func(id string) error {
 			v := &visit{Dashboard: d, route: route{audited: true}, account: &nodegate.Account{ID: id}}
-			return v.admitChange()
+			return admitChange(v)
 		}
 		for i := range changesAtOnce {
 			if err := change("a"); err != nil {

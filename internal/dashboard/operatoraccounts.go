@@ -93,6 +93,7 @@ func setPlan(v *visit) error {
 
 func setPassword(v *visit) error {
 	id := v.req.PathValue("id")
+	handOver(v)
 	return afterChange(v, v.cfg.Accounts.SetPassword(v.req.Context(), v.actor(), id, v.req.PostFormValue("password")), "password-set")
 }
 

@@ -120,16 +120,18 @@ func (v *visit) paced() error {
 	return v.open()
 }
 
-// charge counts a page at its end, for its address and its account. Changes count as one
-// page: they have limits of their own, and may wait for a node or for a password's turn.
-func charge(v *visit, begun time.Time, account string, reserved float64) {
+// handOver ends the time that a page is charged for. What follows waits for somebody else,
+// for a node, a password's turn or the client, and has limits of its own.
+func handOver(v *visit) {
 	if v.ready.IsZero() {
 		v.ready = time.Now()
 	}
-	cost := 1.0
-	if !v.route.changes() {
-		cost = v.pace.cost(v.ready.Sub(begun))
-	}
+}
+
+// charge counts a page at its end, for its address and its account.
+func charge(v *visit, begun time.Time, account string, reserved float64) {
+	handOver(v)
+	cost := v.pace.cost(v.ready.Sub(begun))
 	v.pace.settle(v.clientOf(v.req), 1, cost)
 	if account != "" {
 		v.pace.settle(account, reserved, cost)

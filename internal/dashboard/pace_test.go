@@ -118,7 +118,7 @@ func (p slowPage) open(d *Dashboard, from string) (served bool) {
 	v := &visit{Dashboard: d, w: httptest.NewRecorder(), req: req, account: &nodegate.Account{ID: p.account}}
 	v.route = route{pattern: p.pattern, serve: func(v *visit) error {
 		time.Sleep(p.working)
-		v.ready = time.Now()
+		handOver(v)
 		time.Sleep(p.sending)
 		served = true
 		return nil
@@ -143,7 +143,8 @@ func TestSlowPagesCostMore(t *testing.T) {
 		"slow pages":               {slowPage{"a", "GET /keys", 5 * pageTime, 0}, 5},
 		"very slow pages":          {slowPage{"a", "GET /keys", 20 * pageTime, 0}, 20},
 		"slow clients":             {slowPage{"a", "GET /keys", pageTime, pageTime}, 1},
-		"changes that wait":        {slowPage{"a", "POST /try", 2 * pageTime, 0}, 1},
+		"slow forms":               {slowPage{"a", "POST /files", 5 * pageTime, 0}, 5},
+		"forms that wait":          {slowPage{"a", "POST /try", pageTime, pageTime}, 1},
 		"slow pages of an address": {slowPage{"", "GET /keys", 5 * pageTime, 0}, 5},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -20,7 +20,7 @@ type visit struct {
 	route   route
 	account *nodegate.Account // nil for a stranger
 	token   string            // of the session
-	ready   time.Time         // when all was there to be sent
+	ready   time.Time         // when its own work was done; see handOver
 }
 
 // handler runs a route: the same checks for each, in one order.

@@ -31,9 +31,25 @@ type KeyStore interface {
 	KeyByDigest(ctx context.Context, d Digest) (*Key, error)
 	// KeysOf lists an account's keys, revoked ones too, oldest first.
 	KeysOf(ctx context.Context, accountID string) ([]*Key, error)
+	// ListKeys lists some of an account's keys: live ones before revoked ones, both
+	// newest first.
+	ListKeys(ctx context.Context, q KeyQuery) ([]*Key, error)
+	// CountKeys counts an account's keys without reading them.
+	CountKeys(ctx context.Context, accountID string) (KeyCount, error)
 	// LiveKeys lists all keys that are not revoked, in the order of ids.
 	LiveKeys(ctx context.Context, after string, limit int) ([]*Key, error)
 }
+
+// KeyQuery selects keys of an account.
+type KeyQuery struct {
+	AccountID   string
+	Live        bool     // leaves revoked keys out
+	IDs         []string // only these keys; nil is all
+	Skip, Limit int
+}
+
+// KeyCount is how many keys an account has.
+type KeyCount struct{ Live, Revoked int64 }
 
 // Saver writes accounts and keys.
 type Saver interface {

@@ -13,9 +13,9 @@ import (
 func billingRoutes() []route {
 	return []route{
 		{pattern: "GET /billing", who: members, serve: billingPage},
-		{pattern: "POST /billing/card", who: members, serve: putCard},
+		{pattern: "POST /billing/card", who: members, serve: putCard, audited: true},
 		{pattern: "POST /billing/card/begin", who: members, serve: beginCard},
-		{pattern: "POST /billing/card/remove", who: members, serve: removeCard},
+		{pattern: "POST /billing/card/remove", who: members, serve: removeCard, audited: true},
 	}
 }
 
@@ -53,6 +53,7 @@ func putCard(v *visit) error {
 		entry.Number, entry.CVC = form.Get("number"), form.Get("cvc")
 		entry.ExpMonth, entry.ExpYear = wholeNumber(form.Get("month")), wholeNumber(form.Get("year"))
 	}
+	handOver(v)
 	if _, err := v.cfg.Accounts.PutCard(v.req.Context(), v.actor(), entry); err != nil {
 		return billingAgain(v, err)
 	}
@@ -79,6 +80,7 @@ func billingAgain(v *visit, err error) error {
 }
 
 func removeCard(v *visit) error {
+	handOver(v)
 	if err := v.cfg.Accounts.RemoveCard(v.req.Context(), v.actor(), v.account.ID); err != nil {
 		return err
 	}
@@ -97,6 +99,7 @@ func beginCard(v *visit) error {
 	if !v.cfg.Stripe {
 		return v.seeOther("/billing")
 	}
+	handOver(v)
 	setup, err := v.cfg.Accounts.BeginCard(v.req.Context(), v.account.ID)
 	if err != nil {
 		return err

@@ -29,7 +29,7 @@ type booth struct {
 
 const boothPassword = "correct horse battery"
 
-func newBooth(t *testing.T, change func(*Config)) *booth {
+func newBooth(t testing.TB, change func(*Config)) *booth {
 	t.Helper()
 	v := testVault(t)
 	d := &booth{log: &bytes.Buffer{}}
@@ -60,7 +60,7 @@ func newBooth(t *testing.T, change func(*Config)) *booth {
 }
 
 // person makes an account and signs it in; the result is its cookie.
-func (d *booth) person(t *testing.T, email string, operator bool) (*nodegate.Account, string) {
+func (d *booth) person(t testing.TB, email string, operator bool) (*nodegate.Account, string) {
 	t.Helper()
 	a, err := d.cfg.Accounts.Create(t.Context(), nodegate.Actor{Name: "test"}, account.NewAccount{Email: email, Password: boothPassword, Operator: operator})
 	if err != nil {
@@ -88,7 +88,7 @@ func (d *booth) ask(method, path, cookie string, form url.Values) *httptest.Resp
 	return w
 }
 
-func testVault(t *testing.T) *credential.Vault {
+func testVault(t testing.TB) *credential.Vault {
 	t.Helper()
 	v, err := credential.New([]byte("a pepper of the tests, long enough"))
 	if err != nil {
@@ -97,7 +97,7 @@ func testVault(t *testing.T) *credential.Vault {
 	return v
 }
 
-func newJournal(t *testing.T) *requestlog.Log {
+func newJournal(t testing.TB) *requestlog.Log {
 	t.Helper()
 	j := requestlog.New(requestlog.Config{})
 	t.Cleanup(j.Close)

@@ -6,8 +6,6 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-
-	"github.com/nodegate/nodegate"
 )
 
 // captured is an answer of another front end that a page shows instead of sending it on.
@@ -47,41 +45,3 @@ func inner(ctx context.Context, path string, query url.Values, body string) *htt
 	req.Header.Set("Content-Type", "application/json")
 	return req
 }
-
-// keyChoice is a key in a select box.
-type keyChoice struct {
-	ID, Name string
-	Chosen   bool
-}
-
-// chooseKey lists the account's live keys and picks the one that is asked for, or the
-// first. Without a key there is no grant.
-func (v *visit) chooseKey(id string) (choices []keyChoice, grant *nodegate.Grant, err error) {
-	keys, err := v.cfg.Accounts.Keys(v.req.Context(), v.account.ID)
-	if err != nil {
-		return nil, nil, err
-	}
-	chosen := ""
-	for _, k := range keys {
-		if !k.Live() {
-			continue
-		}
-		if chosen == "" || k.ID == id {
-			chosen = k.ID
-		}
-		choices = append(choices, keyChoice{ID: k.ID, Name: k.Name})
-	}
-	if id != "" && chosen != id {
-		return nil, nil, &nodegate.Error{Op: "dashboard.key", Code: nodegate.NotFound, Msg: "there is no such key"}
-	}
-	for i := range choices {
-		choices[i].Chosen = choices[i].ID == chosen
-	}
-	if chosen == "" {
-		return nil, nil, nil
-	}
-	grant, err = v.cfg.Grant(v.req.Context(), v.account.ID, chosen)
-	return choices, grant, err
-}
-
-var errNoKey = &nodegate.Error{Op: "dashboard.key", Code: nodegate.InvalidInput, Msg: "create an API key first: requests sent here count toward it"}

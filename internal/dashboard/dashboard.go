@@ -17,6 +17,7 @@ import (
 	"github.com/nodegate/nodegate/internal/dashboard/snippet"
 	"github.com/nodegate/nodegate/internal/ipfs/files"
 	"github.com/nodegate/nodegate/internal/obs"
+	"github.com/nodegate/nodegate/internal/tokenbucket"
 )
 
 // Config is what the dashboard shows and works on.
@@ -72,6 +73,7 @@ type Dashboard struct {
 	examples *example.Examples
 	routes   []route
 	pace     *pace
+	changed  tokenbucket.Set[string] // changes, by account
 
 	snippets *snippet.Set
 	book     *apidoc.Book

@@ -27,6 +27,7 @@ func downloadFile(v *visit) error {
 		return errNoKey
 	}
 	cid, name := query.Get("cid"), fileName(query.Get("name"), query.Get("cid"))
+	handOver(v)
 	d := &downloading{w: v.w, name: name}
 	v.cfg.Storage(d, inner(v.req.Context(), "/api/v0/cat", url.Values{"arg": {cid}}, ""), "cat", grant)
 	if d.failed != nil && strings.Contains(d.failed.body.String(), "directory") {

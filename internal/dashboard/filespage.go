@@ -100,6 +100,7 @@ func addFile(v *visit) error {
 	req := inner(v.req.Context(), "/api/v0/add", url.Values{"cid-version": {"1"}, "progress": {"false"}, "name-pins": {"true"}}, "")
 	req.Body, req.ContentLength = v.req.Body, v.req.ContentLength
 	req.Header.Set("Content-Type", v.req.Header.Get("Content-Type"))
+	handOver(v)
 	v.cfg.Storage(&uploading{captured: answer, w: v.w}, req, "add", grant)
 	if answer.status != http.StatusOK {
 		return notAdded(v, answer)

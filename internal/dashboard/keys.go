@@ -1,7 +1,6 @@
 package dashboard
 
 import (
-	"cmp"
 	"net/http"
 	"slices"
 	"strconv"
@@ -12,27 +11,27 @@ import (
 func keyRoutes() []route {
 	return []route{
 		{pattern: "GET /keys", who: members, serve: keysPage},
-		{pattern: "POST /keys", who: members, serve: createKey},
+		{pattern: "POST /keys", who: members, serve: createKey, audited: true},
 		{pattern: "GET /keys/{id}", who: members, serve: keyPage},
 		{pattern: "GET /keys/{id}/settings", who: members, serve: keySettingsPage},
-		{pattern: "POST /keys/{id}/settings", who: members, serve: changeKeySettings},
+		{pattern: "POST /keys/{id}/settings", who: members, serve: changeKeySettings, audited: true},
 		{pattern: "GET /keys/{id}/rotate", who: members, serve: rotatePage},
-		{pattern: "POST /keys/{id}/rotate", who: members, serve: rotateKey},
-		{pattern: "POST /keys/{id}/revoke", who: members, serve: revokeKey},
+		{pattern: "POST /keys/{id}/rotate", who: members, serve: rotateKey, audited: true},
+		{pattern: "POST /keys/{id}/revoke", who: members, serve: revokeKey, audited: true},
 	}
 }
 
 // keysPerPage bounds the list.
-const keysPerPage = 100
+const keysPerPage = 50
 
 // keysData is the list of keys with the form for a new one.
 type keysData struct {
-	Keys          []*nodegate.Key // of this page
-	Live, Revoked int64
-	Page, Pages   int
-	Name          string // what was typed
-	Problem       string
-	Most          int64 // keys that the plan allows; 0 is no bound
+	nodegate.KeyCount
+	Keys        []*nodegate.Key // of this page
+	Page, Pages int
+	Name        string // what was typed
+	Problem     string
+	Most        int64 // keys that the plan allows; 0 is no bound
 }
 
 // Before and After are the pages beside this one; 0 is none.
@@ -48,33 +47,19 @@ func (d keysData) After() int {
 
 func keysPage(v *visit) error { return showKeys(v, http.StatusOK, keysData{}) }
 
-// showKeys fills the list in: what works first, then by age, newest first.
-func showKeys(v *visit, status int, d keysData) error {
-	keys, err := v.cfg.Accounts.Keys(v.req.Context(), v.account.ID)
-	if err != nil {
+// showKeys fills the list in: live keys first, then by age, newest first.
+func showKeys(v *visit, status int, d keysData) (err error) {
+	if d.KeyCount, err = v.cfg.Accounts.CountKeys(v.req.Context(), v.account.ID); err != nil {
 		return err
 	}
-	slices.SortStableFunc(keys, func(a, b *nodegate.Key) int {
-		return cmp.Or(cmp.Compare(ended(a), ended(b)), b.Created.Compare(a.Created))
-	})
-	for _, k := range keys {
-		d.Revoked += ended(k)
-	}
-	d.Live, d.Most = int64(len(keys))-d.Revoked, v.plan().Keys
-	d.Pages = max(1, (len(keys)+keysPerPage-1)/keysPerPage)
+	d.Pages = max(1, (int(d.Live+d.Revoked)+keysPerPage-1)/keysPerPage)
 	page, _ := strconv.Atoi(v.req.URL.Query().Get("page"))
 	d.Page = min(max(1, page), d.Pages)
-	from := (d.Page - 1) * keysPerPage
-	d.Keys = keys[from:min(len(keys), from+keysPerPage)]
-	return v.showStatus(status, "keys", d)
-}
-
-// ended is 1 for a key that is revoked.
-func ended(k *nodegate.Key) int64 {
-	if k.Live() {
-		return 0
+	if d.Keys, err = v.listKeys(nodegate.KeyQuery{Skip: (d.Page - 1) * keysPerPage, Limit: keysPerPage}); err != nil {
+		return err
 	}
-	return 1
+	d.Most = v.plan().Keys
+	return v.showStatus(status, "keys", d)
 }
 
 func createKey(v *visit) error {

@@ -40,7 +40,8 @@ type oneAccountData struct {
 	CardValid bool
 	Plans     []string
 	Statement *account.Statement
-	Keys      []keyState
+	KeyCount  nodegate.KeyCount
+	Keys      []keyState // some of them, live ones first
 	Audit     []nodegate.AuditEntry
 	Problem   string
 }
@@ -64,17 +65,25 @@ func showAccount(v *visit, status int, problem string) error {
 	if d.Statement, err = v.cfg.Accounts.Statement(ctx, a.ID, now); err != nil {
 		return err
 	}
-	keys, err := v.cfg.Accounts.Keys(ctx, a.ID)
-	if err != nil {
+	if err := d.addKeys(v); err != nil {
 		return err
-	}
-	for _, k := range keys {
-		d.Keys = append(d.Keys, keyState{ID: k.ID, Name: k.Name, Created: k.Created, Revoked: k.Revoked})
 	}
 	if d.Audit, err = v.cfg.Accounts.AuditBefore(ctx, a.ID, 0, pageSize); err != nil {
 		return err
 	}
 	return v.showStatus(status, "operator-account", d)
+}
+
+// addKeys reads the keys that are shown, and counts all.
+func (d *oneAccountData) addKeys(v *visit) (err error) {
+	if d.KeyCount, err = v.cfg.Accounts.CountKeys(v.req.Context(), d.Account.ID); err != nil {
+		return err
+	}
+	keys, err := v.cfg.Accounts.ListKeys(v.req.Context(), nodegate.KeyQuery{AccountID: d.Account.ID, Limit: mostChoices})
+	for _, k := range keys {
+		d.Keys = append(d.Keys, keyState{ID: k.ID, Name: k.Name, Created: k.Created, Revoked: k.Revoked})
+	}
+	return err
 }
 
 func setPlan(v *visit) error {
@@ -84,6 +93,7 @@ func setPlan(v *visit) error {
 
 func setPassword(v *visit) error {
 	id := v.req.PathValue("id")
+	handOver(v)
 	return afterChange(v, v.cfg.Accounts.SetPassword(v.req.Context(), v.actor(), id, v.req.PostFormValue("password")), "password-set")
 }
 

@@ -14,7 +14,7 @@ func overviewRoutes() []route {
 // overviewData is the first page: what to do next, and how things are.
 type overviewData struct {
 	Networks []Network
-	Keys     int
+	Keys     int64 // that are live
 	HasCard  bool
 	Used     bool // there was a request today
 	Today    *report.Result
@@ -23,16 +23,11 @@ type overviewData struct {
 }
 
 func overviewPage(v *visit) error {
-	keys, err := v.cfg.Accounts.Keys(v.req.Context(), v.account.ID)
+	keys, err := v.cfg.Accounts.CountKeys(v.req.Context(), v.account.ID)
 	if err != nil {
 		return err
 	}
-	data := &overviewData{Networks: v.cfg.Networks(), HasCard: v.account.Card.Valid(time.Now())}
-	for _, k := range keys {
-		if k.Live() {
-			data.Keys++
-		}
-	}
+	data := &overviewData{Networks: v.cfg.Networks(), Keys: keys.Live, HasCard: v.account.Card.Valid(time.Now())}
 	q := report.Query{AccountID: v.account.ID, Range: "24h", By: nodegate.NoDimension}
 	if data.Today, err = v.cfg.Reports.Make(v.req.Context(), q, v.plan(), time.Now()); err != nil {
 		return err

@@ -5,9 +5,12 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
+	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/nodegate/nodegate"
 )
 
 // TestPace: an address is served its burst of pages and then told to wait; other
@@ -97,4 +100,109 @@ func TestPaceRefusals(t *testing.T) {
 			t.Errorf("%d were refused later, want %d", n, mostSlowed)
 		}
 	})
+}
+
+// slowPage is a page that takes some time until it is ready, and some while it is sent.
+type slowPage struct {
+	account, pattern string
+	working, sending time.Duration
+}
+
+// open asks for the page as its account and from an address of its own, which may be
+// refused.
+func (p slowPage) open(d *Dashboard, from string) (served bool) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel() // nobody waits for a refusal
+	req := httptest.NewRequestWithContext(ctx, "GET", "/keys", nil)
+	req.RemoteAddr = from
+	v := &visit{Dashboard: d, w: httptest.NewRecorder(), req: req, account: &nodegate.Account{ID: p.account}}
+	v.route = route{pattern: p.pattern, serve: func(v *visit) error {
+		time.Sleep(p.working)
+		handOver(v)
+		time.Sleep(p.sending)
+		served = true
+		return nil
+	}}
+	if d.admit(v.w, req) {
+		_ = v.paced()
+	}
+	return served
+}
+
+// TestSlowPagesCostMore opens pages one after the other for 20 seconds, as one account from
+// many addresses and as many accounts from one address: what is served goes by the time
+// that the pages take, and not by their number.
+func TestSlowPagesCostMore(t *testing.T) {
+	const rate, length = 50, 20 * time.Second
+	most := rate*length.Seconds() + pagesAtOnce*rate // tokens
+	for name, c := range map[string]struct {
+		slowPage
+		cost float64
+	}{
+		"fast pages":               {slowPage{"a", "GET /keys", pageTime / 4, 0}, 1},
+		"slow pages":               {slowPage{"a", "GET /keys", 5 * pageTime, 0}, 5},
+		"very slow pages":          {slowPage{"a", "GET /keys", 20 * pageTime, 0}, 20},
+		"slow clients":             {slowPage{"a", "GET /keys", pageTime, pageTime}, 1},
+		"slow forms":               {slowPage{"a", "POST /files", 5 * pageTime, 0}, 5},
+		"forms that wait":          {slowPage{"a", "POST /try", pageTime, pageTime}, 1},
+		"slow pages of an address": {slowPage{"", "GET /keys", 5 * pageTime, 0}, 5},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d, served, i := &Dashboard{pace: newPace(rate)}, 0.0, 0
+				for begun := time.Now(); time.Since(begun) < length; i++ {
+					page, from := c.slowPage, netip.AddrFrom4([4]byte{192, 0, byte(i >> 8), byte(i)})
+					if page.account == "" {
+						page.account, from = strconv.Itoa(i), netip.AddrFrom4([4]byte{192, 0, 2, 1})
+					}
+					if page.open(d, netip.AddrPortFrom(from, 1).String()) {
+						served++
+					} else {
+						time.Sleep(time.Millisecond)
+					}
+				}
+				if want := most / c.cost; served < want*0.97 || served > want*1.03 {
+					t.Errorf("%v pages were served, want about %v", served, want)
+				}
+			})
+		})
+	}
+}
+
+// TestPagesBegunTogether: pages that begin at the same time can't all be charged later.
+func TestPagesBegunTogether(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d, served := &Dashboard{pace: newPace(50)}, make(chan bool, 1000)
+		for i := range cap(served) {
+			go func() {
+				from := netip.AddrPortFrom(netip.AddrFrom4([4]byte{192, 0, byte(i >> 8), byte(i)}), 1)
+				served <- slowPage{"a", "GET /keys", time.Second, 0}.open(d, from.String())
+			}()
+		}
+		n := 0
+		for range cap(served) {
+			if <-served {
+				n++
+			}
+		}
+		if n != pagesInProgress {
+			t.Errorf("%d pages were in progress, want %d", n, pagesInProgress)
+		}
+	})
+}
+
+// TestCostIsBounded: a page that had to wait, for a database for example, doesn't keep its
+// reader out for long.
+func TestCostIsBounded(t *testing.T) {
+	for _, c := range []struct {
+		rate int
+		took time.Duration
+		want float64
+	}{
+		{50, 0, 1}, {50, pageTime, 1}, {50, 10 * pageTime, 10}, {50, time.Hour, 25}, {1, time.Hour, 1}, {0, time.Hour, 1},
+	} {
+		if got := newPace(c.rate).cost(c.took); got != c.want {
+			t.Errorf("at %d pages a second one that took %v costs %v, want %v", c.rate, c.took, got, c.want)
+		}
+	}
 }

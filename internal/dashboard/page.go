@@ -98,6 +98,7 @@ func (v *visit) send(status int, kind string, body []byte) {
 		body = web.Gzip(make([]byte, 0, len(body)/3), body)
 	}
 	h.Set("Content-Length", strconv.Itoa(len(body)))
+	handOver(v)
 	v.w.WriteHeader(status)
 	_, _ = v.w.Write(body) // a client that left can't be told
 }

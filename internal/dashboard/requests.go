@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"cmp"
+	"maps"
 	"net/url"
 	"slices"
 
@@ -39,7 +40,7 @@ func requestsPage(v *visit) error {
 		Outcome: form.Get("outcome"), Method: form.Get("method"), Network: form.Get("network"), Limit: requestsShown,
 	}}
 	var err error
-	if data.Keys, err = countedKeys(v); err != nil {
+	if data.Keys, err = countedKeys(v, form.Get("key")); err != nil {
 		return err
 	}
 	if err := data.choose(form.Get("key")); err != nil {
@@ -51,23 +52,44 @@ func requestsPage(v *visit) error {
 	return v.show("requests", data)
 }
 
-// countedKeys are the keys that work or have requests to show: those with the most
-// failures first.
-func countedKeys(v *visit) (list []countedKey, err error) {
-	keys, err := v.cfg.Accounts.Keys(v.req.Context(), v.account.ID)
+// countedKeys are keys that have requests to show, or else work: those with the most
+// failures first. The one with the id is among them.
+func countedKeys(v *visit, id string) (list []countedKey, err error) {
+	counts := v.cfg.RequestLog.Counts(v.account.ID)
+	keys, err := v.listKeys(nodegate.KeyQuery{IDs: busiest(counts, id), Limit: mostChoices})
 	if err != nil {
 		return nil, err
 	}
-	counts := v.cfg.RequestLog.Counts(v.account.ID)
-	for _, k := range keys {
-		if c := counts[k.ID]; k.Live() || c.Kept > 0 {
-			list = append(list, countedKey{Key: k, Count: c})
+	live, err := v.liveKeys(id, mostChoices-len(keys))
+	for _, k := range live {
+		if indexOfKey(keys, k.ID) < 0 {
+			keys = append(keys, k)
 		}
 	}
+	for _, k := range keys {
+		list = append(list, countedKey{Key: k, Count: counts[k.ID]})
+	}
 	slices.SortStableFunc(list, func(a, b countedKey) int {
-		return cmp.Or(cmp.Compare(b.Failed, a.Failed), cmp.Compare(b.Kept, a.Kept))
+		return cmp.Or(compareCounts(a.Count, b.Count), a.Created.Compare(b.Created))
 	})
-	return list, nil
+	return list, err
+}
+
+// busiest are the ids of the keys with the most failures, with the one that the address
+// names if it has requests at all.
+func busiest(counts map[string]requestlog.Count, named string) []string {
+	ids := slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
+		return cmp.Or(compareCounts(counts[a], counts[b]), cmp.Compare(a, b))
+	})
+	if at := slices.Index(ids, named); at >= mostChoices {
+		ids[mostChoices-1] = named
+	}
+	return append([]string{}, ids[:min(len(ids), mostChoices)]...) // never nil, which would be all keys
+}
+
+// compareCounts puts what has most to show first.
+func compareCounts(a, b requestlog.Count) int {
+	return cmp.Or(cmp.Compare(b.Failed, a.Failed), cmp.Compare(b.Kept, a.Kept))
 }
 
 // choose picks a key of the list: the one that is asked for, or the first.

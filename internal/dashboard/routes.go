@@ -20,6 +20,7 @@ type route struct {
 	who     access
 	serve   func(*visit) error
 	stream  bool // the handler reads its body by itself: no form, no bound
+	audited bool // a change with an entry in the audit log, which is never deleted
 }
 
 // changes tells whether the route is for changing something.

@@ -28,7 +28,7 @@ func signInRoutes() []route {
 		{pattern: "POST /signup", who: everybody, serve: signUp},
 		{pattern: "POST /logout", who: everybody, serve: signOut},
 		{pattern: "GET /account", who: members, serve: accountPage},
-		{pattern: "POST /account/password", who: members, serve: changePassword},
+		{pattern: "POST /account/password", who: members, serve: changePassword, audited: true},
 	}
 }
 
@@ -63,6 +63,7 @@ func beginSession(v *visit, page string, form credentialsPage) error {
 	if cookie, err := v.req.Cookie(deviceCookie); err == nil {
 		t.Device = cookie.Value
 	}
+	handOver(v)
 	token, a, err := v.cfg.Accounts.SignIn(v.req.Context(), t)
 	if err != nil {
 		return formAgain(v, page, form, err)
@@ -101,6 +102,7 @@ func signUp(v *visit) error {
 		return err
 	}
 	form := credentialsPage{Email: v.req.PostFormValue("email"), Next: "/keys"}
+	handOver(v)
 	if _, err := v.cfg.Accounts.SignUp(v.req.Context(), form.Email, v.req.PostFormValue("password"), v.from()); err != nil {
 		return formAgain(v, "signup", form, err)
 	}
@@ -133,6 +135,7 @@ type accountData struct {
 func accountPage(v *visit) error { return v.show("account", accountData{}) }
 
 func changePassword(v *visit) error {
+	handOver(v)
 	fresh, err := v.cfg.Accounts.ChangePassword(v.req.Context(), v.actor(), v.token, v.req.PostFormValue("old"), v.req.PostFormValue("new"))
 	switch e := nodegate.AsError(err); {
 	case err == nil:

@@ -127,6 +127,7 @@ func tryCall(v *visit) error {
 	}
 	body := `{"jsonrpc":"2.0","id":1,"method":` + string(method) + `,"params":` + data.Params + `}`
 	answer := newCaptured()
+	handOver(v)
 	start := time.Now()
 	v.cfg.RPC(answer, inner(v.req.Context(), "/", nil, body), data.Network.Name, grant)
 	data.Answer = triedOf(answer, time.Since(start))
@@ -180,6 +181,7 @@ func askFaucet(v *visit) error {
 		return errNotHere
 	}
 	data.Faucet.Address = v.req.PostFormValue("address")
+	handOver(v)
 	data.Faucet.Hash, err = v.cfg.Faucet.Ask(v.req.Context(), v.account.ID, data.Network.Name, data.Faucet.Address)
 	if err == nil {
 		return v.show("try", data)

@@ -59,7 +59,7 @@ func usagePage(v *visit) error {
 	if err != nil {
 		return err
 	}
-	names, err := keyNames(v)
+	names, err := keyNames(v, result)
 	if err != nil {
 		return err
 	}
@@ -100,9 +100,18 @@ func usageReport(v *visit) (*report.Result, error) {
 	return v.cfg.Reports.Make(v.req.Context(), q, v.plan(), time.Now())
 }
 
-// keyNames are the names of the account's keys, revoked ones too, by id.
-func keyNames(v *visit) (map[string]string, error) {
-	keys, err := v.cfg.Accounts.Keys(v.req.Context(), v.account.ID)
+// keyNames are the names of the keys in a report, revoked ones too, by id.
+func keyNames(v *visit, r *report.Result) (map[string]string, error) {
+	ids := []string{}
+	if r.Query.KeyID != "" {
+		ids = append(ids, r.Query.KeyID)
+	}
+	if r.Query.By == nodegate.ByKey {
+		for _, g := range r.Groups {
+			ids = append(ids, g.Name)
+		}
+	}
+	keys, err := v.listKeys(nodegate.KeyQuery{IDs: ids, Limit: len(ids)})
 	names := map[string]string{}
 	for _, k := range keys {
 		names[k.ID] = k.Name

@@ -6,6 +6,7 @@ import (
 	"mime"
 	"net/http"
 	"runtime/debug"
+	"time"
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/web"
@@ -19,6 +20,7 @@ type visit struct {
 	route   route
 	account *nodegate.Account // nil for a stranger
 	token   string            // of the session
+	ready   time.Time         // when its own work was done; see handOver
 }
 
 // handler runs a route: the same checks for each, in one order.
@@ -61,14 +63,19 @@ func (v *visit) run() error {
 	if err := v.findSession(); err != nil {
 		return err
 	}
-	if !v.admitAccount() {
-		return nil
-	}
+	return v.paced()
+}
+
+// open serves the page to who may see it.
+func (v *visit) open() error {
 	if v.account == nil && v.route.who != everybody {
 		return v.askToSignIn()
 	}
 	if v.route.who == operators && !v.account.Operator {
 		return errNotHere // not even that there is such a page
+	}
+	if err := admitChange(v); err != nil {
+		return err
 	}
 	return v.route.serve(v)
 }

@@ -357,8 +357,9 @@ func TestManyKeys(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	v.Get("/keys").Has(t, "101 in use", "number 100 ", "number 1 ", "page 1 of 2", "/keys?page=2").Lacks(t, "number 0 ", "Newer")
-	v.Get("/keys?page=2").Has(t, "number 0 ", "Newer").Lacks(t, "number 1 ", "Older")
+	v.Get("/keys").Has(t, "101 in use", "number 100 ", "number 51 ", "page 1 of 3", "/keys?page=2").Lacks(t, "number 50 ", "Newer")
+	v.Get("/keys?page=2").Has(t, "number 50 ", "number 1 ", "Newer", "Older").Lacks(t, "number 51 ", "number 0 ")
+	v.Get("/keys?page=3").Has(t, "number 0 ", "Newer").Lacks(t, "number 1 ", "Older")
 	for _, odd := range []string{"0", "-1", "99", "x", "9999999999999999999"} {
 		v.Get("/keys?page="+odd).Is(t, http.StatusOK)
 	}

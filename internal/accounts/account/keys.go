@@ -116,6 +116,17 @@ func (s *apiKeys) Keys(ctx context.Context, accountID string) ([]*nodegate.Key, 
 	return s.store.KeysOf(ctx, accountID)
 }
 
+// ListKeys lists some of an account's keys: live ones before revoked ones, both newest
+// first.
+func (s *apiKeys) ListKeys(ctx context.Context, q nodegate.KeyQuery) ([]*nodegate.Key, error) {
+	return s.store.ListKeys(ctx, q)
+}
+
+// CountKeys counts an account's keys.
+func (s *apiKeys) CountKeys(ctx context.Context, accountID string) (nodegate.KeyCount, error) {
+	return s.store.CountKeys(ctx, accountID)
+}
+
 // Key returns one key of an account.
 //
 // Returns NotFound.

@@ -29,7 +29,7 @@ func TestForeignKeys(t *testing.T) {
 		},
 	}
 	noKey := []string{
-		"Create", "Find", "List", "SetPlan", "CreateKey", "Keys", "BeginCard", "PutCard", "RemoveCard",
+		"Create", "Find", "List", "SetPlan", "CreateKey", "Keys", "ListKeys", "CountKeys", "BeginCard", "PutCard", "RemoveCard",
 		"SignIn", "SignUp", "PlanOf", "Session", "SignOut", "SetPassword", "ChangePassword", "Audit", "VerifyAudit", "AuditBefore", "Search", "Statement", "Device", "Close",
 	}
 	checkMethods(t, calls, noKey)
@@ -50,6 +50,12 @@ func TestForeignKeys(t *testing.T) {
 	}
 	if keys, err := d.Keys(ctx, stranger.ID); err != nil || len(keys) != 0 {
 		t.Errorf("the stranger has %d keys, %v", len(keys), err)
+	}
+	if keys, err := d.ListKeys(ctx, nodegate.KeyQuery{AccountID: stranger.ID, IDs: []string{k.ID}, Limit: 9}); err != nil || len(keys) != 0 {
+		t.Errorf("the stranger lists %d keys, %v", len(keys), err)
+	}
+	if n, err := d.CountKeys(ctx, stranger.ID); err != nil || n != (nodegate.KeyCount{}) {
+		t.Errorf("the stranger's keys are counted as %+v, %v", n, err)
 	}
 	if d.auditCount(t) != before {
 		t.Error("the audit log has new entries")

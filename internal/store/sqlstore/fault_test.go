@@ -19,13 +19,18 @@ func calls(s *Store) map[string]func(context.Context) error {
 		"Key":            func(ctx context.Context) error { _, err := s.Key(ctx, "a", "k"); return err },
 		"KeyByDigest":    func(ctx context.Context) error { _, err := s.KeyByDigest(ctx, nodegate.Digest{}); return err },
 		"KeysOf":         func(ctx context.Context) error { _, err := s.KeysOf(ctx, "a"); return err },
-		"LiveKeys":       func(ctx context.Context) error { _, err := s.LiveKeys(ctx, "", 1); return err },
-		"Save":           func(ctx context.Context) error { return s.Save(ctx, &nodegate.Change{Account: newAccount("x")}) },
-		"Changes":        func(ctx context.Context) error { _, err := s.Changes(ctx, 0, 1); return err },
-		"LastAudit":      func(ctx context.Context) error { _, err := s.LastAudit(ctx); return err },
-		"LastChange":     func(ctx context.Context) error { _, err := s.LastChange(ctx); return err },
-		"Audit":          func(ctx context.Context) error { _, err := s.Audit(ctx, 0, 1); return err },
-		"SaveSession":    func(ctx context.Context) error { return s.SaveSession(ctx, nodegate.Session{}) },
+		"ListKeys": func(ctx context.Context) error {
+			_, err := s.ListKeys(ctx, nodegate.KeyQuery{AccountID: "a", Limit: 1})
+			return err
+		},
+		"CountKeys":   func(ctx context.Context) error { _, err := s.CountKeys(ctx, "a"); return err },
+		"LiveKeys":    func(ctx context.Context) error { _, err := s.LiveKeys(ctx, "", 1); return err },
+		"Save":        func(ctx context.Context) error { return s.Save(ctx, &nodegate.Change{Account: newAccount("x")}) },
+		"Changes":     func(ctx context.Context) error { _, err := s.Changes(ctx, 0, 1); return err },
+		"LastAudit":   func(ctx context.Context) error { _, err := s.LastAudit(ctx); return err },
+		"LastChange":  func(ctx context.Context) error { _, err := s.LastChange(ctx); return err },
+		"Audit":       func(ctx context.Context) error { _, err := s.Audit(ctx, 0, 1); return err },
+		"SaveSession": func(ctx context.Context) error { return s.SaveSession(ctx, nodegate.Session{}) },
 		"SessionByDigest": func(ctx context.Context) error {
 			_, err := s.SessionByDigest(ctx, nodegate.Digest{}, time.Now())
 			return err

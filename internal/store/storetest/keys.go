@@ -145,3 +145,61 @@ func liveKeysInPages(t *testing.T, s Store) {
 		same(t, fmt.Sprint("pages of ", size), got, want)
 	}
 }
+
+// mixedKeys saves keys of two accounts. It returns those of "a" in the order of pages:
+// two that work, newest first, then three revoked ones, of which one has no time.
+func mixedKeys(t *testing.T, s Store) []*nodegate.Key {
+	saveAccount(t, s, newAccount("a"))
+	saveAccount(t, s, newAccount("b"))
+	var list []*nodegate.Key
+	for i, id := range []string{"m", "c", "z", "b", "x"} {
+		k := fullKey("a", id)
+		k.Created = noon().Add(-time.Duration(i%3) * time.Microsecond).UTC()
+		if i < 2 {
+			k.Revoked = time.Time{}
+		}
+		list = append(list, k)
+	}
+	list[4].Created = time.Time{}
+	list[2], list[3] = list[3], list[2] // "b" is newer than "z"
+	for _, i := range []int{2, 0, 4, 3, 1} {
+		saveKey(t, s, list[i])
+	}
+	saveKey(t, s, newKey("b", "of another account"))
+	return list
+}
+
+func keysInPages(t *testing.T, s Store) {
+	want := mixedKeys(t, s)
+	list := func(q nodegate.KeyQuery) []*nodegate.Key {
+		q.AccountID = "a"
+		return must[[]*nodegate.Key](t)(s.ListKeys(t.Context(), q))
+	}
+	same(t, "all", list(nodegate.KeyQuery{Limit: 9}), want)
+	same(t, "a page", list(nodegate.KeyQuery{Skip: 1, Limit: 3}), want[1:4])
+	same(t, "the last page", list(nodegate.KeyQuery{Skip: 3, Limit: 3}), want[3:])
+	same(t, "beyond it", len(list(nodegate.KeyQuery{Skip: 5, Limit: 3})), 0)
+	same(t, "live ones", list(nodegate.KeyQuery{Live: true, Limit: 9}), want[:2])
+	same(t, "the newest live one", list(nodegate.KeyQuery{Live: true, Limit: 1}), want[:1])
+	same(t, "none", len(list(nodegate.KeyQuery{})), 0)
+	same(t, "odd bounds", len(list(nodegate.KeyQuery{Skip: -1, Limit: -1})), 0)
+}
+
+func keysByID(t *testing.T, s Store) {
+	want := mixedKeys(t, s)
+	list := func(q nodegate.KeyQuery) []*nodegate.Key {
+		q.AccountID, q.Limit = "a", 9
+		return must[[]*nodegate.Key](t)(s.ListKeys(t.Context(), q))
+	}
+	ids := []string{"of another account", want[3].ID, want[0].ID, "nothing", "odd\x00\xff"}
+	same(t, "keys by id", list(nodegate.KeyQuery{IDs: ids}), []*nodegate.Key{want[0], want[3]})
+	same(t, "live keys by id", list(nodegate.KeyQuery{IDs: ids, Live: true}), want[:1])
+	same(t, "no ids", len(list(nodegate.KeyQuery{IDs: []string{}})), 0)
+}
+
+func keysCounted(t *testing.T, s Store) {
+	mixedKeys(t, s)
+	for account, want := range map[string]nodegate.KeyCount{"a": {Live: 2, Revoked: 3}, "b": {Live: 1}, "nobody": {}} {
+		same(t, "keys of "+account, must[nodegate.KeyCount](t)(s.CountKeys(t.Context(), account)), want)
+	}
+}

@@ -24,6 +24,7 @@ const (
 	stale                    // the node lacks a block that others have
 	pruned                   // the node no longer keeps this
 	lacking                  // the node doesn't offer the method
+	faulty                   // an error that is the node's, not the caller's
 	oversize                 // the answer is larger than allowed
 	limited                  // the node wants to be left alone for a while
 	broken                   // no answer, or rubbish
@@ -116,27 +117,27 @@ func (j *judge) old(n *node, q *query) verdict {
 
 func (j *judge) callError(n *node, q *query, e *client.CallError) verdict {
 	text := strings.ToLower(e.Message)
-	const methodNotFound, historyExpired = -32601, 4444
+	needs := q.info.Needs != method.Nothing
 	switch {
 	case contains(text, limitWords):
 		return limited
-	case e.Code == methodNotFound:
+	case lacksMethod(e, text):
 		n.history.without(q.method)
 		return lacking
-	case q.info.Needs == method.Nothing:
-		return good
-	case e.Code == historyExpired, contains(text, prunedWords):
+	case needs && (e.Code == numberPruned || contains(text, prunedWords)):
 		if q.numbered {
 			n.history.gone(q.info.Needs, q.block, n.Head.Load())
 		}
 		return pruned
-	case contains(text, staleWords) && (q.hash != nil || q.numbered && q.block <= j.heads.Number()):
+	case needs && contains(text, staleWords) && (q.hash != nil || q.numbered && q.block <= j.heads.Number()):
 		if q.numbered {
 			return j.old(n, q)
 		}
 		return stale
+	case callers(e, text):
+		return good
 	}
-	return good
+	return faulty
 }
 
 // The words with which clients and providers say what they lack.

@@ -69,6 +69,8 @@ func (a *asker) note(q *query, o *outcome, start time.Time, took time.Duration) 
 	case limited:
 		label = "limited"
 		a.rest(n, o.err)
+	case faulty:
+		label = "error" // a quick failure is no quick answer; what another node says decides the rest
 	case stale, oversize:
 		label = "error"
 		n.slow.add(float64(took), slowWeight) // good or bad? What another node says will tell
@@ -77,6 +79,7 @@ func (a *asker) note(q *query, o *outcome, start time.Time, took time.Duration) 
 			label = "error"
 		}
 		n.noteSuccess(start, took)
+		n.history.works(q.method)
 		a.speeds[q.class].add(took)
 	}
 	n.figures.Done(q.info.NodeLabel(), label, took)

@@ -3,6 +3,7 @@ package pool
 import (
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/nodegate/nodegate/internal/method"
 )
@@ -15,8 +16,9 @@ type history struct {
 	blocks atomic.Uint64 // one more than the newest block it did not have; 0: none yet
 
 	mu    sync.Mutex
-	lacks map[string]bool // methods it doesn't offer
-	any   atomic.Bool
+	lacks map[string]bool   // methods it doesn't offer
+	fails map[string]*fault // methods that fail on it and not on another node
+	any   atomic.Bool       // one of these has something
 }
 
 // maxLacking bounds the methods that are remembered: their names come from clients.
@@ -78,6 +80,50 @@ func (h *history) without(name string) {
 	}
 }
 
+// fault is how often in a row a method failed, and until when it isn't tried.
+type fault struct {
+	count int
+	until time.Time
+}
+
+// A method that fails on one node alone is left to the others for a while: the node may
+// be well otherwise, and then isn't ejected.
+const (
+	faultsInARow = 2
+	faultPause   = 30 * time.Second
+)
+
+// faulted counts a failure of a method that another node answered.
+func (h *history) faulted(name string, now time.Time) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.fails == nil {
+		h.fails = map[string]*fault{}
+	}
+	f := h.fails[name]
+	if f == nil {
+		if len(h.fails) >= maxLacking {
+			return
+		}
+		f = &fault{}
+		h.fails[name] = f
+	}
+	if f.count++; f.count >= faultsInARow {
+		f.until = now.Add(faultPause)
+	}
+	h.any.Store(true)
+}
+
+// works forgets the failures of a method that was answered.
+func (h *history) works(name string) {
+	if !h.any.Load() {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	delete(h.fails, name)
+}
+
 // offers tells whether nothing is known against the method.
 func (h *history) offers(name string) bool {
 	if !h.any.Load() {
@@ -85,7 +131,8 @@ func (h *history) offers(name string) bool {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return !h.lacks[name]
+	f := h.fails[name]
+	return !h.lacks[name] && (f == nil || !time.Now().Before(f.until))
 }
 
 // forget starts over, after the node was away: it may have been changed.
@@ -94,6 +141,6 @@ func (h *history) forget() {
 	h.blocks.Store(0)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.lacks = nil
+	h.lacks, h.fails = nil, nil
 	h.any.Store(false)
 }

@@ -59,7 +59,7 @@ func (r *reader) read(ctx context.Context, q *query) ([]byte, error) {
 			tried = append(tried, o.also)
 		}
 		if o.verdict == good {
-			r.learn(&last, &o)
+			r.learn(q, &last, &o)
 		}
 		if o.verdict < last.verdict || last.node == nil {
 			last = o
@@ -74,7 +74,7 @@ func (r *reader) read(ctx context.Context, q *query) ([]byte, error) {
 
 // reasons name why another node is asked, for the metrics.
 var reasons = [...]string{
-	missing: "null", stale: "stale", pruned: "history", lacking: "method", oversize: "size", limited: "limit", broken: "retry",
+	missing: "null", stale: "stale", pruned: "history", lacking: "method", faulty: "error", oversize: "size", limited: "limit", broken: "retry",
 	cancelled: "retry",
 }
 
@@ -95,7 +95,7 @@ func (r *reader) again(ctx context.Context, q *query, o *outcome, tried []*node,
 			return slices.ContainsFunc(q.only, func(n *node) bool { return !slices.Contains(tried, n) })
 		}
 		return read && len(tried) == 1 && r.opinions.spend()
-	case stale, pruned, oversize:
+	case stale, pruned, faulty, oversize:
 		return read && r.retries.spend()
 	case lacking:
 		return r.retries.spend()
@@ -120,7 +120,7 @@ var (
 )
 
 // learn remembers of a node that did not know the answer that another one did.
-func (r *reader) learn(first, second *outcome) {
+func (r *reader) learn(q *query, first, second *outcome) {
 	if first.node == nil || second.result == nil || string(second.result) == "null" {
 		return
 	}
@@ -129,6 +129,9 @@ func (r *reader) learn(first, second *outcome) {
 		r.nodes.failed(first.node, errStale)
 	case oversize:
 		r.nodes.failed(first.node, errHuge)
+	case faulty:
+		first.node.history.faulted(q.method, time.Now())
+		r.nodes.failed(first.node, first.err)
 	case missing:
 		r.learnHistory(first, second)
 	}

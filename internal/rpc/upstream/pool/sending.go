@@ -29,7 +29,7 @@ func (s *sending) take(o outcome) {
 	switch {
 	case o.err == nil:
 		s.taken = &o
-	case o.verdict < limited:
+	case o.verdict < limited && o.verdict != faulty:
 		if s.refused == nil {
 			s.refused = &o
 		}

@@ -1,0 +1,66 @@
+package pool
+
+import (
+	"strings"
+
+	"github.com/nodegate/nodegate/internal/rpc/upstream/client"
+)
+
+// Numbers of errors that mean one thing on every node.
+const (
+	numberReverted       = 3
+	numberInvalidParams  = -32602
+	numberMethodMissing  = -32601
+	numberMethodDisabled = -32604 // Besu
+	numberPruned         = 4444   // EIP-4444, Geth and Besu
+)
+
+// callers tells whether an error is the caller's own business: every node would give it.
+// Whatever isn't known to be that is the node's: another node is asked, and an error that
+// all of them give is returned all the same.
+func callers(e *client.CallError, text string) bool {
+	if e.Code == numberReverted || e.Code == numberInvalidParams {
+		return true
+	}
+	for _, words := range [][]string{callerWords, staleWords, knownWords, minedWords} {
+		if contains(text, words) {
+			return true
+		}
+	}
+	return false
+}
+
+// lacksMethod tells whether an error says that the node doesn't offer the method. Some
+// say so under the number for everything, Alchemy and plans of providers for example.
+func lacksMethod(e *client.CallError, text string) bool {
+	return e.Code == numberMethodMissing || e.Code == numberMethodDisabled ||
+		strings.Contains(text, "method") && contains(text, noMethodWords)
+}
+
+var noMethodWords = []string{
+	"not found", "not available", "does not exist", "not supported", "unsupported", "not whitelisted", "not allowed", "disabled", "not enabled", "current plan",
+}
+
+// callerWords are what nodes say about the call itself, in lower case, by subject. The
+// sources are the clients' own error texts: Geth core/vm/errors.go, core/error.go,
+// core/txpool/errors.go and rpc/errors.go; Reth crates/rpc/rpc-eth-types/src/error; Besu
+// RpcErrorType.java; Nethermind AcceptTxResult.cs and EvmExceptionType.cs; Erigon as Geth;
+// Arbitrum and the OP stack as Geth, beside their own rules for fees.
+var callerWords = []string{
+	// execution
+	"revert", "vm exception", "vm execution error", "out of gas", "outofgas", "invalid opcode", "bad instruction", "stack underflow", "stack overflow",
+	"stack limit", "invalid jump", "bad jump", "write protection", "static call", "call depth", "initcode", "code size", "return data out of bounds",
+	"gas required exceeds", "always failing transaction", "cannot estimate gas", "address collision", "invalid code",
+	// funds, nonces, fees
+	"insufficient funds", "insufficient balance", "insufficient sender balance", "up-front cost", "upfront cost", "lack of funds",
+	"nonce", "already known", "known transaction", "already imported", "already in mempool", "already exists", "replacement", "underpriced",
+	"fee cap", "feecap", "max fee", "maxfee", "priority fee", "base fee", "basefee", "gas price", "gasprice", "intrinsic gas", "gas limit", "gas too low",
+	"gas uint64 overflow", "tx fee", "transaction type", "tx type", "rlp:", "invalid sender", "invalid signature", "chain id", "chainid", "oversized", "blob",
+	// parameters
+	"invalid argument", "invalid param", "missing value", "required argument", "too many arguments", "cannot unmarshal", "hex string", "invalid address",
+	"invalid block range", "invalid block number", "tracer", "ens name",
+	// size of the request
+	"entity too large", "content length too large", "request too large", "exceed max topics", "exceed max addresses", "too many topics", "too many addresses",
+	// what doesn't exist
+	"not found", "unknown transaction", "no transaction", "genesis is not traceable",
+}

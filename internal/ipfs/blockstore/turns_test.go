@@ -118,7 +118,11 @@ func TestBarrierAfterLarge(t *testing.T) {
 // The power goes while small commits pass large ones. What was acknowledged is there, and
 // of a large batch all or nothing.
 func TestPowerCutLarge(t *testing.T) {
-	for seed := range uint64(20) {
+	seeds := uint64(10)
+	if testing.Short() {
+		seeds = 1 // the race detector takes a quarter of a minute for each
+	}
+	for seed := range seeds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 2))
 			files, disk := vfs.NewStrictMem(), newFaultyDisk()

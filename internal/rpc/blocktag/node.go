@@ -6,6 +6,7 @@ import (
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/method"
+	"github.com/nodegate/nodegate/internal/rpc"
 )
 
 // Node resolves the tags of the calls to one network.
@@ -56,12 +57,5 @@ func (n *Node) Head(ctx context.Context) (nodegate.Head, error) {
 
 // Subscribe passes a subscription on where the node below can push events.
 func (n *Node) Subscribe(ctx context.Context, params []byte, take nodegate.Take) error {
-	feed, ok := n.next.(nodegate.Feed)
-	if !ok {
-		return &nodegate.Error{
-			Op: "blocktag.subscribe", Code: nodegate.MethodNotFound,
-			Msg: "the method " + method.EthSubscribe + " does not exist/is not available",
-		}
-	}
-	return feed.Subscribe(ctx, params, take)
+	return rpc.Subscribe(ctx, n.next, params, take)
 }

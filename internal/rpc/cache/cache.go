@@ -14,6 +14,7 @@ import (
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/method"
+	"github.com/nodegate/nodegate/internal/rpc"
 )
 
 // Config is how much one network's cache may keep.
@@ -99,14 +100,7 @@ func (c *Cache) Head(ctx context.Context) (nodegate.Head, error) { return c.next
 
 // Subscribe passes a subscription on where the node below can push events.
 func (c *Cache) Subscribe(ctx context.Context, params []byte, take nodegate.Take) error {
-	feed, ok := c.next.(nodegate.Feed)
-	if !ok {
-		return &nodegate.Error{
-			Op: "cache.subscribe", Code: nodegate.MethodNotFound,
-			Msg: "the method " + method.EthSubscribe + " does not exist/is not available",
-		}
-	}
-	return feed.Subscribe(ctx, params, take)
+	return rpc.Subscribe(ctx, c.next, params, take)
 }
 
 // Call answers from memory, from an identical call that is in progress, or from the node.

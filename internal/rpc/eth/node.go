@@ -5,6 +5,7 @@ import (
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/method"
+	"github.com/nodegate/nodegate/internal/rpc"
 	"github.com/nodegate/nodegate/internal/rpc/jsonrpc"
 )
 
@@ -92,10 +93,6 @@ func (n *Node) Head(ctx context.Context) (nodegate.Head, error) { return n.next.
 
 // Subscribe passes a subscription on where the node below can push events.
 func (n *Node) Subscribe(ctx context.Context, params []byte, take nodegate.Take) error {
-	feed, ok := n.next.(nodegate.Feed)
-	if !ok {
-		return notFound(method.EthSubscribe)
-	}
 	var a args
 	if err := a.split(params, len(a.store)); err != nil {
 		return err
@@ -107,7 +104,7 @@ func (n *Node) Subscribe(ctx context.Context, params []byte, take nodegate.Take)
 	if err != nil {
 		return err
 	}
-	return feed.Subscribe(ctx, canonical, take)
+	return rpc.Subscribe(ctx, n.next, canonical, take)
 }
 
 // passOn forwards a method without rules of its own.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/method"
+	"github.com/nodegate/nodegate/internal/rpc"
 )
 
 // remote makes the nodes of other clients look like one. It stands between the
@@ -51,14 +52,9 @@ func (r remote) Head(ctx context.Context) (nodegate.Head, error) { return r.next
 
 // Subscribe passes a subscription on; a node's refusal is worded like any other.
 func (r remote) Subscribe(ctx context.Context, params []byte, take nodegate.Take) error {
-	const name = method.EthSubscribe
-	feed, ok := r.next.(nodegate.Feed)
-	if !ok {
-		return notFound(name)
-	}
-	err := feed.Subscribe(ctx, params, take)
+	err := rpc.Subscribe(ctx, r.next, params, take)
 	if e := nodegate.AsError(err); err != nil && e.Code == nodegate.NodeFault {
-		return explain(name, nil, e)
+		return explain(method.EthSubscribe, nil, e)
 	}
 	return err
 }

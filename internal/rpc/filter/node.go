@@ -7,6 +7,7 @@ import (
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/method"
+	"github.com/nodegate/nodegate/internal/rpc"
 	"github.com/nodegate/nodegate/internal/rpc/jsonrpc"
 )
 
@@ -75,12 +76,5 @@ func (n *Node) Head(ctx context.Context) (nodegate.Head, error) { return n.next.
 
 // Subscribe is the node's, where it can push events.
 func (n *Node) Subscribe(ctx context.Context, params []byte, take nodegate.Take) error {
-	feed, ok := n.next.(nodegate.Feed)
-	if !ok {
-		return &nodegate.Error{
-			Op: "filter.subscribe", Code: nodegate.MethodNotFound,
-			Msg: "the method " + method.EthSubscribe + " does not exist/is not available",
-		}
-	}
-	return feed.Subscribe(ctx, params, take)
+	return rpc.Subscribe(ctx, n.next, params, take)
 }

@@ -31,6 +31,7 @@ import (
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/method"
+	"github.com/nodegate/nodegate/internal/rpc"
 )
 
 // What a zero in Config stands for.
@@ -132,14 +133,7 @@ func (n *Node) Head(ctx context.Context) (nodegate.Head, error) { return n.next.
 //
 // Returns MethodNotFound when that node has none.
 func (n *Node) Subscribe(ctx context.Context, params []byte, take nodegate.Take) error {
-	feed, ok := n.next.(nodegate.Feed)
-	if !ok {
-		return &nodegate.Error{
-			Op: "rollup.subscribe", Code: nodegate.MethodNotFound,
-			Msg: "the method " + method.EthSubscribe + " does not exist/is not available",
-		}
-	}
-	return feed.Subscribe(ctx, params, take)
+	return rpc.Subscribe(ctx, n.next, params, take)
 }
 
 func (c Config) withDefaults() Config {

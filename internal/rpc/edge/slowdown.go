@@ -14,7 +14,7 @@ import (
 
 // A refusal costs nothing, so a client that is refused could ask on as fast as a core
 // goes, with an unknown key too. A client address gets so many at their normal speed;
-// beyond them they come at a pace. A ping that nobody needs counts like one.
+// beyond them they come at a pace.
 const (
 	refusalsPerSecond = 200
 	refusalsAtOnce    = 2000
@@ -79,9 +79,21 @@ func (s *socket) rest() {
 	}
 }
 
-// ponged slows a peer down that sends pings without a pause.
-func (s *socket) ponged() {
-	if d := s.edge.slowdown.count(s.visitor.credentials.From, 1); d > 0 {
-		time.Sleep(d)
+// A socket may send so many pings and pongs in a window; each one beyond them makes it wait.
+// Clients send one every few seconds. Sockets are counted one by one, not by client address:
+// thousands may share one, and they all answer our pings.
+const (
+	controlWindow = 10 * time.Second
+	mostControls  = 200
+	controlPause  = 50 * time.Millisecond
+)
+
+// controlled slows a peer down that sends pings without a pause.
+func (s *socket) controlled() {
+	if now := time.Now(); now.Sub(s.counted) > controlWindow {
+		s.counted, s.controls = now, 0
+	}
+	if s.controls++; s.controls > mostControls {
+		time.Sleep(controlPause)
 	}
 }

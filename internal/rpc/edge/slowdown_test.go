@@ -42,3 +42,31 @@ func TestSlowdown(t *testing.T) {
 		}
 	})
 }
+
+// TestControlled: a socket that sends pings without a pause is read slowly. Many sockets
+// of one client address that answer ours are not.
+func TestControlled(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		e := benchEdge(t)
+		start := time.Now()
+		for range 20 * refusalsAtOnce {
+			s := &socket{edge: e, visitor: &visitor{}}
+			s.controlled()
+		}
+		if took := time.Since(start); took != 0 {
+			t.Errorf("pongs of many sockets take %v", took)
+		}
+		s := &socket{edge: e, visitor: &visitor{}}
+		for range mostControls + 100 {
+			s.controlled()
+		}
+		if took := time.Since(start); took != 100*controlPause {
+			t.Errorf("pings without a pause take %v", took)
+		}
+		time.Sleep(controlWindow)
+		again := time.Now()
+		if s.controlled(); time.Since(again) != 0 {
+			t.Error("it is slow for good")
+		}
+	})
+}

@@ -54,8 +54,11 @@ type socket struct {
 	leaving atomic.Bool   // no more messages are taken
 	active  sync.WaitGroup
 
-	delay  atomic.Int64 // before the next message is read, in nanoseconds; see slowed
-	slow   atomic.Bool  // it was noted that the peer doesn't read
+	delay    atomic.Int64 // before the next message is read, in nanoseconds; see slowed
+	controls int          // pings and pongs since counted; of who reads
+	counted  time.Time
+
+	slow   atomic.Bool // it was noted that the peer doesn't read
 	events eventQueue
 	subs   subscriptions
 }
@@ -126,7 +129,7 @@ func (e *Edge) enter() bool {
 func (e *Edge) newSocket(n *network, grant *nodegate.Grant, conn *ws.Conn) *socket {
 	ctx, cancel := context.WithCancel(nodegate.WithGrant(e.base, grant))
 	s := &socket{edge: e, network: n, grant: grant, conn: conn, ctx: ctx, cancel: cancel, slots: make(chan struct{}, socketWorkers)}
-	conn.Grow, conn.Controlled = s.holdMessage, s.ponged
+	conn.Grow, conn.Controlled = s.holdMessage, s.controlled
 	s.events.limit = queueBytes
 	s.events.start = func() {
 		s.active.Add(1)

@@ -47,10 +47,12 @@ func (a *asker) keepUp(ctx context.Context, n *node, q *query, o *outcome) {
 	}
 }
 
-// lookAhead asks a node for its head, one call at a time: others that wait for the same
-// head find it there.
+// lookAhead asks a node for its head, one call at a time. Whoever comes while another
+// call asks waits for what that finds, not for a node that hangs.
 func (a *asker) lookAhead(ctx context.Context, n *node, number uint64) {
-	n.looking.Lock()
+	if !n.looking.TryLock() {
+		return
+	}
 	defer n.looking.Unlock()
 	if number <= a.judge.heads.Number() {
 		return

@@ -55,12 +55,13 @@ var callerWords = []string{
 	"insufficient funds", "insufficient balance", "insufficient sender balance", "up-front cost", "upfront cost", "lack of funds",
 	"nonce", "already known", "known transaction", "already imported", "already in mempool", "already exists", "replacement", "underpriced",
 	"fee cap", "feecap", "max fee", "maxfee", "priority fee", "base fee", "basefee", "gas price", "gasprice", "intrinsic gas", "gas limit", "gas too low",
-	"gas uint64 overflow", "tx fee", "transaction type", "tx type", "rlp:", "invalid sender", "invalid signature", "chain id", "chainid", "oversized", "blob",
+	"gas uint64 overflow", "tx fee", "transaction type", "tx type", "rlp:", "invalid sender", "invalid signature", "invalid chain id", "invalid chainid", "wrong chain id", "chain id mismatch", "chainid mismatch",
+	"replay-protected", "oversized", "blob",
 	// parameters
 	"invalid argument", "invalid param", "missing value", "required argument", "too many arguments", "cannot unmarshal", "hex string", "invalid address",
 	"invalid block range", "invalid block number", "tracer", "ens name",
 	// size of the request
 	"entity too large", "content length too large", "request too large", "exceed max topics", "exceed max addresses", "too many topics", "too many addresses",
 	// what doesn't exist
-	"not found", "unknown transaction", "no transaction", "genesis is not traceable",
+	"filter not found", "transaction not found", "receipt not found", "unknown transaction", "no transaction", "genesis is not traceable",
 }

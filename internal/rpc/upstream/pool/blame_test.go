@@ -30,6 +30,8 @@ var nodeErrors = []struct {
 	{"Geth", -32603, "method handler crashed"},
 	{"Geth", -32002, "request timed out"},
 	{"Erigon", -32000, "database closed"},
+	{"Pocket", -32000, "application not found"},
+	{"Chainstack", -32000, "chain ID is not enabled for this project"},
 	{"OP proxyd", -32011, "no backend is currently healthy to serve traffic"},
 }
 
@@ -76,7 +78,7 @@ var callerErrors = []struct {
 	{-32602, "invalid argument 0: hex string without 0x prefix"}, {-32000, "nonce too low"}, {-32010, "Insufficient funds."},
 	{-32000, "insufficient funds for gas * price + value: address 0x01 have 0 want 1"}, {-32000, "intrinsic gas too low"},
 	{-32000, "gas required exceeds allowance (50000000)"}, {-32003, "transaction underpriced"}, {-32000, "max fee per gas less than block base fee"},
-	{-32000, "invalid opcode: INVALID"}, {-32000, "filter not found"}, {-32000, "transaction not found"}, {-32005, "exceed max addresses"},
+	{-32000, "invalid opcode: INVALID"}, {-32000, "invalid chain id for signer: have 1 want 2"}, {-32000, "filter not found"}, {-32000, "transaction not found"}, {-32005, "exceed max addresses"},
 }
 
 func TestCallerErrors(t *testing.T) {

@@ -35,7 +35,7 @@ func (ns *networks) ready(name string) error {
 	}
 	r := ns.remotes[name]
 	if r == nil {
-		return &nodegate.Error{Code: nodegate.NotFound, Msg: "no such network: " + name}
+		return &nodegate.Error{Code: nodegate.NotFound, Msg: "no network or service is named " + name}
 	}
 	if r.pool.Ready() != nil { // its reasons name the nodes: /nodes shows them to the operator
 		return errors.New("not ready: network " + name + " has no node")

@@ -187,7 +187,7 @@ func TestReady(t *testing.T) {
 	f.ready(t)
 	for _, base := range []string{f.RPC, f.Admin} {
 		for path, want := range map[string]string{
-			"": "200 ok", "/dev": "200 ok", "/storage": "200 ok", "/main": "503 not ready: network main has no node", "/other": "404 no such network: other",
+			"": "200 ok", "/dev": "200 ok", "/storage": "200 ok", "/main": "503 not ready: network main has no node", "/other": "404 no network or service is named other",
 		} {
 			status, body := get(t, base+"/readyz"+path)
 			if got := fmt.Sprintf("%d %s", status, strings.TrimSpace(body)); got != want {

@@ -2,7 +2,10 @@ package heads
 
 import (
 	"context"
+	"sync"
 	"time"
+
+	"github.com/nodegate/nodegate"
 )
 
 // How the head is shared between servers: at every change and at least this often,
@@ -15,7 +18,10 @@ const (
 // Shared is what several servers share: the highest block that any of them has told
 // a client about.
 type Shared interface {
+	// Raise tells the others of a block, and returns the highest that any has told of.
 	Raise(ctx context.Context, network string, number uint64) (highest uint64, err error)
+	// Watch calls seen with what the others tell of, until ctx ends. It may miss some.
+	Watch(ctx context.Context, network string, seen func(highest uint64))
 }
 
 // raise has the head shared soon.
@@ -26,16 +32,19 @@ func (t *Tracker) raise() {
 	}
 }
 
-// Share brings what this server has told to the others, and back. When the others
-// can't be reached the server goes on by itself. It returns when ctx ends, or at once on
-// one server.
+// Share brings what this server may tell to the others, and back. A client that hops
+// between servers must not see the chain go back, so a head is told only once the others
+// have been told. When they can't be reached the server goes on by itself. It returns when
+// ctx ends, or at once on one server.
 func (t *Tracker) Share(ctx context.Context) {
 	if t.cfg.Shared == nil {
 		return
 	}
+	var watching sync.WaitGroup
+	watching.Go(func() { t.cfg.Shared.Watch(ctx, t.cfg.Network, t.learnShared) })
+	defer watching.Wait()
 	tick := time.NewTicker(shareEvery)
 	defer tick.Stop()
-	failing := false
 	for {
 		select {
 		case <-ctx.Done():
@@ -43,20 +52,32 @@ func (t *Tracker) Share(ctx context.Context) {
 		case <-tick.C:
 		case <-t.raised:
 		}
-		told := t.told.Load()
-		if told == nil {
-			continue
+		if told := t.told.Load(); told != nil {
+			t.shareOne(ctx, told)
 		}
-		bounded, cancel := context.WithTimeout(ctx, shareTimeout)
-		highest, err := t.cfg.Shared.Raise(bounded, t.cfg.Network, told.Number)
-		cancel()
-		if err != nil != failing && ctx.Err() == nil {
-			failing = err != nil
-			t.cfg.Log.Warn("sharing the head with other servers", "failing", failing, "err", err)
-		}
-		if err == nil {
-			t.learnShared(highest)
-		}
+	}
+}
+
+// shareOne tells the others of a head, then clients.
+func (t *Tracker) shareOne(ctx context.Context, told *nodegate.Head) {
+	bounded, cancel := context.WithTimeout(ctx, shareTimeout)
+	defer cancel()
+	highest, err := t.cfg.Shared.Raise(bounded, t.cfg.Network, told.Number)
+	if failing := err != nil; t.alone.Swap(failing) != failing && ctx.Err() == nil {
+		t.cfg.Log.Warn("sharing the head with other servers", "failing", failing, "err", err)
+	}
+	if err == nil {
+		t.learnShared(highest)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.alone.Load() {
+		told = t.told.Load() // nobody has to hear of it first
+	}
+	if t.open.Load() != told {
+		t.open.Store(told)
+		t.wakeLocked()
+		t.cfg.Changed()
 	}
 }
 

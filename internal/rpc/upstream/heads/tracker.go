@@ -27,7 +27,9 @@ type Tracker struct {
 	opened time.Time
 	raised chan struct{}
 
-	told   atomic.Pointer[nodegate.Head] // what clients know; nil before the first
+	told   atomic.Pointer[nodegate.Head] // what clients may know; nil before the first
+	open   atomic.Pointer[nodegate.Head] // what they know: the same, once other servers have it too
+	alone  atomic.Bool                   // other servers can't be reached
 	shared atomic.Uint64                 // what clients of other servers know
 	best   atomic.Uint64                 // the highest that is believed of any node
 	heard  atomic.Int64                  // when a node last reported, in Unix nanoseconds
@@ -58,7 +60,7 @@ func (t *Tracker) Follow(nodes []*Node) {
 }
 
 // Known tells whether there is a head that clients may know of.
-func (t *Tracker) Known() bool { return t.told.Load() != nil }
+func (t *Tracker) Known() bool { return t.open.Load() != nil }
 
 // Best is the highest block that is believed of any node.
 func (t *Tracker) Best() uint64 { return t.best.Load() }
@@ -66,8 +68,8 @@ func (t *Tracker) Best() uint64 { return t.best.Load() }
 // Number is the highest block that clients know of.
 func (t *Tracker) Number() uint64 {
 	n := t.shared.Load()
-	if told := t.told.Load(); told != nil {
-		n = max(n, told.Number)
+	if open := t.open.Load(); open != nil {
+		n = max(n, open.Number)
 	}
 	return n
 }
@@ -133,7 +135,9 @@ func (t *Tracker) weigh() {
 		n.Astray.Store(t.astray(&n.claim))
 	}
 	t.wakeLocked()
-	t.cfg.Changed()
+	if t.open.Load() == t.told.Load() { // else it comes with what is told
+		t.cfg.Changed()
+	}
 }
 
 func (t *Tracker) believe(n *Node, yes bool) {
@@ -173,6 +177,9 @@ func (t *Tracker) tell(nodes []*Node, forked bool) {
 	}
 	if told == nil || next != *told {
 		t.told.Store(&next)
+		if t.cfg.Shared == nil || t.alone.Load() {
+			t.open.Store(&next)
+		}
 		t.raise()
 	}
 }
@@ -252,14 +259,14 @@ const silence = 30 * time.Second
 // Head is the highest block that clients may know of; not ok when no node says. It never
 // goes backwards, also not over several servers that share it.
 func (t *Tracker) Head(ctx context.Context) (head nodegate.Head, ok bool) {
-	told := t.told.Load()
-	if told == nil {
-		told = t.firstHead(ctx)
+	open := t.open.Load()
+	if open == nil {
+		open = t.firstHead(ctx)
 	}
-	if told == nil || time.Since(time.Unix(0, t.heard.Load())) > silence {
+	if open == nil || time.Since(time.Unix(0, t.heard.Load())) > silence {
 		return nodegate.Head{}, false
 	}
-	head = *told
+	head = *open
 	head.Number = max(head.Number, t.shared.Load())
 	return head, true
 }
@@ -273,8 +280,8 @@ func (t *Tracker) firstHead(ctx context.Context) *nodegate.Head {
 	defer timer.Stop()
 	for {
 		changed := t.Changes()
-		if told := t.told.Load(); told != nil {
-			return told
+		if open := t.open.Load(); open != nil {
+			return open
 		}
 		select {
 		case <-changed:

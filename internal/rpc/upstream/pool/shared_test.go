@@ -25,6 +25,9 @@ func (b *board) Raise(_ context.Context, network string, number uint64) (uint64,
 	return b.highest[network], nil
 }
 
+// Watch has nothing to say: Raise tells all.
+func (b *board) Watch(ctx context.Context, _ string, _ func(uint64)) { <-ctx.Done() }
+
 // TestSharedHeads: what one server has told, another does not fall behind, and each
 // goes on alone when nothing can be shared.
 func TestSharedHeads(t *testing.T) {
@@ -63,5 +66,37 @@ func TestSharedHeads(t *testing.T) {
 		if head, err := two.Head(t.Context()); err != nil || head.Number != 103 {
 			t.Errorf("a shared head that can't be is told: %d, %v", head.Number, err)
 		}
+	})
+}
+
+// slowBoard takes its time.
+type slowBoard struct {
+	board
+	begun, done chan struct{}
+}
+
+func (b *slowBoard) Raise(ctx context.Context, network string, number uint64) (uint64, error) {
+	b.begun <- struct{}{}
+	<-b.done
+	return b.board.Raise(ctx, network, number)
+}
+
+// TestToldLast: clients hear of a head after the other servers.
+func TestToldLast(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		shared := &slowBoard{board: board{highest: map[string]uint64{}}, begun: make(chan struct{}, 100), done: make(chan struct{}, 100)}
+		a := newFake("a", 100)
+		p, _ := openFakes(t, func(c *Config) { c.Shared = shared }, a)
+		<-shared.begun
+		time.Sleep(200 * time.Millisecond)
+		if p.heads.Known() {
+			t.Error("clients know before the other servers do")
+		}
+		shared.done <- struct{}{}
+		time.Sleep(time.Millisecond)
+		if n := p.heads.Number(); n != 100 {
+			t.Errorf("clients know of %d", n)
+		}
+		close(shared.done)
 	})
 }

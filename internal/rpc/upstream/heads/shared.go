@@ -24,14 +24,6 @@ type Shared interface {
 	Watch(ctx context.Context, network string, seen func(highest uint64))
 }
 
-// raise has the head shared soon.
-func (t *Tracker) raise() {
-	select {
-	case t.raised <- struct{}{}:
-	default:
-	}
-}
-
 // Share brings what this server may tell to the others, and back. A client that hops
 // between servers must not see the chain go back, so a head is told only once the others
 // have been told. When they can't be reached the server goes on by itself. It returns when

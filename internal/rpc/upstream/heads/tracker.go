@@ -180,7 +180,10 @@ func (t *Tracker) tell(nodes []*Node, forked bool) {
 		if t.cfg.Shared == nil || t.alone.Load() {
 			t.open.Store(&next)
 		}
-		t.raise()
+		select {
+		case t.raised <- struct{}{}: // see Share
+		default:
+		}
 	}
 }
 

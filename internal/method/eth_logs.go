@@ -12,30 +12,30 @@ var filterRows = []Row{
 	},
 	{
 		Name: EthNewFilter, Group: groupLogs, Summary: "Begins to watch for logs; eth_getFilterChanges brings them.",
-		About:  "A filter that nobody asks for five minutes is gone. On a WebSocket a subscription is better.",
-		Params: []Param{filter}, Rules: sticky(LogFilter), Counted: true, NewFilter: true,
+		About:  "A filter lives for 15 minutes after it was asked last. On a WebSocket a subscription is better.",
+		Params: []Param{filter}, Rules: sticky(LogFilter), Counted: true, NewFilter: true, Finds: FindsLogs,
 		Result: Result{"ID", "of the filter"}, Errors: []Fault{tooWide},
 		Example: varies(`[{"address":"0xfbfbfddd6e35da57b7b0f9a2c10e34be70b3a4e9"}]`),
 	},
 	{
 		Name: EthNewBlockFilter, Group: groupLogs, Summary: "Begins to watch for blocks; eth_getFilterChanges brings their hashes.",
-		Rules: sticky(NoContracts), Counted: true, NewFilter: true,
+		Rules: sticky(NoContracts), Counted: true, NewFilter: true, Finds: FindsBlocks,
 		Result: Result{"ID", "of the filter"}, Example: varies(`[]`),
 	},
 	{
-		Name: "eth_newPendingTransactionFilter", Group: groupLogs, Summary: "Begins to watch the pool; eth_getFilterChanges brings the hashes of what enters it.",
-		Params: []Param{{"full", "Boolean", false, "whole transactions instead of hashes"}}, Rules: sticky(NoContracts), Counted: true, NewFilter: true,
+		Name: EthNewPendingTransactionFilter, Group: groupLogs, Summary: "Begins to watch the pool; eth_getFilterChanges brings the hashes of what enters it.",
+		Params: []Param{{"full", "Boolean", false, "whole transactions instead of hashes"}}, Rules: sticky(NoContracts), Counted: true, NewFilter: true, Finds: FindsPending,
 		Result: Result{"ID", "of the filter"}, Example: varies(`[]`),
 	},
 	{
-		Name: "eth_getFilterChanges", Group: groupLogs, Summary: "What a filter saw since it was asked last.",
-		Params: []Param{filterID}, Rules: sticky(NoContracts), Counted: true, // the filter was checked when it was created
+		Name: EthGetFilterChanges, Group: groupLogs, Summary: "What a filter saw since it was asked last.",
+		Params: []Param{filterID}, Rules: sticky(NoContracts), Answer: LogsAnswer, Counted: true, // the filter was checked when it was created
 		Result: Result{"Changes", "logs or hashes, as the filter is"}, Errors: []Fault{noFilter},
 		Example: Example{Network: "devnet", Params: `["0x1"]`, After: EthNewBlockFilter},
 	},
 	{
 		Name: EthGetFilterLogs, Group: groupLogs, Summary: "All logs that match a filter of eth_newFilter.",
-		Params: []Param{filterID}, Rules: sticky(NoContracts), Answer: LogsAnswer, Work: LongRead, Counted: true,
+		Params: []Param{filterID}, Rules: sticky(NoContracts), Answer: LogsAnswer, Work: LongRead, Counted: true, Finds: FindsLogs,
 		Result: Result{"[]Log", "in order"}, Errors: []Fault{noFilter, tooWide},
 		Example: Example{Network: "devnet", Params: `["0x1"]`, After: EthNewFilter},
 	},

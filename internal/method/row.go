@@ -28,6 +28,8 @@ type Row struct {
 	SlowEmbedded bool
 	// NewFilter methods create a filter on a node, and EndsFilter removes one.
 	NewFilter, EndsFilter bool
+	// Finds is what a new filter looks for, and what eth_getFilterLogs answers with.
+	Finds Found
 	// Remote methods are those that embedded chains lack.
 	Remote bool
 
@@ -147,3 +149,13 @@ func (r *Row) findBlock() {
 		}
 	}
 }
+
+// Found is what a filter looks for.
+type Found uint8
+
+const (
+	FindsNothing Found = iota // not a method that is about one kind of filter
+	FindsLogs
+	FindsBlocks
+	FindsPending
+)

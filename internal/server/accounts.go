@@ -12,6 +12,7 @@ import (
 	"github.com/nodegate/nodegate/internal/accounts/ratelimit"
 	"github.com/nodegate/nodegate/internal/accounts/requestlog"
 	"github.com/nodegate/nodegate/internal/accounts/usage"
+	"github.com/nodegate/nodegate/internal/rpc/filter"
 	"github.com/nodegate/nodegate/internal/store/redisstore"
 )
 
@@ -162,10 +163,12 @@ func (a *accounts) close(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// shared is what the networks of all servers have together. Without Redis it is nothing.
-func (a *accounts) shared() (s shared) {
-	if a.redis != nil {
-		s.heads, s.cache = a.redis, a.answers
+// shared is what the networks of all servers have together. Without Redis each server
+// keeps its own filters, and the rest is nothing.
+func (a *accounts) shared() shared {
+	if a.redis == nil {
+		return shared{filters: &filter.Memory{}}
 	}
-	return s
+	bounds := redisstore.FilterBounds{Life: int(filter.Life.Seconds()), Places: filter.MaxPlaces, Pending: filter.MaxPending}
+	return shared{heads: a.redis, cache: a.answers, filters: a.redis.Filters(bounds)}
 }

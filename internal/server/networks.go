@@ -45,8 +45,9 @@ type networks struct {
 
 // shared is what all servers have together, where there are several.
 type shared struct {
-	heads heads.Shared
-	cache cache.Shared
+	heads   heads.Shared
+	cache   cache.Shared
+	filters filter.Store
 }
 
 func newNetworks(c *common) *networks {
@@ -109,11 +110,11 @@ func (ns *networks) openEmbedded(n *config.Network) (nodegate.Node, error) {
 	return ns.withRules(node, n), nil
 }
 
-// withRules puts the checks of the methods over a network's node, and owners over its
-// filters.
+// withRules puts the checks of the methods over the filters over a network's node.
 func (ns *networks) withRules(node nodegate.Node, n *config.Network) nodegate.Node {
 	dialect, _ := eth.ParseDialect(n.Dialect) // checked when the configuration was read
-	return eth.New(filter.New(node), eth.Config{
+	filters := filter.New(node, filter.Config{Network: n.Name, Store: ns.shared.filters, LogBlocks: uint64(ns.cfg.Limits.LogBlocks)})
+	return eth.New(filters, eth.Config{
 		Dialect: dialect, Remote: len(n.Nodes) > 0, HistoryWindow: n.HistoryWindow, Layer2: n.Layer2 != nil, Alias: aliasOf(n),
 		Namespaces: n.Namespaces, LogBlocks: uint64(ns.cfg.Limits.LogBlocks), LogResults: ns.cfg.Limits.LogResults,
 	})

@@ -27,9 +27,15 @@ type payer struct {
 // pay sends a transaction of one wei and returns its hash.
 func (p *payer) pay(t *testing.T, to common.Address) string {
 	t.Helper()
-	tx := types.MustSignNewTx(p.from.PrivateKey, types.LatestSignerForChainID(p.chainID), &types.DynamicFeeTx{
+	return p.send(t, &types.DynamicFeeTx{
 		ChainID: p.chainID, Nonce: p.nonce, GasTipCap: big.NewInt(params.GWei), GasFeeCap: big.NewInt(100 * params.GWei), Gas: 21_000, To: &to, Value: big.NewInt(1),
 	})
+}
+
+// send signs and sends a transaction and returns its hash.
+func (p *payer) send(t *testing.T, unsigned *types.DynamicFeeTx) string {
+	t.Helper()
+	tx := types.MustSignNewTx(p.from.PrivateKey, types.LatestSignerForChainID(p.chainID), unsigned)
 	p.nonce++
 	raw, err := tx.MarshalBinary()
 	if err != nil {
@@ -71,8 +77,7 @@ func TestFresh(t *testing.T) {
 	f := startFront(t, "networks:\n"+network("main", "", node.URL("dev", key)))
 	f.ready(t)
 	from := devchain.Accounts()[0]
-	p := &payer{front: f, from: from, chainID: new(big.Int).SetUint64(quantity(t, f.call(t, "main", "eth_chainId", "[]").result))}
-	p.nonce = quantity(t, f.call(t, "main", "eth_getTransactionCount", `["`+from.Address.Hex()+`","pending"]`).result)
+	p := newPayer(t, f, from)
 	for i := range 50 {
 		to := common.BigToAddress(big.NewInt(int64(0xf5e50000 + i)))
 		block := p.mined(t, p.pay(t, to))

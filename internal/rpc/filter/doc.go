@@ -1,7 +1,9 @@
-// Package filter gives filters an owner. A node hands out an id to whoever creates a
-// filter, and answers to anybody who names it: go-ethereum's ids can be predicted from a
-// few hundred earlier ones, so one tenant could read and remove another's.
+// Package filter keeps the filters that clients poll: eth_newFilter and its relatives. A
+// node's own filters live on that one node, die with it, and answer to whoever names
+// them. Here a filter is what it looks for and how far its owner has read; what is new is
+// asked for when it is polled. So it works on every server and through the death of any
+// node, and only the API key that created it can use it.
 //
-// A [Node] gives clients random ids of its own, each of which only the API key that
-// created it can use. It bounds the filters of an account. Start at [Node.Call].
+// A [Store] keeps the filters: [Memory] on one server, Redis for several. Start at
+// [Node.Call].
 package filter

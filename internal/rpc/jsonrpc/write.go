@@ -105,3 +105,16 @@ func appendEscape(dst []byte, r rune) []byte {
 	const hex = "0123456789abcdef"
 	return append(dst, '\\', 'u', hex[r>>12&15], hex[r>>8&15], hex[r>>4&15], hex[r&15])
 }
+
+// AppendMember appends a member to an object that is being written, and begins it if out
+// is empty.
+func AppendMember(out, name, value []byte) []byte {
+	if len(out) == 0 {
+		out = append(out, '{')
+	} else {
+		out = append(out, ',')
+	}
+	out = AppendString(out, string(name))
+	out = append(out, ':')
+	return append(out, value...)
+}

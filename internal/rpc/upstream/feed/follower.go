@@ -167,20 +167,8 @@ func headEvent(raw []byte) []byte {
 		case "transactions", "uncles", "withdrawals", "size", "totalDifficulty":
 			return true
 		}
-		out = appendMember(out, name, value)
+		out = jsonrpc.AppendMember(out, name, value)
 		return true
 	})
 	return append(out, '}')
-}
-
-// appendMember appends a member to an object that is being written.
-func appendMember(out, name, value []byte) []byte {
-	if len(out) == 0 {
-		out = append(out, '{')
-	} else {
-		out = append(out, ',')
-	}
-	out = jsonrpc.AppendString(out, string(name))
-	out = append(out, ':')
-	return append(out, value...)
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nodegate/nodegate/internal/rpc"
 	"github.com/nodegate/nodegate/internal/rpc/jsonrpc"
 	"github.com/nodegate/nodegate/internal/rpc/upstream/heads"
 )
@@ -122,7 +123,7 @@ func (k *logKeeper) send(logs []logEntry, s logStep) {
 	for _, entry := range logs {
 		event := f.cfg.FixLog(entry.raw)
 		if s.removed {
-			event = removedLog(event)
+			event = rpc.Removed(event)
 		}
 		for _, one := range f.streams {
 			if one.kind == kindLogs && one.filter.matches(&entry) {
@@ -216,16 +217,4 @@ func lowerList(raw []byte) (list []string) {
 		list = append(list, strings.ToLower(string(e)))
 	}
 	return list
-}
-
-// removedLog is a log with removed set.
-func removedLog(raw []byte) []byte {
-	out := make([]byte, 0, len(raw)+len(`,"removed":true`))
-	jsonrpc.Fields(raw, func(name, value []byte) bool {
-		if string(name) != "removed" {
-			out = appendMember(out, name, value)
-		}
-		return true
-	})
-	return append(appendMember(out, []byte("removed"), []byte("true")), '}')
 }

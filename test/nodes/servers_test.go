@@ -1,0 +1,163 @@
+package nodes_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/big"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/common/hexutil"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/crypto"
+	"github.com/ethereum/go-ethereum/params"
+
+	"github.com/nodegate/nodegate/internal/rpc/chain/devchain"
+	"github.com/nodegate/nodegate/test/dbtest"
+)
+
+// mirror is another address of a node, which can be closed.
+func mirror(t *testing.T, to string) *httptest.Server {
+	t.Helper()
+	target, err := url.Parse(to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := httptest.NewServer(&httputil.ReverseProxy{Rewrite: func(p *httputil.ProxyRequest) { p.Out.URL, p.Out.Host = target, target.Host }})
+	t.Cleanup(s.Close)
+	return s
+}
+
+// startServers starts servers that share a Redis and have the same nodes.
+func startServers(t *testing.T, n int, urls ...string) []*front {
+	t.Helper()
+	redis := dbtest.Redis(t)
+	list := make([]*front, n)
+	for i := range list {
+		list[i] = startFront(t, fmt.Sprintf("redis: {url: %q}\nnetworks:\n", "redis://"+redis.Addr)+network("main", "", urls...))
+	}
+	for _, f := range list {
+		f.ready(t)
+	}
+	return list
+}
+
+func newPayer(t *testing.T, f *front, from devchain.Account) *payer {
+	t.Helper()
+	p := &payer{front: f, from: from, chainID: new(big.Int).SetUint64(quantity(t, f.call(t, "main", "eth_chainId", "[]").result))}
+	p.nonce = quantity(t, f.call(t, "main", "eth_getTransactionCount", `["`+from.Address.Hex()+`","pending"]`).result)
+	return p
+}
+
+// setValue changes the demo contract's value, which it logs.
+func (p *payer) setValue(t *testing.T, value int64) string {
+	t.Helper()
+	to := devchain.DemoAddress()
+	data := append(crypto.Keccak256([]byte("setValue(uint256)"))[:4], common.BigToHash(big.NewInt(value)).Bytes()...)
+	return p.send(t, &types.DynamicFeeTx{
+		ChainID: p.chainID, Nonce: p.nonce, GasTipCap: big.NewInt(params.GWei), GasFeeCap: big.NewInt(100 * params.GWei), Gas: 100_000, To: &to, Data: data,
+	})
+}
+
+// TestServersAgree: a transaction is sent through one server, its receipt read through a
+// second, and its effects through a third. Nobody sees less than the one before, nor the
+// head go back.
+func TestServersAgree(t *testing.T) {
+	node := miner(t)
+	servers := startServers(t, 3, node.URL("dev", key), mirror(t, node.URL("dev", key)).URL)
+	from := devchain.Accounts()[1]
+	p := newPayer(t, servers[0], from)
+	last := uint64(0)
+	for i := range 40 {
+		a, b, c := servers[i%3], servers[(i+1)%3], servers[(i+2)%3]
+		p.front = a
+		to := common.BigToAddress(big.NewInt(int64(0xa9ee0000 + i)))
+		hash := p.pay(t, to)
+		if got := quantity(t, c.call(t, "main", "eth_getTransactionCount", `["`+from.Address.Hex()+`","pending"]`).result); got != p.nonce {
+			t.Fatalf("round %d: the pending nonce is %d, want %d", i, got, p.nonce)
+		}
+		p.front = b
+		block := p.mined(t, hash)
+		if now := c.head(t); now < block || now < last {
+			t.Fatalf("round %d: eth_blockNumber is %d, the receipt was of %d", i, now, block)
+		}
+		last = block
+		if got := quantity(t, c.call(t, "main", "eth_getBalance", `["`+to.Hex()+`","latest"]`).result); got != 1 {
+			t.Fatalf("round %d: the balance is %d", i, got)
+		}
+		if got := quantity(t, a.call(t, "main", "eth_getTransactionCount", `["`+from.Address.Hex()+`","latest"]`).result); got != p.nonce {
+			t.Fatalf("round %d: the nonce is %d, want %d", i, got, p.nonce)
+		}
+	}
+}
+
+// TestFiltersOfTheService: filters are created through one server and polled through
+// three in turn, while a node dies.
+func TestFiltersOfTheService(t *testing.T) {
+	node := miner(t)
+	dying := mirror(t, node.URL("dev", key))
+	servers := startServers(t, 3, dying.URL, mirror(t, node.URL("dev", key)).URL)
+	p := newPayer(t, servers[0], devchain.Accounts()[2])
+	logs := filterID(t, servers[0], "eth_newFilter", fmt.Sprintf(`[{"address":"%s"}]`, devchain.DemoAddress().Hex()))
+	blocks := filterID(t, servers[1], "eth_newBlockFilter", "[]")
+	begun := servers[0].head(t)
+	var values, hashes []string
+	for i := range 12 {
+		if i == 6 {
+			dying.CloseClientConnections()
+			dying.Close()
+		}
+		p.front = servers[i%3]
+		p.mined(t, p.setValue(t, int64(1000+i)))
+		f := servers[(i+1)%3]
+		for _, raw := range changes(t, f, logs) {
+			var log struct{ Data string }
+			if err := json.Unmarshal(raw, &log); err != nil {
+				t.Fatal(err)
+			}
+			values = append(values, log.Data)
+		}
+		for _, raw := range changes(t, servers[(i+2)%3], blocks) {
+			hashes = append(hashes, string(raw))
+		}
+	}
+	for i := range 12 {
+		if want := common.BigToHash(big.NewInt(int64(1000 + i))).Hex(); len(values) != 12 || values[i] != want {
+			t.Fatalf("the logs are %v", values)
+		}
+	}
+	for i, hash := range hashes {
+		block := servers[i%3].call(t, "main", "eth_getBlockByNumber", fmt.Sprintf(`["%s",false]`, hexutil.EncodeUint64(begun+1+uint64(i)))).result
+		if !strings.Contains(block, `"hash":`+hash) {
+			t.Fatalf("block %d of the filter is %s", i, hash)
+		}
+	}
+	if len(hashes) != 12 {
+		t.Errorf("%d blocks", len(hashes))
+	}
+	if got := servers[2].call(t, "main", "eth_uninstallFilter", "["+logs+"]").result; got != "true" {
+		t.Errorf("uninstalled on another server: %s", got)
+	}
+}
+
+func filterID(t *testing.T, f *front, method, params string) string {
+	t.Helper()
+	a := f.call(t, "main", method, params)
+	if a.result == "" {
+		t.Fatalf("%s: %+v", method, a)
+	}
+	return a.result
+}
+
+func changes(t *testing.T, f *front, id string) (list []json.RawMessage) {
+	t.Helper()
+	a := f.call(t, "main", "eth_getFilterChanges", "["+id+"]")
+	if err := json.Unmarshal([]byte(a.result), &list); err != nil {
+		t.Fatalf("eth_getFilterChanges: %+v", a)
+	}
+	return list
+}

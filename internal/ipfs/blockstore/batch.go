@@ -19,13 +19,13 @@ type Batch struct {
 	s       *Store
 	account string
 	quota   int64
-	start   int64    // collection spares what was put since
+	commits int64    // when its commit began, or 0; belongs to the lock of the uploads
 	first   position // of its records; belongs to the log's lock
 	runs    runs     // all of them; belongs to the log's lock
+	held    hold     // stored blocks that it relies on; belongs to the lock of the holds
 
 	mu         sync.Mutex
 	blocks     pending
-	touched    []byte // multihashes of stored blocks that were put again, not in the log yet
 	puts       int
 	bytes      int64 // of all blocks put
 	unpinned   int64 // of those that no pin of the batch keeps, where it has pins
@@ -84,12 +84,12 @@ func (b *Batch) Put(ctx context.Context, c cid.Cid, data []byte) error {
 	if known, err := b.known(hash); err != nil || known {
 		return err
 	}
-	stored, err := b.s.blocks.putAgain(hash, data, b.start)
+	stored, err := b.s.blocks.putAgain(b, hash, data)
 	if err != nil {
 		return err
 	}
 	if stored {
-		return b.noteTouched(hash, len(data))
+		return b.noteAgain(hash, len(data))
 	}
 	return b.write(hash, data)
 }
@@ -161,29 +161,45 @@ func (b *Batch) wrote(p position, size int64) {
 // touchPortion is how many bytes of multihashes go into one record.
 const touchPortion = 32 << 10
 
-// noteTouched remembers that a stored block was put again: without a pin, that
-// lets it live longer.
-func (b *Batch) noteTouched(hash []byte, size int) error {
+// noteAgain remembers that a stored block was put again: without a pin, the commit lets
+// it live longer.
+func (b *Batch) noteAgain(hash []byte, size int) error {
 	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.ended {
+		return errEnded()
+	}
 	b.puts++
 	b.bytes += int64(size)
-	b.touched = append(append(b.touched, byte(len(hash))), hash...)
-	full := len(b.touched) >= touchPortion
-	b.mu.Unlock()
-	if !full {
-		return nil
-	}
-	return b.writeTouched()
+	return b.blocks.add(b.s.index, hash, entry{length: uint32(size)})
 }
 
+// writeTouched writes down which blocks were put again and are loose, as they live as
+// long as their account is charged. The others live as long as their pin.
 func (b *Batch) writeTouched() error {
-	b.mu.Lock()
-	list := b.touched
-	b.touched = nil
-	b.mu.Unlock()
-	if len(list) == 0 {
+	if b.looseBytes() == 0 {
 		return nil
 	}
+	var list []byte
+	err := b.blocks.each(b.s.index, func(part []found) (err error) {
+		for _, f := range part {
+			if f.again() {
+				list = append(append(list, byte(len(f.hash))), f.hash...)
+			}
+		}
+		if len(list) >= touchPortion {
+			err = b.writeTouches(list)
+			list = list[:0]
+		}
+		return err
+	})
+	if err != nil || len(list) == 0 {
+		return err
+	}
+	return b.writeTouches(list)
+}
+
+func (b *Batch) writeTouches(list []byte) error {
 	r := record{kind: kindTouch, batch: b.blocks.batch, time: b.s.clock.stamp()}
 	_, err := b.s.log.append(b.enterGeneration(), r, list, b)
 	return err
@@ -230,14 +246,14 @@ func (b *Batch) Get(ctx context.Context, c cid.Cid) ([]byte, error) {
 	if ended {
 		return nil, errEnded()
 	}
-	if own {
+	if own && !e.again() {
 		data, err := b.s.blocks.readAt(ctx, hash, e, nil)
 		if err != nil {
 			return nil, errDamaged(c, err)
 		}
 		return data, nil
 	}
-	if _, err := b.s.blocks.touch(hash, b.start); err != nil {
+	if err := b.s.holds.add(b, hash); err != nil {
 		return nil, err
 	}
 	return b.s.blocks.read(ctx, c, hash, nil)
@@ -280,16 +296,18 @@ func (b *Batch) Commit(ctx context.Context) error {
 		return errEnded()
 	}
 	defer b.forget()
+	if err := b.s.holds.commit(b); err != nil {
+		return err
+	}
+	b.s.uploads.commit(b)
 	if len(b.ops) == 0 && b.puts == 0 {
 		return nil
 	}
 	if err := b.s.index.failure(); err != nil {
 		return err
 	}
-	if !b.pins() || b.unpinned > 0 {
-		if err := b.writeTouched(); err != nil {
-			return err
-		}
+	if err := b.writeTouched(); err != nil {
+		return err
 	}
 	return b.s.committer.submit(&request{batch: b, prepare: b.prepare, apply: b.apply})
 }
@@ -339,5 +357,6 @@ func (b *Batch) forget() {
 		_ = b.blocks.drop(b.s.index) // what stays is dropped at the next start
 		b.s.calls.leave()
 	}
+	b.s.holds.release(b, b.result != nil)
 	b.s.uploads.end(b)
 }

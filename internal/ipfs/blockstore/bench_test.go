@@ -145,3 +145,49 @@ func fill(b *testing.B, s *Store, count int) {
 		}
 	}
 }
+
+// BenchmarkPutAgain puts blocks of 4 KiB that are stored already and pins them, 1,000 in
+// a batch.
+func BenchmarkPutAgain(b *testing.B) {
+	const size, count = 4 << 10, 1000
+	s := open(b, benchConfig(b))
+	var cids []cid.Cid
+	var blocks [][]byte
+	for i := range count {
+		blocks = append(blocks, randomBlock(size, uint64(i)))
+		cids = append(cids, rawCID(b, blocks[i]))
+	}
+	put := func() {
+		batch := s.Begin("acc", 0)
+		for i, c := range cids {
+			must(b, batch.Put(b.Context(), c, blocks[i]))
+		}
+		batch.Pin(nodegate.Pin{CID: cids[0].String(), Size: size * count})
+		must(b, batch.Commit(b.Context()))
+	}
+	put()
+	b.SetBytes(size * count)
+	b.ResetTimer()
+	for range b.N {
+		put()
+	}
+}
+
+// BenchmarkWalk reads the blocks of BenchmarkPutAgain in a batch, as a pin of them does.
+func BenchmarkWalk(b *testing.B) {
+	const size, count = 4 << 10, 1000
+	s := open(b, benchConfig(b))
+	var cids []cid.Cid
+	for i := range count {
+		cids = append(cids, mustAdd(b, s, randomBlock(size, uint64(i))))
+	}
+	b.SetBytes(size * count)
+	b.ResetTimer()
+	for range b.N {
+		batch := s.Begin("acc", 0)
+		for _, c := range cids {
+			must(b, errOf(batch.Get(b.Context(), c)))
+		}
+		batch.Abort()
+	}
+}

@@ -22,7 +22,7 @@ import (
 type blockTable struct {
 	index   *index
 	segs    *segments
-	clock   *clock
+	holds   *holds
 	log     *slog.Logger
 	buffers compareBuffers
 
@@ -157,29 +157,14 @@ func (t *blockTable) update(hash []byte, change func(*pebble.Batch, *entry) erro
 	return t.index.commit(w)
 }
 
-// touch notes that a block is wanted, if that was not noted since a time. It
-// reports the entry of a block that is whole as far as known.
-func (t *blockTable) touch(hash []byte, since int64) (e entry, err error) {
-	// Most blocks of an upload are new: they need no lock.
-	if _, ok, err := t.index.block(hash); err != nil || !ok {
+// intact finds the entry of a block that is whole as far as known. Without one, its
+// segment is 0.
+func (t *blockTable) intact(hash []byte) (entry, error) {
+	e, ok, err := t.index.block(hash)
+	if err != nil || !ok || e.damaged() {
 		return entry{}, err
 	}
-	now := t.clock.stamp()
-	err = t.update(hash, func(_ *pebble.Batch, found *entry) error {
-		e = *found
-		if found.damaged() || found.touched >= since {
-			return errUnchanged
-		}
-		found.touched = now
-		return nil
-	})
-	if errors.Is(err, errUnchanged) {
-		err = nil
-	}
-	if e.damaged() {
-		e = entry{}
-	}
-	return e, err
+	return e, nil
 }
 
 // touchAll notes that all blocks of a list were wanted at a time.
@@ -208,11 +193,23 @@ func (c *compareBuffers) get() []byte {
 
 func (c *compareBuffers) put(b []byte) { c.pool.Put(&b) }
 
-// putAgain tells whether the block is stored, with these very bytes. It touches the
-// block first, so that a collection can't take it away while it is compared.
-func (t *blockTable) putAgain(hash, data []byte, since int64) (bool, error) {
+// putAgain tells whether the block is stored, with these very bytes. Then the batch holds
+// it.
+func (t *blockTable) putAgain(b *Batch, hash, data []byte) (bool, error) {
+	// Most blocks of an upload are new: there is nothing to hold.
+	if e, err := t.intact(hash); err != nil || e.segment == 0 {
+		return false, err
+	}
+	if err := t.holds.add(b, hash); err != nil {
+		return false, err
+	}
+	return t.same(hash, data)
+}
+
+// same tells whether the block is stored with these very bytes.
+func (t *blockTable) same(hash, data []byte) (bool, error) {
 	for try := 0; ; try++ {
-		e, err := t.touch(hash, since)
+		e, err := t.intact(hash)
 		if err != nil || e.segment == 0 {
 			return false, err
 		}
@@ -255,10 +252,10 @@ func (t *blockTable) add(list []found, touched int64) error {
 // made from a good one, or because the other was missing or damaged.
 func (t *blockTable) set(w *pebble.Batch, hash []byte, next entry) error {
 	old, ok, err := t.index.block(hash)
-	if err != nil {
+	if err != nil || next.again() && !ok {
 		return err
 	}
-	better := !ok || old.position.before(next.position) || old.damaged() || !t.segs.has(old.segment)
+	better := !next.again() && (!ok || old.position.before(next.position) || old.damaged() || !t.segs.has(old.segment))
 	if better && (!ok || old.position != next.position) {
 		if err := t.replaced(w, hash, old, ok, next); err != nil {
 			return t.index.failed(err)

@@ -37,8 +37,8 @@ type collector struct {
 	s      *Store
 	dryRun bool
 	now    int64
-	floor  int64 // what was put at or after this stays
-	seen   marks
+	floor  int64 // what was stored at or after this stays
+	seen   marks[uint64]
 	pace   pace
 	copies int64 // bytes that compaction wrote again
 	report CollectReport
@@ -62,6 +62,8 @@ func (s *Store) Collect(ctx context.Context, dryRun bool) (CollectReport, error)
 	ctx, stop := s.calls.untilClose(ctx)
 	defer stop()
 	c := &collector{s: s, dryRun: dryRun, pace: pace{rate: s.cfg.CollectRate}}
+	s.holds.beginCollection()
+	defer s.holds.endCollection()
 	c.now, c.floor = s.uploads.floor()
 	err := c.run(ctx)
 	return c.report, err
@@ -81,7 +83,7 @@ func (c *collector) run(ctx context.Context) error {
 	if err := c.sweep(ctx); err != nil {
 		return err
 	}
-	c.seen = marks{}
+	c.seen = marks[uint64]{}
 	if c.dryRun {
 		return nil
 	}
@@ -103,7 +105,7 @@ func (c *collector) markPins(ctx context.Context) error {
 		default:
 			c.report.Pins++
 			if over = append(over, p); len(over) == groupSize {
-				err = c.expirePins(over)
+				err = c.expirePins(ctx, over)
 				over = nil
 			}
 		}
@@ -112,22 +114,27 @@ func (c *collector) markPins(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return c.expirePins(over)
+	return c.expirePins(ctx, over)
 }
 
-// expirePins ends pins whose time is over, unless they were pinned again meanwhile.
-func (c *collector) expirePins(list []*pinState) error {
+// expirePins ends pins whose time is over. One that was pinned again meanwhile keeps its
+// blocks.
+func (c *collector) expirePins(ctx context.Context, list []*pinState) error {
 	if c.dryRun || len(list) == 0 {
 		return nil
 	}
 	r := &result{}
+	var kept []*pinState
 	prepare := func(g *group) error {
 		for _, p := range list {
 			now, err := g.pin(p.AccountID, p.CID)
-			if err != nil {
+			switch {
+			case err != nil:
 				return err
-			}
-			if now != nil && !now.live() && !now.undoable(c.now, c.s.cfg.Undo) {
+			case now == nil:
+			case now.live() || now.undoable(c.now, c.s.cfg.Undo):
+				kept = append(kept, now)
+			default:
 				over := &pinState{Pin: now.Pin, segment: now.segment, gone: true, before: now, looked: true}
 				r.pins = append(r.pins, over)
 				g.pins[string(pinKey(p.AccountID, p.CID))] = over
@@ -135,7 +142,15 @@ func (c *collector) expirePins(list []*pinState) error {
 		}
 		return nil
 	}
-	return c.s.committer.submit(&request{prepare: prepare, apply: func(func()) error { return c.s.pins.apply(r) }})
+	if err := c.s.committer.submit(&request{prepare: prepare, apply: func(func()) error { return c.s.pins.apply(r) }}); err != nil {
+		return err
+	}
+	for _, p := range kept {
+		if err := c.markPin(ctx, &p.Pin); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // expireLoose lets go of what was stored without a pin, when its time is over.
@@ -290,9 +305,18 @@ func (c *collector) unknown(text string) {
 	}
 }
 
-// dead tells whether nothing keeps a block.
+// dead tells whether neither a pin nor its time keeps a block.
 func (c *collector) dead(e *entry) bool {
 	return e.touched < c.floor && expired(e.touched, c.now, c.s.cfg.Undo) && !c.seen.has(markKey(e.position, wayStored))
+}
+
+// held tells whether a batch relies on a dead block. A dry run makes nobody pay for it.
+func (c *collector) held(hash []byte, e *entry) bool {
+	if c.dryRun {
+		list, paid := c.s.holds.holders(c.s.holds.number(hash))
+		return paid || len(list) > 0
+	}
+	return c.s.holds.keeps(hash, int64(e.length))
 }
 
 // sweep takes dead blocks off the index.
@@ -325,17 +349,19 @@ func (c *collector) sweep(ctx context.Context) error {
 }
 
 // delete removes the blocks of a list that are still dead: one may have been put
-// again since it was found.
+// again since it was found, or an open batch relies on it.
 func (c *collector) delete(hashes [][]byte) error {
 	c.s.blocks.mu.Lock()
 	defer c.s.blocks.mu.Unlock()
+	c.s.holds.mu.Lock()
+	defer c.s.holds.mu.Unlock()
 	w := c.s.index.db.NewBatch()
 	for _, hash := range hashes {
 		e, ok, err := c.s.index.block(hash)
 		if err != nil {
 			return err
 		}
-		if !ok || !c.dead(&e) {
+		if !ok || !c.dead(&e) || c.held(hash, &e) {
 			continue
 		}
 		c.report.Blocks++

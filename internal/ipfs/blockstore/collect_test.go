@@ -309,7 +309,7 @@ func TestOneCollectionAtATime(t *testing.T) {
 }
 
 func TestMarks(t *testing.T) {
-	var m marks
+	var m marks[uint64]
 	r := rand.New(rand.NewPCG(1, 1))
 	want := map[uint64]bool{}
 	for range 100_000 {

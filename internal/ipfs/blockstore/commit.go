@@ -214,7 +214,7 @@ func (b *Batch) prepare(g *group) error {
 	for _, p := range next {
 		c.pins = append(c.pins, p.Pin)
 	}
-	if n := b.looseBytes(); n > 0 {
+	if n := b.looseBytes() + b.left(next, now); n > 0 {
 		c.loose = []loose{{b.account, n, now, b.blocks.batch}}
 		stores += n
 	}
@@ -232,6 +232,17 @@ func (b *Batch) prepare(g *group) error {
 	}
 	b.result = &result{pos: pos, time: now, loose: c.loose, pins: g.place(next, pos.segment)}
 	return nil
+}
+
+// left is by how much pins become smaller. What they don't keep any more stays for a
+// while, and counts as long.
+func (b *Batch) left(next []*pinState, now int64) (bytes int64) {
+	for _, p := range next {
+		if old := p.before; old != nil && (old.live() || old.undoable(now, b.s.cfg.Undo)) {
+			bytes += max(old.paid()-p.paid(), 0)
+		}
+	}
+	return bytes
 }
 
 // firstSegment is where the batch's records begin.
@@ -316,6 +327,15 @@ func (g *group) place(list []*pinState, segment uint32) []*pinState {
 	return list
 }
 
+// toEnter are the blocks of a list that the index has to know. Those that were put again
+// and are pinned need no later time.
+func (b *Batch) toEnter(list []found) []found {
+	if b.looseBytes() > 0 {
+		return list
+	}
+	return slices.DeleteFunc(list, func(f found) bool { return f.again() })
+}
+
 // small tells whether the batch is entered in the index at once.
 func (b *Batch) small() bool { return b.blocks.count() <= smallBatch }
 
@@ -323,7 +343,7 @@ func (b *Batch) small() bool { return b.blocks.count() <= smallBatch }
 // its first record on.
 func (b *Batch) apply(pause func()) error {
 	err := b.blocks.each(b.s.index, func(list []found) error {
-		err := b.s.blocks.add(list, b.result.time)
+		err := b.s.blocks.add(b.toEnter(list), b.result.time)
 		pause()
 		return err
 	})

@@ -263,7 +263,7 @@ func openHealed(t *testing.T, cfg Config, any cid.Cid) *Store {
 	return open(t, cfg)
 }
 
-func must(t *testing.T, err error) {
+func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)

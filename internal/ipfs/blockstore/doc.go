@@ -35,9 +35,14 @@
 // # Collection
 //
 // Collect (collect.go) marks what pins keep and takes the rest off the index. It
-// stops nobody: each block has the time at which it was last put, and what was put
-// since the oldest open batch began stays. Then it copies what is in use out of
-// mostly empty segments and removes those (compact.go).
+// stops nobody: each block has the time at which it was last stored, and what is
+// committed while the collection runs stays. Stored blocks that open batches put again
+// or read are held in memory (holds.go): they stay until the batch ends, and their time
+// changes only when it commits. Then the collection copies what is in use out of mostly
+// empty segments and removes those (compact.go).
+//
+// Somebody pays for all that stays: pins count with their size, loose blocks of a commit
+// until their time is over, and what only an open batch holds counts for that batch.
 //
 // # Faults
 //

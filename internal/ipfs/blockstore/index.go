@@ -282,7 +282,7 @@ func (x *index) commit(w *pebble.Batch) error {
 type entry struct {
 	position
 	length  uint32
-	touched int64 // when it was last put, in nanoseconds
+	touched int64 // when it was last stored or put again, in nanoseconds; loose blocks are charged since then
 	flags   uint8
 }
 
@@ -292,6 +292,10 @@ const (
 )
 
 const entrySize = 25
+
+// again tells whether the entry is of a block that a batch did not write, because it is
+// stored already. Only open batches have such entries.
+func (e entry) again() bool { return e.segment == 0 }
 
 func (e entry) damaged() bool { return e.flags&flagDamaged != 0 }
 

@@ -1,9 +1,9 @@
 package blockstore
 
-// marks is a set of numbers in 12 to 24 bytes each, for the blocks that a
-// collection has seen.
-type marks struct {
-	table []uint64 // 0 is free
+// marks is a set of numbers other than 0, in one and a half to three times their size:
+// of the blocks that a collection has seen, or that a batch holds.
+type marks[N uint32 | uint64] struct {
+	table []N // 0 is free
 	count int
 }
 
@@ -14,7 +14,7 @@ func markKey(p position, way uint8) uint64 {
 }
 
 // add reports whether the number is new.
-func (m *marks) add(n uint64) bool {
+func (m *marks[N]) add(n N) bool {
 	if m.count*3 >= len(m.table)*2 {
 		m.grow()
 	}
@@ -27,23 +27,32 @@ func (m *marks) add(n uint64) bool {
 	return true
 }
 
-func (m *marks) has(n uint64) bool {
+// addAll adds all numbers of another set.
+func (m *marks[N]) addAll(other *marks[N]) {
+	for _, n := range other.table {
+		if n != 0 {
+			m.add(n)
+		}
+	}
+}
+
+func (m *marks[N]) has(n N) bool {
 	return len(m.table) > 0 && m.table[m.slot(n)] == n
 }
 
 // slot is where a number is, or where it would go.
-func (m *marks) slot(n uint64) int {
+func (m *marks[N]) slot(n N) int {
 	mask := len(m.table) - 1
-	i := int(n*0x9e3779b97f4a7c15>>20) & mask
+	i := int(uint64(n)*0x9e3779b97f4a7c15>>20) & mask
 	for m.table[i] != 0 && m.table[i] != n {
 		i = (i + 1) & mask
 	}
 	return i
 }
 
-func (m *marks) grow() {
+func (m *marks[N]) grow() {
 	old := m.table
-	m.table = make([]uint64, max(1024, 2*len(old)))
+	m.table = make([]N, max(16, 2*len(old)))
 	for _, n := range old {
 		if n != 0 {
 			m.table[m.slot(n)] = n

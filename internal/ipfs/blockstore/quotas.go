@@ -105,6 +105,9 @@ func (q *quotas) exchange(account string, reserved, stores, quota int64) error {
 }
 
 func (q *quotas) unreserve(account string, n int64) {
+	if n == 0 {
+		return
+	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.addReserved(account, -n)

@@ -59,6 +59,7 @@ type Store struct {
 	blocks    *blockTable // blocks by their hash
 	pins      *pinTable   // pins by their account
 	quotas    *quotas     // what accounts have stored
+	holds     *holds      // stored blocks that open batches rely on
 	room      *room       // what the disk has left
 	uploads   *uploads    // open batches
 	committer *committer  // ends batches
@@ -146,8 +147,9 @@ func (s *Store) load(ctx context.Context) error {
 // join builds what stands on the log and the index.
 func (s *Store) join() {
 	reclaims := make(signal, 1)
-	s.blocks = &blockTable{index: s.index, segs: s.log.segs, clock: &s.clock, log: s.cfg.Log}
 	s.quotas = newQuotas(s.index)
+	s.holds = newHolds(s.quotas)
+	s.blocks = &blockTable{index: s.index, segs: s.log.segs, holds: s.holds, log: s.cfg.Log}
 	s.pins = &pinTable{index: s.index, quotas: s.quotas}
 	s.room = &room{disk: s.log.segs.disk, index: s.index, reserve: s.cfg.Reserve, reclaims: reclaims}
 	s.uploads = newUploads(s.log, &s.clock, reclaims)

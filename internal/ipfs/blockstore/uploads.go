@@ -22,13 +22,20 @@ func newUploads(l *log, c *clock, reclaims signal) *uploads {
 	return &uploads{log: l, clock: c, reclaims: reclaims, open: map[*Batch]struct{}{}}
 }
 
-// begin gives a batch its number and its time.
+// begin gives a batch its number.
 func (u *uploads) begin(b *Batch) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.last++
-	b.blocks.batch, b.start = u.last, u.clock.stamp()
+	b.blocks.batch = u.last
 	u.open[b] = struct{}{}
+}
+
+// commit notes when the commit of a batch began.
+func (u *uploads) commit(b *Batch) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	b.commits = u.clock.stamp()
 }
 
 // end forgets a batch that was committed or aborted. A checkpoint must see a batch, or
@@ -72,15 +79,17 @@ func (u *uploads) reclaimed(n int) {
 	u.discarded = slices.Delete(u.discarded, 0, n)
 }
 
-// floor is the time now, and the start of the oldest open batch: it may pin later
-// what it touched since.
+// floor is the time now, and the begin of the oldest commit that is in progress: its
+// blocks may enter the index before their pins do.
 func (u *uploads) floor() (now, floor int64) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	now = u.clock.stamp()
 	floor = now
 	for b := range u.open {
-		floor = min(floor, b.start)
+		if b.commits != 0 {
+			floor = min(floor, b.commits)
+		}
 	}
 	return now, floor
 }

@@ -93,7 +93,7 @@ func patient(cfg *config.Config, n *config.Network) doctor.Network {
 			headers[name] = string(value)
 		}
 		p.Nodes = append(p.Nodes, doctor.Node{
-			Name: node.Name, URL: string(node.URL), WS: string(node.WS), Backup: node.Role == "backup", Headers: headers,
+			Name: node.Name, URL: string(node.URL), WS: string(node.WS), Backup: node.Role == "backup", Headers: headers, MaxLogRange: node.MaxLogRange,
 		})
 	}
 	return p

@@ -208,6 +208,7 @@ type Node struct {
 	WSFile           string  // where WS was read from, or ""
 	Role             string  // primary or backup
 	CreditsPerSecond int64   // what its provider lets us use; 0 is no limit
+	MaxLogRange      uint64  // most blocks of one log query; 0 is learned
 	Headers          map[string]Secret
 	HeaderFiles      map[string]string // where some of Headers were read from, by the header's name
 }

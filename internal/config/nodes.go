@@ -54,6 +54,10 @@ var nodeSettings = schema[Node]{
 			name: "credits_per_second", def: "0",
 			help: "credits a second that the node may be used for, counted as under Costs; 0 is no limit",
 			at:   func(n *Node) value { return whole(&n.CreditsPerSecond, 0, maxRate) },
+		}, {
+			name: "max_log_range", def: "0",
+			help: "most blocks that the node allows in one " + method.EthGetLogs + "; wider calls are split. 0 learns it from the node's errors",
+			at:   func(n *Node) value { return whole(&n.MaxLogRange, 0, 10_000_000) },
 		},
 	},
 	groups: []group[Node]{

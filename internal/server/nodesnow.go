@@ -22,6 +22,7 @@ type nodeState struct {
 	P95       float64 `json:"p95_ms"`
 	InFlight  int64   `json:"in_flight"`
 	Ejections int64   `json:"ejections"`
+	LogRange  uint64  `json:"max_log_range,omitempty"` // set or learned
 }
 
 // nodesNow is the admin listener's GET /nodes: how each node of each network is.
@@ -45,7 +46,7 @@ func (ns *networks) nodesNow(w http.ResponseWriter, req *http.Request) {
 func stateOf(n pool.Status) nodeState {
 	return nodeState{
 		Name: n.Name, Role: n.Role, Healthy: n.Healthy, Why: n.Why, Client: n.Client, Head: n.Head, Lag: n.Lag,
-		ErrorRate: n.ErrorRate, P50: millis(n.P50), P95: millis(n.P95), InFlight: n.InFlight, Ejections: n.Ejections,
+		ErrorRate: n.ErrorRate, P50: millis(n.P50), P95: millis(n.P95), InFlight: n.InFlight, Ejections: n.Ejections, LogRange: n.LogRange,
 	}
 }
 

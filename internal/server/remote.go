@@ -66,7 +66,7 @@ func nodesOf(n *config.Network) []pool.Node {
 	for i, node := range n.Nodes {
 		list[i] = pool.Node{
 			Name: node.Name, URL: string(node.URL), WS: string(node.WS), Backup: node.Role == "backup",
-			Headers: map[string]string{}, CreditsPerSecond: node.CreditsPerSecond,
+			Headers: map[string]string{}, CreditsPerSecond: node.CreditsPerSecond, MaxLogRange: node.MaxLogRange,
 		}
 		if node.Name == "" {
 			list[i].Name = fmt.Sprintf("node-%d", i+1)

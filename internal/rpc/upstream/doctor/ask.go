@@ -12,6 +12,7 @@ import (
 	"github.com/nodegate/nodegate/internal/method"
 	"github.com/nodegate/nodegate/internal/rpc/jsonrpc"
 	"github.com/nodegate/nodegate/internal/rpc/upstream/client"
+	"github.com/nodegate/nodegate/internal/rpc/upstream/logrange"
 )
 
 // caller is either connection to a node.
@@ -35,7 +36,7 @@ const (
 )
 
 func examine(ctx context.Context, n *Network, node *Node) Report {
-	x := &exam{ctx: ctx, network: n, node: node, report: Report{Node: node.Name, Backup: node.Backup}}
+	x := &exam{ctx: ctx, network: n, node: node, report: Report{Node: node.Name, Backup: node.Backup, LogsSet: node.MaxLogRange}}
 	if x.report.Err = x.connect(); x.report.Err != nil {
 		return x.report
 	}
@@ -192,17 +193,36 @@ func (x *exam) hasState(block uint64) bool {
 // ranges are the widths of eth_getLogs that are tried, the widest first.
 var ranges = []uint64{100_000, 10_000, 1_000, 100, 1}
 
-// logs looks for events that nobody emits, so that only the range counts.
+// logs finds out how wide a log query may be. A node that states its limit is believed if it keeps to it.
 func (x *exam) logs() {
 	for _, width := range ranges {
 		width = min(width, x.report.Head+1)
-		_, err := x.call(method.EthGetLogs, fmt.Sprintf(`[{"fromBlock":"0x%x","toBlock":"0x%x","address":%s,"topics":[%s]}]`,
-			x.report.Head+1-width, x.report.Head, zeroAddress, zeroHash))
+		err := x.queryLogs(width)
+		if stated := statedRange(err); 0 < stated && stated < width && x.queryLogs(stated) == nil {
+			x.report.Logs = stated
+			return
+		}
 		if err == nil {
 			x.report.Logs = width
 			return
 		}
 	}
+}
+
+// queryLogs looks for events that nobody emits, so that only the range counts.
+func (x *exam) queryLogs(width uint64) error {
+	_, err := x.call(method.EthGetLogs, fmt.Sprintf(`[{"fromBlock":"0x%x","toBlock":"0x%x","address":%s,"topics":[%s]}]`,
+		x.report.Head+1-width, x.report.Head, zeroAddress, zeroHash))
+	return err
+}
+
+// statedRange is how many blocks a node says it allows in a log query, or 0.
+func statedRange(err error) uint64 {
+	var refused *client.CallError
+	if !errors.As(err, &refused) {
+		return 0
+	}
+	return logrange.Classify(refused.Message).Blocks
 }
 
 // samples is how often a small call is timed.

@@ -13,6 +13,8 @@ type Node struct {
 	WS      string // ws or wss, or ""
 	Backup  bool
 	Headers map[string]string
+	// MaxLogRange is how wide its log queries are configured to be; 0 is as wide as it answers.
+	MaxLogRange uint64
 }
 
 // Network is what is expected of its nodes.
@@ -47,6 +49,7 @@ type Report struct {
 	Missing []string      // methods that it does not offer, of those that are needed or common
 	State   Depth         // how far back it has state
 	Logs    uint64        // widest range of eth_getLogs that it answered; 0 for none
+	LogsSet uint64        // max_log_range of its configuration; 0 for none
 	Batch   bool          // takes several calls in one request
 	Events  error         // why there is no subscription; nil where there is one, or no ws
 	P50     time.Duration // of a small call

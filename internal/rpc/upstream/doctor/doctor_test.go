@@ -107,6 +107,29 @@ func TestExaminePoorNode(t *testing.T) {
 	}
 }
 
+// TestExamineLogRange: a node's own number is found, where it keeps to it.
+func TestExamineLogRange(t *testing.T) {
+	one := harness.Start(t, nil)
+	for text, want := range map[string]uint64{
+		"eth_getLogs is limited to a 4 range": 4, "eth_getLogs is limited to a 7 range": 1, "block range is too wide": 1,
+	} {
+		capped := filtered(t, one.URL("devnet", key), func(method, params string) string {
+			if method == "eth_getLogs" && !strings.Contains(params, `"fromBlock":"0x7"`) && !strings.Contains(params, `"fromBlock":"0xa"`) {
+				return `{"code":-32614,"message":"` + text + `"}`
+			}
+			return ""
+		})
+		reports, findings := doctor.Examine(t.Context(), devnet(doctor.Node{Name: "capped", URL: capped}))
+		note := fmt.Sprintf("answers eth_getLogs over %d blocks at most, and clients may ask for 10000: such calls are split. Set max_log_range of the node to %d", want, want)
+		if reports[0].Logs != want || !strings.Contains(fmt.Sprint(findings), note) {
+			t.Errorf("%s: %d blocks, found %v", text, reports[0].Logs, findings)
+		}
+		if _, findings = doctor.Examine(t.Context(), devnet(doctor.Node{Name: "capped", URL: capped, MaxLogRange: want})); strings.Contains(fmt.Sprint(findings), "max_log_range") {
+			t.Errorf("%s: it is configured, found %v", text, findings)
+		}
+	}
+}
+
 // filtered is a node some of whose calls are answered with an error instead. It
 // takes no batches.
 func filtered(t *testing.T, to string, refuse func(method, params string) string) string {

@@ -72,8 +72,18 @@ func judgeHistory(n *Network, r *Report, add say) {
 	if !r.State.All && r.State.Blocks < min(wanted, max(r.Head, 1)-1) {
 		add(true, "has state of the newest %d blocks only; ordinary nodes have 128. Calls about older ones fail unless another node has them", r.State.Blocks)
 	}
-	if width := min(n.LogBlocks, r.Head+1); r.Logs < width {
-		add(false, "answers "+method.EthGetLogs+" over %d blocks at most, and clients may ask for %d: set limits.log_blocks to that, or raise the node's limit", r.Logs, n.LogBlocks)
+	judgeLogs(n, r, add)
+}
+
+// judgeLogs is about the widest log query that a node answers.
+func judgeLogs(n *Network, r *Report, add say) {
+	switch {
+	case r.Logs >= min(n.LogBlocks, r.Head+1), 0 < r.LogsSet && r.LogsSet <= r.Logs:
+	case r.Logs == 0:
+		add(true, "does not answer "+method.EthGetLogs+", not even for one block. Turn it on at the node")
+	default:
+		add(false, "answers "+method.EthGetLogs+" over %d blocks at most, and clients may ask for %d: such calls are split. Set max_log_range of the node to %d, or raise its limit",
+			r.Logs, n.LogBlocks, r.Logs)
 	}
 }
 

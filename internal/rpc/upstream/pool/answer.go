@@ -13,6 +13,7 @@ import (
 	"github.com/nodegate/nodegate/internal/rpc/upstream/client"
 	"github.com/nodegate/nodegate/internal/rpc/upstream/heads"
 	"github.com/nodegate/nodegate/internal/rpc/upstream/hexjson"
+	"github.com/nodegate/nodegate/internal/rpc/upstream/logrange"
 )
 
 // verdict is what is made of an outcome.
@@ -20,6 +21,7 @@ type verdict uint8
 
 const (
 	good      verdict = iota // the caller's answer, or an error that is its business
+	capped                   // more than the node allows in one log query
 	missing                  // null, but another node may know more
 	stale                    // the node lacks a block that others have
 	pruned                   // the node no longer keeps this
@@ -121,6 +123,8 @@ func (j *judge) callError(n *node, q *query, e *client.CallError) verdict {
 	switch {
 	case contains(text, limitWords):
 		return limited
+	case n.capped(q, e.Message):
+		return capped
 	case lacksMethod(e, text):
 		n.history.without(q.method)
 		return lacking
@@ -222,6 +226,9 @@ func (q *query) receipts(result []byte) bool {
 }
 
 func (q *query) logs(result []byte) bool {
+	if q.part {
+		return logrange.Within(result, q.span)
+	}
 	first, ok := firstOf(result)
 	switch {
 	case first == nil:

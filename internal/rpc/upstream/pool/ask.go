@@ -69,7 +69,7 @@ func (a *asker) note(q *query, o *outcome, start time.Time, took time.Duration) 
 	case limited:
 		label = "limited"
 		a.rest(n, o.err)
-	case faulty:
+	case faulty, capped:
 		label = "error" // a quick failure is no quick answer; what another node says decides the rest
 	case stale, oversize:
 		label = "error"

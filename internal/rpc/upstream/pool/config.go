@@ -19,11 +19,13 @@ type Node struct {
 	Headers map[string]string
 	// CreditsPerSecond is what the node may be used for; 0 is no limit.
 	CreditsPerSecond int64
+	// MaxLogRange is how many blocks the node allows in one log query; 0 is learned from its errors.
+	MaxLogRange uint64
 }
 
 func (n Node) equal(o Node) bool {
 	return n.Name == o.Name && n.URL == o.URL && n.WS == o.WS && n.Backup == o.Backup &&
-		n.CreditsPerSecond == o.CreditsPerSecond && maps.Equal(n.Headers, o.Headers)
+		n.CreditsPerSecond == o.CreditsPerSecond && n.MaxLogRange == o.MaxLogRange && maps.Equal(n.Headers, o.Headers)
 }
 
 func (n Node) role() string {

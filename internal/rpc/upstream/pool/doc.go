@@ -14,6 +14,9 @@
 //     caller's business, a sign that this node lacks something, or rubbish;
 //   - read.go asks another node where that makes sense, within a budget (budget.go).
 //
+// Log queries that no node answers at once are split (logs.go, logsplit.go) to what nodes are
+// known to allow (logcap.go); each part takes the same steps.
+//
 // Transactions (send.go) and filters (sticky.go) go ways of their own. Each of these is a
 // type that the pool builds and connects in assemble: nodeSet chooses, asker asks one
 // node, judge decides what came back, reader, sender and filters answer calls.

@@ -72,6 +72,7 @@ func (w *watcher) round(ctx context.Context) time.Duration {
 			return w.refuse(ctx, err)
 		}
 		n.history.forget()
+		n.logs.forget()
 		n.Checked.Store(true)
 		w.away, w.other = 0, false
 	}

@@ -28,6 +28,9 @@ func hedgeDelay(s *speeds) time.Duration {
 // attempt asks one node, and for a read that takes unusually long a second one too.
 // Its time is a share of what is left, so that another attempt is possible.
 func (r *reader) attempt(ctx context.Context, c choice, q *query, tried []*node, deadline time.Time) outcome {
+	if !c.node.allows(q) {
+		return outcome{node: c.node, err: errTooWide, verdict: capped}
+	}
 	spare := q.info.Kind == method.Read && r.nodes.spare(q, append(slices.Clip(tried), c.node), againstAside)
 	if spare {
 		now := time.Now()

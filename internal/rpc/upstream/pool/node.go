@@ -29,6 +29,7 @@ type node struct {
 	breaker  breaker
 	credits  credits
 	history  history
+	logs     logCap
 	answered atomic.Int64 // when the last call began that was answered, in Unix nanoseconds
 	looking  sync.Mutex   // held while it is asked for a head that an answer is ahead of
 

@@ -14,6 +14,7 @@ import (
 const (
 	againstBackup = 1 << iota
 	againstPoorly
+	againstTooWide // the node is known to refuse so wide a log query
 	againstLacking // the block, the history or the method
 	againstAside
 )
@@ -76,6 +77,9 @@ func (ns *nodeSet) against(n *node, q *query) (sum int) {
 	}
 	if n.cfg.Backup {
 		sum |= againstBackup
+	}
+	if !n.allows(q) {
+		sum |= againstTooWide
 	}
 	if n.lacks(q) {
 		sum |= againstLacking

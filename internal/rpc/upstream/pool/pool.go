@@ -27,6 +27,7 @@ type Pool struct {
 	ask     *asker         // asks one node
 	health  *health        // looks after the nodes
 	reader  *reader        // answers reads
+	logs    *logReader     // answers log queries
 	sender  *sender        // sends transactions
 	filters *filters       // keeps a filter's calls with its node
 	feed    *feed.Feed     // makes subscriptions' events
@@ -67,6 +68,7 @@ func assemble(cfg Config, dial dialer) *Pool {
 	p.health = &health{nodes: p.nodes, ask: p.ask, heads: p.heads, identity: is, dial: dial, poll: cfg.Poll, log: p.log}
 	p.reader = &reader{nodes: p.nodes, ask: p.ask, timeout: cfg.Timeout}
 	p.reader.fillBudgets()
+	p.logs = &logReader{nodes: p.nodes, reader: p.reader, heads: p.heads, timeout: cfg.Timeout, maxAnswer: cfg.MaxAnswer}
 	p.sender = &sender{nodes: p.nodes, ask: p.ask, reader: p.reader, timeout: cfg.Timeout, ctx: p.ctx, slots: make(chan struct{}, maxSending)}
 	p.filters = &filters{nodes: p.nodes, ask: p.ask, timeout: cfg.Timeout}
 	p.feed = p.newFeed()
@@ -190,6 +192,9 @@ func (p *Pool) Call(ctx context.Context, name string, params []byte) ([]byte, er
 		return p.filters.call(ctx, &q)
 	}
 	p.sender.prefer(&q)
+	if q.class == logs {
+		return p.logs.read(ctx, &q)
+	}
 	return p.reader.read(ctx, &q)
 }
 

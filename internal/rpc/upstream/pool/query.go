@@ -4,6 +4,7 @@ import (
 	"github.com/nodegate/nodegate/internal/method"
 	"github.com/nodegate/nodegate/internal/rpc/jsonrpc"
 	"github.com/nodegate/nodegate/internal/rpc/upstream/hexjson"
+	"github.com/nodegate/nodegate/internal/rpc/upstream/logrange"
 )
 
 // query is one call and what it asks for.
@@ -20,6 +21,10 @@ type query struct {
 	pending  bool   // it is about what is not in a block yet
 	hash     []byte // the hash it asks for, in its quotes
 	only     []*node
+
+	span   logrange.Span // of a log query
+	ranged bool          // there is one
+	part   bool          // it is a part of a query
 }
 
 // class groups methods that take about as long as each other.

@@ -29,6 +29,12 @@ const maxTries = 3
 
 // read asks a node, and others when it lacks something or fails.
 func (r *reader) read(ctx context.Context, q *query) ([]byte, error) {
+	o, err := r.try(ctx, q)
+	return o.result, err
+}
+
+// try is read with what came of it, beside the error for the client.
+func (r *reader) try(ctx context.Context, q *query) (outcome, error) {
 	trace, start := nodegate.TraceFrom(ctx), time.Now()
 	deadline := start.Add(r.timeout)
 	if d, ok := ctx.Deadline(); ok && d.Before(deadline) {
@@ -46,11 +52,11 @@ func (r *reader) read(ctx context.Context, q *query) ([]byte, error) {
 		c := r.nodes.choose(ctx, q, tried)
 		if c.node == nil {
 			if last.node == nil {
-				return nil, noNode(ctx, c)
+				return outcome{}, noNode(ctx, c)
 			}
 			break
 		}
-		if last.node != nil {
+		if last.node != nil && c.node.allows(q) {
 			c.node.figures.Extra(reasons[last.verdict])
 		}
 		o := r.attempt(ctx, c, q, tried, deadline)
@@ -69,12 +75,12 @@ func (r *reader) read(ctx context.Context, q *query) ([]byte, error) {
 		}
 	}
 	trace.Node = last.node.cfg.Name
-	return last.result, clientError(ctx, &last)
+	return last, clientError(ctx, &last)
 }
 
 // reasons name why another node is asked, for the metrics.
 var reasons = [...]string{
-	missing: "null", stale: "stale", pruned: "history", lacking: "method", faulty: "error", oversize: "size", limited: "limit", broken: "retry",
+	capped: "range", missing: "null", stale: "stale", pruned: "history", lacking: "method", faulty: "error", oversize: "size", limited: "limit", broken: "retry",
 	cancelled: "retry",
 }
 
@@ -95,6 +101,8 @@ func (r *reader) again(ctx context.Context, q *query, o *outcome, tried []*node,
 			return slices.ContainsFunc(q.only, func(n *node) bool { return !slices.Contains(tried, n) })
 		}
 		return read && len(tried) == 1 && r.opinions.spend()
+	case capped:
+		return read // whether it can be answered at all is what the others say
 	case stale, pruned, faulty, oversize:
 		return read && r.retries.spend()
 	case lacking:
@@ -115,8 +123,9 @@ func sent(err error) bool {
 }
 
 var (
-	errStale = errors.New("the node lacks a block that it claims to have")
-	errHuge  = errors.New("the node's answer is too large, and another node's is not")
+	errStale   = errors.New("the node lacks a block that it claims to have")
+	errHuge    = errors.New("the node's answer is too large, and another node's is not")
+	errTooWide = errors.New("the node allows fewer blocks in one log query")
 )
 
 // learn remembers of a node that did not know the answer that another one did.
@@ -163,6 +172,10 @@ func busy(wait time.Duration) error {
 	return &nodegate.Error{Op: "upstream.call", Code: nodegate.Busy, Msg: "server busy", RetryAfter: max(wait, time.Second)}
 }
 
+func tooLarge() error {
+	return &nodegate.Error{Op: "upstream.call", Code: nodegate.ResponseTooLarge, Msg: "response too large: ask for less at once"}
+}
+
 // clientError is what the caller is told of the last outcome: nil with a result.
 func clientError(ctx context.Context, o *outcome) error {
 	var call *client.CallError
@@ -176,7 +189,7 @@ func clientError(ctx context.Context, o *outcome) error {
 	case errors.As(o.err, &call):
 		return callerError(call)
 	case o.verdict == oversize:
-		return &nodegate.Error{Op: "upstream.call", Code: nodegate.ResponseTooLarge, Msg: "response too large: ask for less at once"}
+		return tooLarge()
 	case errors.Is(o.err, context.DeadlineExceeded):
 		return nodegate.ErrTimeout("upstream.call", context.DeadlineExceeded)
 	}

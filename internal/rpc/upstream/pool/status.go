@@ -1,6 +1,7 @@
 package pool
 
 import (
+	"math"
 	"strings"
 	"time"
 
@@ -18,6 +19,7 @@ type Status struct {
 	P50, P95  time.Duration // of its latest answers
 	InFlight  int64
 	Ejections int64  // since the start
+	LogRange  uint64 // most blocks of one log query, set or learned; 0: no known limit
 	Client    string // what it calls itself
 	Why       string // it is not healthy; "" when it is
 }
@@ -40,6 +42,9 @@ func (ns *nodeSet) statusOf(n *node) Status {
 	}
 	if best := ns.heads.Best(); best > head {
 		s.Lag = best - head
+	}
+	if width := n.logWidth(time.Now()); width < math.MaxUint64 {
+		s.LogRange = width
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -100,7 +100,7 @@ var accountRows = []Row{
 	{
 		Name: EthGetTransactionCount, Group: groupAccounts, Summary: "How many transactions an account has sent: the nonce of its next one.",
 		Params: []Param{address, {"block", "Block", false, "as of which block; latest when left out; pending counts what waits"}},
-		Rules:  state(NoContracts), Answer: HexAnswer, Counted: true, SlowEmbedded: true,
+		Rules:  state(NoContracts), Answer: HexAnswer, Counted: true, SlowEmbedded: true, CountsSent: true,
 		Result: Result{"Quantity", "the count"}, Errors: []Fault{unknownBlock},
 		Example: on(`["0xbcd4042de499d14e55001ccbb24a551f3b954096","latest"]`),
 	},

@@ -26,6 +26,8 @@ type Row struct {
 	// SlowEmbedded methods take an embedded chain a hundred times as long as a cache hit,
 	// so that a cache before it pays.
 	SlowEmbedded bool
+	// CountsSent methods answer, at pending, with what a sender has sent so far.
+	CountsSent bool
 	// NewFilter methods create a filter on a node, and EndsFilter removes one.
 	NewFilter, EndsFilter bool
 	// Finds is what a new filter looks for, and what eth_getFilterLogs answers with.

@@ -13,6 +13,7 @@ import (
 	"github.com/nodegate/nodegate/internal/accounts/requestlog"
 	"github.com/nodegate/nodegate/internal/accounts/usage"
 	"github.com/nodegate/nodegate/internal/rpc/filter"
+	"github.com/nodegate/nodegate/internal/rpc/nonce"
 	"github.com/nodegate/nodegate/internal/store/redisstore"
 )
 
@@ -164,11 +165,11 @@ func (a *accounts) close(ctx context.Context) error {
 }
 
 // shared is what the networks of all servers have together. Without Redis each server
-// keeps its own filters, and the rest is nothing.
+// keeps its own filters and nonces, and the rest is nothing.
 func (a *accounts) shared() shared {
 	if a.redis == nil {
-		return shared{filters: &filter.Memory{}}
+		return shared{filters: &filter.Memory{}, nonces: &nonce.Memory{}}
 	}
 	bounds := redisstore.FilterBounds{Life: int(filter.Life.Seconds()), Places: filter.MaxPlaces, Pending: filter.MaxPending}
-	return shared{heads: a.redis, cache: a.answers, filters: a.redis.Filters(bounds)}
+	return shared{heads: a.redis, cache: a.answers, filters: a.redis.Filters(bounds), nonces: a.redis}
 }

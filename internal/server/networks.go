@@ -16,6 +16,7 @@ import (
 	"github.com/nodegate/nodegate/internal/rpc/chain/lane"
 	"github.com/nodegate/nodegate/internal/rpc/eth"
 	"github.com/nodegate/nodegate/internal/rpc/filter"
+	"github.com/nodegate/nodegate/internal/rpc/nonce"
 	"github.com/nodegate/nodegate/internal/rpc/rollup"
 	"github.com/nodegate/nodegate/internal/rpc/upstream/heads"
 )
@@ -48,6 +49,7 @@ type shared struct {
 	heads   heads.Shared
 	cache   cache.Shared
 	filters filter.Store
+	nonces  nonce.Store
 }
 
 func newNetworks(c *common) *networks {

@@ -12,6 +12,7 @@ import (
 	"github.com/nodegate/nodegate/internal/rpc/blocktag"
 	"github.com/nodegate/nodegate/internal/rpc/cache"
 	"github.com/nodegate/nodegate/internal/rpc/eth"
+	"github.com/nodegate/nodegate/internal/rpc/nonce"
 	"github.com/nodegate/nodegate/internal/rpc/upstream/pool"
 )
 
@@ -29,7 +30,7 @@ type remote struct {
 }
 
 // openRemote stacks the checks over the tags over the cache over the fee model over
-// the pool. It never waits for a node.
+// the nonces over the pool. It never waits for a node.
 func (ns *networks) openRemote(n *config.Network) (*remote, error) {
 	r := &remote{cfg: *n}
 	r.pool = pool.Open(pool.Config{
@@ -38,7 +39,7 @@ func (ns *networks) openRemote(n *config.Network) (*remote, error) {
 		FixHead: eth.HeadEvent, FixLog: eth.LogEvent,
 		Log: ns.log,
 	})
-	var node nodegate.Node = r.pool
+	var node nodegate.Node = nonce.New(r.pool, n.Name, ns.shared.nonces)
 	if n.Layer2 != nil {
 		var err error
 		if node, err = withFees(node, n.Layer2, true); err != nil {

@@ -68,6 +68,7 @@ var mayImport = map[string][]string{
 	"internal/rpc/fastpath":          {},
 	"internal/rpc/filter":            {"", "internal/rpc", "internal/rpc/jsonrpc", "internal/rpc/upstream/hexjson", "internal/method"},
 	"internal/rpc/jsonrpc":           {},
+	"internal/rpc/nonce":             {"", "internal/rpc", "internal/rpc/jsonrpc", "internal/rpc/upstream/hexjson", "internal/method"},
 	"internal/rpc/rollup":            {"", "internal/rpc", "internal/method"},
 	"internal/rpc/upstream/client":   {"", "internal/rpc/jsonrpc", "internal/method"},
 	"internal/rpc/upstream/doctor":   {"", "internal/rpc/upstream/client", "internal/rpc/upstream/logrange", "internal/rpc/jsonrpc", "internal/method"},

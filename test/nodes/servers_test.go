@@ -1,14 +1,19 @@
 package nodes_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"math/big"
+	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
@@ -92,6 +97,60 @@ func TestServersAgree(t *testing.T) {
 		if got := quantity(t, a.call(t, "main", "eth_getTransactionCount", `["`+from.Address.Hex()+`","latest"]`).result); got != p.nonce {
 			t.Fatalf("round %d: the nonce is %d, want %d", i, got, p.nonce)
 		}
+	}
+}
+
+// lateNode takes transactions at once, and has them later.
+func lateNode(t *testing.T, to string, late time.Duration) string {
+	t.Helper()
+	target, err := url.Parse(to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sending sync.WaitGroup
+	t.Cleanup(sending.Wait)
+	proxy := &httputil.ReverseProxy{Rewrite: func(p *httputil.ProxyRequest) { p.Out.URL, p.Out.Host = target, target.Host }}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body) // what is cut short is no transaction
+		var call struct {
+			ID     json.RawMessage
+			Method string
+			Params []string
+		}
+		if json.Unmarshal(body, &call) != nil || call.Method != "eth_sendRawTransaction" {
+			r.Body = io.NopCloser(bytes.NewReader(body))
+			proxy.ServeHTTP(w, r)
+			return
+		}
+		sending.Go(func() {
+			time.Sleep(late)
+			if resp, err := http.Post(to, "application/json", bytes.NewReader(body)); err == nil {
+				resp.Body.Close()
+			}
+		})
+		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":"%s"}`, call.ID, crypto.Keccak256Hash(common.FromHex(call.Params[0])).Hex())
+	}))
+	t.Cleanup(s.Close)
+	return s.URL
+}
+
+// TestPendingNonces: who sends through one server reads the next nonce through another,
+// although the nodes have the transaction only 300 ms later.
+func TestPendingNonces(t *testing.T) {
+	node := miner(t)
+	servers := startServers(t, 3, lateNode(t, node.URL("dev", key), 300*time.Millisecond), lateNode(t, node.URL("dev", key), 300*time.Millisecond))
+	from := devchain.Accounts()[3]
+	p := newPayer(t, servers[0], from)
+	stale := 0
+	for i := range 120 {
+		p.front = servers[i%3]
+		p.pay(t, common.Address{0xee})
+		if got := quantity(t, servers[(i+1)%3].call(t, "main", "eth_getTransactionCount", `["`+from.Address.Hex()+`","pending"]`).result); got != p.nonce {
+			stale++
+		}
+	}
+	if stale > 0 {
+		t.Errorf("%d of 120 nonces are stale", stale)
 	}
 }
 

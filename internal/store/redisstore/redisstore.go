@@ -30,6 +30,8 @@ type Store struct {
 	options rueidis.ClientOption
 	take    *rueidis.Lua
 	raise   *rueidis.Lua
+	sent    *rueidis.Lua
+	nonces  *rueidis.Lua
 	log     *slog.Logger
 	ending  context.Context // done when the store closes
 	stop    context.CancelFunc
@@ -57,7 +59,10 @@ func Open(ctx context.Context, url string, log *slog.Logger) (*Store, error) {
 	if log == nil {
 		log = slog.Default()
 	}
-	s := &Store{options: options, take: rueidis.NewLuaScript(takeScript), raise: rueidis.NewLuaScript(raiseScript), log: log}
+	s := &Store{
+		options: options, log: log, take: rueidis.NewLuaScript(takeScript), raise: rueidis.NewLuaScript(raiseScript),
+		sent: rueidis.NewLuaScript(sentScript), nonces: rueidis.NewLuaScript(noncesScript),
+	}
 	err = s.connect(ctx)
 	if _, refused := rueidis.IsRedisErr(err); refused {
 		return nil, bad("Redis refuses us: check the user, the password and the database in its address")

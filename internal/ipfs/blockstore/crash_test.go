@@ -119,7 +119,7 @@ func checkTree(t *testing.T, s *Store, account, name string) {
 func TestKill(t *testing.T) {
 	dir := t.TempDir()
 	var all []string
-	for round := range 10 {
+	for round := range fewer(3, 10) {
 		all = append(all, killAfter(t, fmt.Sprint("r", round), dir, 20+rand.IntN(200))...)
 		s := open(t, Config{Dir: dir, SegmentBytes: 256 << 10, Links: links, ScrubRate: -1, Undo: -1})
 		for _, name := range all {
@@ -174,7 +174,7 @@ func killAfter(t *testing.T, prefix, dir string, n int) (names []string) {
 // synced, any part may be on the disk. Nothing acknowledged is lost, and nothing
 // that was taken off comes back.
 func TestPowerCut(t *testing.T) {
-	for seed := range uint64(50) {
+	for seed := range uint64(fewer(8, 50)) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 1))
 			files := vfs.NewStrictMem()
@@ -296,4 +296,12 @@ func powerCutRound(t *testing.T, s *Store, disk *faultyDisk, files *vfs.MemFS, p
 	_ = s.Close() // as a process that does not know yet
 	files.ResetToSyncedState()
 	files.SetIgnoreSyncs(false)
+}
+
+// fewer is how often a short run does what others do more often.
+func fewer(short, all int) int {
+	if testing.Short() {
+		return short
+	}
+	return all
 }

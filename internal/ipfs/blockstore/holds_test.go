@@ -142,6 +142,9 @@ func TestOpenBatchCannotPay(t *testing.T) {
 // A batch puts more stored blocks again than it keeps in memory. Loose, all of them live
 // as long as they are charged, also after the index was lost.
 func TestManyBlocksAgain(t *testing.T) {
+	if testing.Short() {
+		t.Skip("has to be large, and nothing in it runs at the same time")
+	}
 	s, clock := holdStore(t)
 	const n = pendingInMemory + 100
 	put := func() {

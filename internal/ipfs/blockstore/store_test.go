@@ -323,6 +323,9 @@ func wantPins(t testing.TB, s *Store, account string, want ...cid.Cid) {
 }
 
 func TestManyBlocksInABatch(t *testing.T) {
+	if testing.Short() {
+		t.Skip("has to be large, and nothing in it runs at the same time")
+	}
 	s := open(t, testConfig(t))
 	const n = 2*pendingInMemory + 100
 	b := s.Begin("acc", 0)

@@ -3,6 +3,9 @@
 GO ?= go
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 FUZZTIME ?= 30s
+# The rows of faults of nodes, which print what they measured.
+NODE_ROWS = Fresh|Servers|PendingNonces|FiltersOfTheService|ErrorsOfOneNode|CappedLogs|DeadSideNetwork|Liar
+SHELL := bash
 
 .PHONY: help build run test full quick lint fuzz chaos bench bench-rpc bench-storage bench-gateway bench-dashboard docs clean
 
@@ -47,6 +50,7 @@ fuzz:
 chaos:
 	$(GO) test -count=1 -run 'TestPowerCut|TestFailing|TestFailedSync|TestCollectOnFullDisk' ./internal/ipfs/blockstore
 	NODEGATE_CHAOS=1 $(GO) test -count=1 -timeout 40m -v ./test/chaos
+	NODEGATE_CHAOS=1 $(GO) test -count=1 -timeout 20m -v -run '$(NODE_ROWS)' ./test/nodes ./test/clients | grep -E 'row [0-9]+:|^(ok|FAIL)|--- FAIL'; exit $${PIPESTATUS[0]}
 
 #? bench: what each request pays for keys, limits and usage, and what guessing keys costs
 bench:

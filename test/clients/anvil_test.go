@@ -29,7 +29,7 @@ import (
 // the same answers over both, field by field.
 func TestAnvil(t *testing.T) {
 	node := startService(t)
-	anvil := startAnvil(t, node.URL("devnet", key))
+	anvil := startAnvil(t, "--fork-url", node.URL("devnet", key), "--no-mining")
 	front := harness.Start(t, func(c *config.Config) {
 		c.Networks = []config.Network{remoteNetwork("ours", node.URL("devnet", key)), remoteNetwork("anvil", anvil)}
 		c.DefaultNetwork = "ours"
@@ -131,8 +131,8 @@ func gas(a map[string]any) uint64 {
 	return n
 }
 
-// startAnvil runs anvil on the chain of a node.
-func startAnvil(t *testing.T, from string) string {
+// startAnvil runs anvil.
+func startAnvil(t *testing.T, args ...string) string {
 	t.Helper()
 	needNode(t)
 	program := filepath.Join(install(t), "node_modules", "@foundry-rs", "anvil-"+runtime.GOOS+"-"+runtime.GOARCH, "bin", "anvil")
@@ -145,7 +145,7 @@ func startAnvil(t *testing.T, from string) string {
 	}
 	_, port, _ := net.SplitHostPort(ln.Addr().String())
 	_ = ln.Close()
-	cmd := exec.CommandContext(t.Context(), program, "--fork-url", from, "--port", port, "--silent", "--no-mining")
+	cmd := exec.CommandContext(t.Context(), program, append([]string{"--port", port, "--silent"}, args...)...)
 	out := new(harness.Buffer)
 	cmd.Stdout, cmd.Stderr = out, out
 	if err := cmd.Start(); err != nil {

@@ -42,24 +42,52 @@ func TestHardhat(t *testing.T) {
 	dir := npmtest.Project(t, npmtest.Install(t, files), files, filesOf(t, files)...)
 	svc := startService(t)
 	start := time.Now()
-	out, err := svc.hardhat(t, dir, "test").CombinedOutput()
+	count := hardhatTest(t, dir, svc.http("devnet", key), svc.facts["devnet"].ChainID)
+	t.Logf("%s tests of the contract passed in %s", count, time.Since(start).Round(time.Millisecond))
+}
+
+// TestHardhatAnvil runs them through nodegate on an anvil, which mines each transaction
+// when it comes. A receipt that is ahead of what `latest` shows fails them.
+func TestHardhatAnvil(t *testing.T) {
+	harness.NeedFull(t)
+	npmtest.NeedNode(t)
+	files, err := fs.Sub(hardhatFiles, "hardhat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := npmtest.Project(t, npmtest.Install(t, files), files, filesOf(t, files)...)
+	front := frontOf(t, startAnvil(t))
+	const runs = 20
+	for range runs {
+		hardhatTest(t, dir, front.URL("anvil", key), anvilChain)
+	}
+	t.Logf("%d of %d runs passed", runs, runs)
+}
+
+// anvilChain is the chain of an anvil that forks none.
+const anvilChain = 31337
+
+// hardhatTest runs the project's tests on an endpoint and returns how many passed.
+func hardhatTest(t *testing.T, dir, url string, chain uint64) string {
+	t.Helper()
+	out, err := hardhat(t, dir, url, chain, "test").CombinedOutput()
 	count := passing.FindSubmatch(out)
 	if err != nil || count == nil || bytes.Contains(out, []byte(" failing")) {
 		t.Fatalf("hardhat test: %v\n%s", err, out)
 	}
-	t.Logf("%s tests of the contract passed in %s", count[1], time.Since(start).Round(time.Millisecond))
+	return string(count[1])
 }
 
 // hardhat is a command of Hardhat in a project that knows nodegate only by its HTTP
 // endpoint and two funded accounts.
-func (s *service) hardhat(t *testing.T, dir string, args ...string) *exec.Cmd {
+func hardhat(t *testing.T, dir, url string, chain uint64, args ...string) *exec.Cmd {
 	ctx, cancel := context.WithTimeout(t.Context(), scriptTime)
 	t.Cleanup(cancel)
 	program := filepath.Join("node_modules", "hardhat", "internal", "cli", "bootstrap.js")
 	cmd := exec.CommandContext(ctx, "node", append([]string{program}, args...)...)
 	cmd.Dir = dir
 	cmd.Env = append(os.Environ(), "NO_PROXY=127.0.0.1,localhost", "HARDHAT_DISABLE_TELEMETRY_PROMPT=true",
-		"NODEGATE_URL="+s.http("devnet", key), fmt.Sprintf("NODEGATE_CHAIN=%d", s.facts["devnet"].ChainID),
+		"NODEGATE_URL="+url, fmt.Sprintf("NODEGATE_CHAIN=%d", chain),
 		"NODEGATE_ACCOUNTS="+strings.Join(privateKeys(hardhatAccount, otherHardhatAccount), ","))
 	return cmd
 }

@@ -70,28 +70,42 @@ func quantity(t *testing.T, text string) uint64 {
 	return n
 }
 
+// checkFresh sends, waits for the receipt, and reads the effects at `latest`. The receipt
+// and the effects may be read through other servers.
+func checkFresh(t *testing.T, servers []*front, from devchain.Account, what string) {
+	t.Helper()
+	p := newPayer(t, servers[0], from)
+	stale, n := 0, rounds(40, 300)
+	for i := range n {
+		at := func(k int) *front { return servers[(i+k)%len(servers)] }
+		p.front = at(0)
+		to := common.BytesToAddress(fmt.Append(nil, what, i))
+		hash := p.pay(t, to)
+		p.front = at(1)
+		block := p.mined(t, hash)
+		balance := at(2).call(t, "main", "eth_getBalance", `["`+to.Hex()+`","latest"]`)
+		nonce := at(0).call(t, "main", "eth_getTransactionCount", `["`+from.Address.Hex()+`","latest"]`)
+		if head := at(2).head(t); head < block || balance.result != `"0x1"` || quantity(t, nonce.result) != p.nonce {
+			stale++
+			t.Logf("round %d: receipt of %d, head %d, balance %s %s, nonce %s, want %d", i, block, head, balance.result, balance.error, nonce.result, p.nonce)
+		}
+	}
+	if stale > 0 {
+		t.Errorf("%d of %d rounds are stale", stale, n)
+	}
+	row(t, 60, "%s: %d of %d rounds stale", what, stale, n)
+}
+
 // TestFresh: who has the receipt of a transaction sees its effects at `latest`, although
 // the node reports new blocks only when it is asked for them.
 func TestFresh(t *testing.T) {
 	node := miner(t)
-	f := startFront(t, "networks:\n"+network("main", "", node.URL("dev", key)))
-	f.ready(t)
-	from := devchain.Accounts()[0]
-	p := newPayer(t, f, from)
-	for i := range 50 {
-		to := common.BigToAddress(big.NewInt(int64(0xf5e50000 + i)))
-		block := p.mined(t, p.pay(t, to))
-		if now := f.head(t); now < block {
-			t.Fatalf("round %d: eth_blockNumber is %d, the receipt was of %d", i, now, block)
-		}
-		for call, want := range map[string]uint64{
-			fmt.Sprintf(`eth_getBalance ["%s","latest"]`, to.Hex()):                    1,
-			fmt.Sprintf(`eth_getTransactionCount ["%s","latest"]`, from.Address.Hex()): p.nonce,
-		} {
-			name, params, _ := strings.Cut(call, " ")
-			if got := quantity(t, f.call(t, "main", name, params).result); got != want {
-				t.Fatalf("round %d: %s is %d, want %d", i, call, got, want)
-			}
-		}
+	for i, more := range []string{"", ", ws: " + strconv.Quote(node.WS("dev", key))} {
+		name := []string{"a node without WebSocket", "a node with WebSocket"}[i]
+		t.Run(name, func(t *testing.T) {
+			f := startFront(t, fmt.Sprintf("networks:\n  - name: main\n    nodes: [{name: n0, url: %q%s}]\n", node.URL("dev", key), more))
+			f.ready(t)
+			checkFresh(t, []*front{f}, devchain.Accounts()[i], name)
+		})
 	}
 }

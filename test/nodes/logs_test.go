@@ -143,7 +143,7 @@ func TestCappedLogs(t *testing.T) {
 				}
 			}
 		}
-		t.Logf("%d of %d calls failed", failed, calls)
+		row(t, 56, "%d of %d calls failed, %d wordings%s", failed, calls, len(capWordings), map[string]string{"": ", two of three nodes capped", "-all": ", all nodes capped"}[suffix])
 		if failed > 0 {
 			t.Fail()
 		}

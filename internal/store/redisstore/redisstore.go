@@ -2,6 +2,7 @@ package redisstore
 
 import (
 	"context"
+	"crypto/rand"
 	"log/slog"
 	"strconv"
 	"sync"
@@ -26,16 +27,19 @@ const connectAgain = 500 * time.Millisecond
 // Store is a connection to Redis, for any number of users at once. It comes back by
 // itself when it is lost.
 type Store struct {
-	client  atomic.Pointer[rueidis.Client] // nil until Redis has answered once
-	options rueidis.ClientOption
-	take    *rueidis.Lua
-	raise   *rueidis.Lua
-	sent    *rueidis.Lua
-	nonces  *rueidis.Lua
-	log     *slog.Logger
-	ending  context.Context // done when the store closes
-	stop    context.CancelFunc
-	ended   sync.WaitGroup
+	client   atomic.Pointer[rueidis.Client] // nil until Redis has answered once
+	options  rueidis.ClientOption
+	take     *rueidis.Lua
+	announce *rueidis.Lua
+	raise    *rueidis.Lua
+	sent     *rueidis.Lua
+	nonces   *rueidis.Lua
+	id       string // of this server among those that publish
+	acks     acks
+	log      *slog.Logger
+	ending   context.Context // done when the store closes
+	stop     context.CancelFunc
+	ended    sync.WaitGroup
 }
 
 var _ ratelimit.Shared = (*Store)(nil)
@@ -60,7 +64,7 @@ func Open(ctx context.Context, url string, log *slog.Logger) (*Store, error) {
 		log = slog.Default()
 	}
 	s := &Store{
-		options: options, log: log, take: rueidis.NewLuaScript(takeScript), raise: rueidis.NewLuaScript(raiseScript),
+		options: options, id: rand.Text(), log: log, take: rueidis.NewLuaScript(takeScript), announce: rueidis.NewLuaScript(announceScript), raise: rueidis.NewLuaScript(raiseScript),
 		sent: rueidis.NewLuaScript(sentScript), nonces: rueidis.NewLuaScript(noncesScript),
 	}
 	err = s.connect(ctx)

@@ -3,6 +3,7 @@ package heads
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nodegate/nodegate"
@@ -20,8 +21,49 @@ const (
 type Shared interface {
 	// Raise tells the others of a block, and returns the highest that any has told of.
 	Raise(ctx context.Context, network string, number uint64) (highest uint64, err error)
-	// Watch calls seen with what the others tell of, until ctx ends. It may miss some.
-	Watch(ctx context.Context, network string, seen func(highest uint64))
+	// Watch calls coming with a block that some server is about to tell of, and open once
+	// all have heard of it, until ctx ends. It may miss some.
+	Watch(ctx context.Context, network string, coming, open func(number uint64))
+}
+
+// openWithin is how long a head that another server is about to tell of is waited for.
+const openWithin = 100 * time.Millisecond
+
+// coming is a head that some server is about to tell of. It may have told it to a client
+// who asks here next, so who reads the head waits for a moment to know.
+type coming struct {
+	number atomic.Uint64
+	at     atomic.Int64 // Unix nanoseconds
+}
+
+func (c *coming) set(number uint64) {
+	c.at.Store(time.Now().UnixNano())
+	c.number.Store(number)
+}
+
+// left is how long it may still take until all servers have heard.
+func (c *coming) left() time.Duration { return openWithin - time.Since(time.Unix(0, c.at.Load())) }
+
+// await waits while another server is about to tell of a higher head.
+func (c *coming) await(ctx context.Context, t *Tracker) {
+	for {
+		changed := t.Changes()
+		number, left := c.number.Load(), c.left()
+		if number <= t.Number() {
+			return
+		}
+		if left <= 0 {
+			c.number.Store(0)
+			t.learnShared(number) // it may have been told since
+			return
+		}
+		select {
+		case <-changed:
+		case <-time.After(left):
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // Share brings what this server may tell to the others, and back. A client that hops
@@ -33,7 +75,7 @@ func (t *Tracker) Share(ctx context.Context) {
 		return
 	}
 	var watching sync.WaitGroup
-	watching.Go(func() { t.cfg.Shared.Watch(ctx, t.cfg.Network, t.learnShared) })
+	watching.Go(func() { t.cfg.Shared.Watch(ctx, t.cfg.Network, t.coming.set, t.learnShared) })
 	defer watching.Wait()
 	tick := time.NewTicker(shareEvery)
 	defer tick.Stop()

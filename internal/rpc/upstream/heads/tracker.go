@@ -31,6 +31,7 @@ type Tracker struct {
 	open   atomic.Pointer[nodegate.Head] // what they know: the same, once other servers have it too
 	alone  atomic.Bool                   // other servers can't be reached
 	shared atomic.Uint64                 // what clients of other servers know
+	coming coming                        // what they may know in a moment
 	best   atomic.Uint64                 // the highest that is believed of any node
 	heard  atomic.Int64                  // when a node last reported, in Unix nanoseconds
 
@@ -268,6 +269,10 @@ func (t *Tracker) Head(ctx context.Context) (head nodegate.Head, ok bool) {
 	}
 	if open == nil || time.Since(time.Unix(0, t.heard.Load())) > silence {
 		return nodegate.Head{}, false
+	}
+	if t.coming.number.Load() > t.Number() {
+		t.coming.await(ctx, t)
+		open = t.open.Load()
 	}
 	head = *open
 	head.Number = max(head.Number, t.shared.Load())

@@ -26,7 +26,7 @@ func (b *board) Raise(_ context.Context, network string, number uint64) (uint64,
 }
 
 // Watch has nothing to say: Raise tells all.
-func (b *board) Watch(ctx context.Context, _ string, _ func(uint64)) { <-ctx.Done() }
+func (b *board) Watch(ctx context.Context, _ string, _, _ func(uint64)) { <-ctx.Done() }
 
 // TestSharedHeads: what one server has told, another does not fall behind, and each
 // goes on alone when nothing can be shared.

@@ -71,8 +71,8 @@ func (c *Checker) Except(f *Finding) bool {
 	return true
 }
 
-// excepted tells whether a finding means nothing on this network.
-func (c *Checker) excepted(f *Finding) bool {
+// Excepted tells whether a finding means nothing on this network.
+func (c *Checker) Excepted(f *Finding) bool {
 	if c.rules.off().Has(f.Kind) {
 		return true
 	}
@@ -128,7 +128,7 @@ func (c *check) pass(k Kind) { c.held |= Of(k) }
 
 // failed is the finding, unless it is an exception on this network.
 func (c *check) failed(f *Finding) *Finding {
-	if f == nil || c.excepted(f) {
+	if f == nil || c.Excepted(f) {
 		return nil
 	}
 	return f

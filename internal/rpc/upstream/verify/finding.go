@@ -20,6 +20,10 @@ const (
 	kinds
 )
 
+// Proves tells whether data that passes the check can't have been made up, once the hash
+// that it leads to is given.
+func (k Kind) Proves() bool { return k >= HeaderHash && k <= ReceiptsRoot || k == Proof }
+
 // Kinds is a set of them.
 type Kinds uint16
 
@@ -45,7 +49,7 @@ func (f *Finding) Error() string { return f.What }
 // Agrees tells whether two nodes make the same claim about the same data. It must be
 // two different nodes whose findings are compared.
 func (f *Finding) Agrees(o *Finding) bool {
-	return f.Kind != Identity && f.Kind == o.Kind && f.Shape == o.Shape && f.Claim == o.Claim
+	return f.Kind != Identity && f.Claim != [32]byte{} && f.Kind == o.Kind && f.Shape == o.Shape && f.Claim == o.Claim
 }
 
 func falsely(k Kind, what string, args ...any) *Finding {

@@ -163,11 +163,9 @@ func (f *filter) asked(l *logRow, number uint64) string {
 		return "a log is of a block outside the range"
 	case len(f.addresses) > 0 && !isOneOf(l.fields[logAddress], f.addresses):
 		return "a log is of another address than was asked for"
-	case len(topics) < len(f.topics):
-		return "a log has fewer topics than were asked for"
 	}
 	for i, either := range f.topics {
-		if len(either) > 0 && !isOneOf(topics[i], either) {
+		if len(either) > 0 && (i >= len(topics) || !isOneOf(topics[i], either)) {
 			return "a log has other topics than were asked for"
 		}
 	}
@@ -229,9 +227,11 @@ func (s *scratch) oneLog(f *filter, l *logRow, first bool, last *spot) (at spot,
 		return at, falsely(Placement, "a log doesn't name its index, its block and its transaction")
 	}
 	if why := f.asked(l, at.number); why != "" {
-		return at, falsely(FilterMatch, "%s", why)
+		return at, falsely(Identity, "%s", why)
 	}
 	switch {
+	case l.count < len(f.topics):
+		return at, falsely(FilterMatch, "a log has fewer topics than were asked for")
 	case string(l.fields[logRemoved]) == "true":
 		return at, falsely(FilterMatch, "a log is marked as removed")
 	case first:

@@ -65,6 +65,7 @@ func (c *check) rawTransaction(result []byte) *Finding {
 	}
 	f := &Finding{Kind: TransactionHash, Shape: uint64(raw[0]), What: "the encoded transaction doesn't hash to the hash that was asked for"}
 	if !fixed(f.Claim[:], c.ask.Hash) || *c.hash(raw) == f.Claim || raw[0] == blobType && *c.hash(withoutBlobs(raw)) == f.Claim {
+		c.pass(TransactionHash)
 		return nil
 	}
 	return c.failed(f)
@@ -87,10 +88,8 @@ func withoutBlobs(raw []byte) []byte {
 // oneReceipt checks a receipt by itself. Its status and what it costs are the node's word.
 func (c *check) oneReceipt(result []byte) *Finding {
 	v, f := c.receipt(result, -1, blooming)
-	if f == nil || f.Kind != Identity {
-		if f := c.named(v.fields[rcTransactionHash], nil); f != nil {
-			return f
-		}
+	if wrong := c.named(v.fields[rcTransactionHash], nil); wrong != nil {
+		return wrong
 	}
 	if f != nil {
 		return c.failed(f)
@@ -124,14 +123,11 @@ func (c *check) receipts(result []byte) *Finding {
 	var first [2][]byte // the block's hash and number
 	for i, raw := range list {
 		v, f := c.receipt(raw, next, m)
-		if f == nil {
-			f = c.inBlock(&v, i, first)
+		if wrong := c.inBlock(&v, i, first); f == nil || wrong != nil && wrong.Kind == Identity {
+			f = wrong
 		}
 		if f != nil {
-			if f = c.failed(f); f != nil {
-				return f
-			}
-			return nil // one exception makes the list unreadable
+			return c.failed(f) // an exception ends the check: the rest can't be told
 		}
 		next, foreign = v.next, foreign || v.kind > setCodeType
 		first = [2][]byte{v.fields[rcBlockHash], v.fields[rcBlockNumber]}

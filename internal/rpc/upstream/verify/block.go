@@ -168,7 +168,11 @@ func (c *check) withdrawals(o *object, h *Header) *Finding {
 		c.trie.add()
 	}
 	if !ok || c.trie.root() != want {
-		return c.failed(found(WithdrawalsRoot, o, "the block's withdrawals don't have the root of its header"))
+		f := found(WithdrawalsRoot, o, "the block's withdrawals don't have the root of its header")
+		if f.Foreign = len(list) == 0; f.Foreign {
+			f.Shape++ // the OP stack has another root there
+		}
+		return c.failed(f)
 	}
 	c.pass(WithdrawalsRoot)
 	return nil

@@ -277,7 +277,11 @@ func (w *writer) typed(o *object, kind uint64) {
 	w.address(o.fields[txTo])
 	w.quantity(o.fields[txValue])
 	w.data(o.fields[txInput])
-	w.list(o.fields[txAccessList], w.access)
+	if o.fields[txAccessList] == nil { // Nethermind leaves out an empty one
+		w.out = append(w.out, shortList)
+	} else {
+		w.list(o.fields[txAccessList], w.access)
+	}
 	switch kind {
 	case blobType:
 		w.quantity(o.fields[txBlobFeeCap])

@@ -2,16 +2,27 @@ package verify
 
 import (
 	"bytes"
+	"context"
 	"fmt"
+	"io"
 	"math/big"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/crypto"
 	gethtrie "github.com/ethereum/go-ethereum/trie"
+
+	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/rpc/eth"
+	"github.com/nodegate/nodegate/internal/rpc/upstream/client"
 )
 
 // madeBlock is a header and receipts as a busy block has them: two in three transactions
@@ -97,12 +108,42 @@ func BenchmarkCheck(b *testing.B) {
 	b.Run("receipt", func(b *testing.B) { benchmark(b, c, single.ask(), single.result) })
 }
 
-func BenchmarkKeccak(b *testing.B) {
-	s := New("").pool.New().(*scratch)
-	text := make([]byte, 32)
-	for b.Loop() {
-		s.hash(text)
+// BenchmarkForward is the least that a remote answer costs without a check: the client reads
+// it over a connection and puts it into the form that clients get.
+func BenchmarkForward(b *testing.B) {
+	all := makeBlock(200).json()
+	answer := slices.Concat([]byte(`{"jsonrpc":"2.0","id":1,"result":`), all, []byte("}"))
+	id := regexp.MustCompile(`"id":\s*([^,}]+)`)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		_, _ = w.Write(bytes.Replace(answer, []byte(`"id":1`), []byte(`"id":`+string(id.FindSubmatch(body)[1])), 1))
+	}))
+	defer server.Close()
+	c, err := client.NewClient(client.Config{URL: server.URL, MaxConns: 4, MaxAnswer: 64 << 20, Timeout: 10 * time.Second})
+	if err != nil {
+		b.Fatal(err)
 	}
+	defer c.Close()
+	node := eth.New(forwarder{c}, eth.Config{Dialect: eth.Standard, Remote: true})
+	before, n := cpu(), 0
+	for b.Loop() {
+		n++
+		if _, err := node.Call(b.Context(), "eth_getBlockReceipts", []byte(`["0x1234567"]`)); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(cpu()-before)/float64(n), "cpu-ns/op")
+}
+
+// forwarder is a remote node without a pool.
+type forwarder struct{ client *client.Client }
+
+func (f forwarder) Call(ctx context.Context, name string, params []byte) ([]byte, error) {
+	return f.client.CallSafe(ctx, name, params)
+}
+
+func (forwarder) Head(context.Context) (nodegate.Head, error) {
+	return nodegate.Head{Number: 0x1234599}, nil
 }
 
 func benchmark(b *testing.B, c *Checker, a *Ask, result []byte) {

@@ -79,7 +79,7 @@ func (c *check) transactions(o *object, h *Header) *Finding {
 		return c.bodies(o, h)
 	}
 	for _, raw := range c.list {
-		if !hexjson.IsHash(raw) {
+		if !isHash(raw) {
 			return falsely(Identity, "the block's transactions are not hashes")
 		}
 		c.seen.add(raw)

@@ -6,8 +6,8 @@ const bloomBytes = 256
 // blooms remembers the bits of the last values: the logs of a receipt often share their
 // contract and their first topic.
 type blooms struct {
-	tokens [4][]byte
-	bits   [4][3]uint16
+	tokens [12][]byte
+	bits   [12][3]uint16
 	next   int
 }
 

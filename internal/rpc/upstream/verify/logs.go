@@ -16,11 +16,12 @@ const (
 	logTransactionIndex
 	logIndex
 	logRemoved
+	logTimestamp // not checked
 	logFields
 )
 
 var logNames = names{
-	list: []string{"address", "topics", "data", "blockHash", "blockNumber", "transactionHash", "transactionIndex", "logIndex", "removed"},
+	list: []string{"address", "topics", "data", "blockHash", "blockNumber", "transactionHash", "transactionIndex", "logIndex", "removed", "blockTimestamp"},
 	at:   logField,
 }
 
@@ -44,6 +45,8 @@ func logField(name []byte) int {
 		return logIndex
 	case "removed":
 		return logRemoved
+	case "blockTimestamp":
+		return logTimestamp
 	}
 	return -1
 }
@@ -76,7 +79,7 @@ func (s *scratch) scanLogs(in *scanner) {
 }
 
 func (s *scratch) scanLog(in *scanner, l *logRow) {
-	o := logNames.scan(in, l.fields[:], s.seed, func(field int) bool {
+	o := logNames.scan(in, l.fields[:], s.seed, &s.logHabit, func(field int) bool {
 		if field != logTopics || in.peek() != '[' {
 			return false
 		}
@@ -225,7 +228,7 @@ func (s *scratch) oneLog(f *filter, l *logRow, first bool, last *spot) (at spot,
 	var numbered, indexed bool
 	at.number, numbered = hexjson.Quantity(l.fields[logBlockNumber])
 	at.index, indexed = hexjson.Quantity(l.fields[logIndex])
-	if !numbered || !indexed || !hexjson.IsHash(at.block) || !hexjson.IsHash(l.fields[logTransaction]) {
+	if !numbered || !indexed || !isHash(at.block) || !isHash(l.fields[logTransaction]) {
 		return at, falsely(Placement, "a log doesn't name its index, its block and its transaction")
 	}
 	if why := f.asked(l, at.number); why != "" {

@@ -24,32 +24,30 @@ type object struct {
 // read splits an object into fields, which is room for them.
 func (n *names) read(raw []byte, fields [][]byte, seed maphash.Seed) (o object, ok bool) {
 	s := scanner{d: raw}
-	o = n.scan(&s, fields, seed, nil)
+	o = n.scan(&s, fields, seed, nil, nil)
 	return o, s.ended()
 }
 
 // scan reads the next object. A visitor, where there is one, may read values by itself,
 // and tells whether it did.
-func (n *names) scan(s *scanner, fields [][]byte, seed maphash.Seed, visit func(field int) bool) (o object) {
+func (n *names) scan(s *scanner, fields [][]byte, seed maphash.Seed, habit *habit, visit func(field int) bool) (o object) {
 	clear(fields)
 	o.fields = fields
 	if !s.take('{') {
 		return o
 	}
-	for first := true; s.more(first, '}'); first = false {
-		name := s.name()
-		if s.bad {
+	for at := 0; s.more(at == 0, '}'); at++ {
+		i, other := n.field(s, seed, habit, at, &o)
+		if s.peek(); s.bad {
 			return o
 		}
-		i := n.at(name)
 		if i < 0 {
-			o.unknown(n, name, seed)
+			o.strange, o.other = true, o.other^other
 			s.value()
 			continue
 		}
 		o.broken = o.broken || o.present>>i&1 != 0
 		o.present |= 1 << i
-		s.peek()
 		start := s.i
 		if visit == nil || !visit(i) {
 			s.value()
@@ -61,16 +59,53 @@ func (n *names) scan(s *scanner, fields [][]byte, seed maphash.Seed, visit func(
 	return o
 }
 
-// unknown notes a name that isn't in the list. Some decoders don't look at the case of
-// letters: for them a name that differs only in case replaces a field that was checked.
-func (o *object) unknown(n *names, name []byte, seed maphash.Seed) {
-	o.strange = true
-	o.other ^= maphash.Bytes(seed, name)
-	for _, known := range n.list {
-		if len(known) == len(name) && strings.EqualFold(known, string(name)) {
-			o.broken = true
+// habit is the names of the last object of a kind, in order: a node writes all of them in
+// the same order, so that most names need only be compared.
+type habit struct {
+	seen [maxFields]struct {
+		text  []byte // with its quotes and the colon
+		field int    // -1: not known
+		other uint64
+	}
+}
+
+// field reads a member's name. It returns its place, or what its name adds to the unknown.
+func (n *names) field(s *scanner, seed maphash.Seed, h *habit, at int, o *object) (field int, other uint64) {
+	if h != nil && at < maxFields && s.peek() == '"' {
+		if was := &h.seen[at]; was.text != nil && bytes.HasPrefix(s.d[s.i:], was.text) {
+			s.i += len(was.text)
+			return was.field, was.other
 		}
 	}
+	start := s.i
+	name := s.name()
+	if s.bad {
+		return -1, 0
+	}
+	if field = n.at(name); field < 0 {
+		other = maphash.Bytes(seed, name)
+		if n.disguised(name) {
+			o.broken = true
+			return field, other
+		}
+	}
+	if h != nil && at < maxFields && s.d[start] == '"' {
+		was := &h.seen[at]
+		was.text, was.field, was.other = append(was.text[:0], s.d[start:s.i]...), field, other
+	}
+	return field, other
+}
+
+// disguised tells whether a name that isn't in the list differs from one that is only in the
+// case of letters. Some decoders don't look at that: for them it replaces a field that was
+// checked.
+func (n *names) disguised(name []byte) bool {
+	for _, known := range n.list {
+		if len(known) == len(name) && strings.EqualFold(known, string(name)) {
+			return true
+		}
+	}
+	return false
 }
 
 // shape says which fields there are.

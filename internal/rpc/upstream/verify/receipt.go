@@ -76,7 +76,7 @@ const (
 // of its first log in the block, or -1 when that isn't known.
 func (s *scratch) receipt(raw []byte, next int, m mode) (v view, f *Finding) {
 	in := scanner{d: raw}
-	v.object = receiptNames.scan(&in, s.fields[:receiptFields], s.seed, func(field int) bool {
+	v.object = receiptNames.scan(&in, s.fields[:receiptFields], s.seed, &s.receiptHabit, func(field int) bool {
 		if field != rcLogs || in.peek() != '[' {
 			return false
 		}
@@ -88,7 +88,7 @@ func (s *scratch) receipt(raw []byte, next int, m mode) (v view, f *Finding) {
 	}
 	v.next = next
 	kind, ok := typeOf(v.fields[rcType])
-	if v.kind = kind; !ok || !hexjson.IsHash(v.fields[rcBlockHash]) || !hexjson.IsHash(v.fields[rcTransactionHash]) {
+	if v.kind = kind; !ok || !isHash(v.fields[rcBlockHash]) || !isHash(v.fields[rcTransactionHash]) {
 		return v, v.found(Placement, "the receipt doesn't name its block, its transaction and its type")
 	}
 	if v.fields[rcLogs] == nil || v.fields[rcLogs][0] != '[' {

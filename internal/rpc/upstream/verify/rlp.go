@@ -51,12 +51,39 @@ func appendHex(dst, hex []byte) ([]byte, bool) {
 	start := len(dst)
 	dst = slices.Grow(dst, len(hex)/2)[:start+len(hex)/2]
 	out := dst[start:]
+	for len(hex) >= 8 {
+		four, ok := fourBytes(binary.LittleEndian.Uint64(hex))
+		if !ok {
+			return dst, false
+		}
+		binary.LittleEndian.PutUint32(out, four)
+		out, hex = out[4:], hex[8:]
+	}
 	for i := range out {
 		high, low := values[hex[2*i]], values[hex[2*i+1]]
 		bad |= high | low
 		out[i] = high<<4 | low
 	}
 	return dst, bad&0xf0 == 0
+}
+
+// fourBytes decodes eight hex digits, each in a lane of a word. Letters have bit 6 set, and
+// their low bits are 9 less than their value. The digits are right if the values, written as
+// digits again, are the same.
+func fourBytes(x uint64) (four uint32, ok bool) {
+	const lanes = 0x0101010101010101
+	if x == '0'*lanes { // bloom filters are mostly that
+		return 0, true
+	}
+	letters := x >> 6 & lanes
+	v := x&(15*lanes) + 9*letters
+	again := v + '0'*lanes + ('a'-'9'-1)*((v+6*lanes)>>4&lanes)
+	if v&(0xf0*lanes) != 0 || x|letters<<5 != again {
+		return 0, false
+	}
+	v = (v<<4 | v>>8) & 0x00ff00ff00ff00ff
+	v = (v | v>>8) & 0x0000ffff0000ffff
+	return uint32(v | v>>16), true
 }
 
 // appendData appends the bytes of a token as a string.
@@ -131,4 +158,10 @@ func fixed(dst, token []byte) bool {
 	}
 	_, ok = appendHex(dst[:0], hex)
 	return ok
+}
+
+// isHash tells whether a token is a 32-byte hash.
+func isHash(token []byte) bool {
+	var h [32]byte
+	return fixed(h[:], token)
 }

@@ -8,16 +8,19 @@ import (
 
 // scratch is the room that checks work in. One check uses it at a time.
 type scratch struct {
-	seed    maphash.Seed
-	keccak  crypto.KeccakState
-	sum     [32]byte
-	buf     []byte // RLP
-	trie    trie
-	fields  [maxFields][]byte
-	inner   [maxFields][]byte // of an object within an object
-	list    [][]byte
-	logs    []logRow
-	blooms  blooms
+	seed   maphash.Seed
+	keccak crypto.KeccakState
+	sum    [32]byte
+	buf    []byte // RLP
+	trie   trie
+	fields [maxFields][]byte
+	inner  [maxFields][]byte // of an object within an object
+	list   [][]byte
+	logs   []logRow
+	blooms blooms
+
+	receiptHabit, logHabit habit
+
 	working [bloomBytes]byte
 }
 

@@ -37,7 +37,7 @@ var transactionRows = []Row{
 		Name: "eth_getRawTransactionByHash", Group: groupTransactions,
 		Summary: "A transaction as it was signed and encoded.",
 		Params:  []Param{txHash},
-		Rules:   Rules{Needs: History, Contracts: NoContracts}, Answer: HexAnswer,
+		Rules:   Rules{Needs: History, Contracts: NoContracts}, Answer: RawTransactionAnswer,
 		Result:  Result{"Bytes", "the transaction; 0x when there is none"},
 		Example: on(`["0x5e24293602a11146e1bd055dc58d81919f221743496b5d1229c483b83d6f8c33"]`),
 	},

@@ -83,23 +83,24 @@ type Answer uint8
 
 // The forms. One that is checked, but left as it is, is a HexAnswer or an ObjectAnswer.
 const (
-	AnyAnswer          Answer = iota // not checked
-	HexAnswer                        // data or a quantity: 0x...
-	ObjectAnswer                     // an object
-	ChainIDAnswer                    // the network's id
-	WordAnswer                       // 32 bytes of storage
-	ReturnAnswer                     // the bytes that a call returned
-	GasAnswer                        // a quantity
-	ProofAnswer                      // an account with its proofs
-	HeaderAnswer                     // a header, by the parameter that names its block
-	BlockAnswer                      // a block, by the parameter that names it
-	TransactionAnswer                // a transaction, by its hash
-	AtHashAnswer                     // a transaction of a block, by the block's hash
-	AtNumberAnswer                   // a transaction of a block, by the block's number
-	TransactionsAnswer               // a list of transactions
-	ReceiptAnswer                    // a receipt, by the transaction's hash
-	ReceiptsAnswer                   // the receipts of a block
-	LogsAnswer                       // a list of logs
+	AnyAnswer            Answer = iota // not checked
+	HexAnswer                          // data or a quantity: 0x...
+	ObjectAnswer                       // an object
+	ChainIDAnswer                      // the network's id
+	WordAnswer                         // 32 bytes of storage
+	ReturnAnswer                       // the bytes that a call returned
+	GasAnswer                          // a quantity
+	ProofAnswer                        // an account with its proofs
+	HeaderAnswer                       // a header, by the parameter that names its block
+	BlockAnswer                        // a block, by the parameter that names it
+	TransactionAnswer                  // a transaction, by its hash
+	AtHashAnswer                       // a transaction of a block, by the block's hash
+	AtNumberAnswer                     // a transaction of a block, by the block's number
+	RawTransactionAnswer               // an encoded transaction, by its hash
+	TransactionsAnswer                 // a list of transactions
+	ReceiptAnswer                      // a receipt, by the transaction's hash
+	ReceiptsAnswer                     // the receipts of a block
+	LogsAnswer                         // a list of logs
 )
 
 func state(c Contracts) Rules { return Rules{Truth: OfABlock, Needs: State, Contracts: c} }

@@ -36,7 +36,7 @@ func (ns *networks) openRemote(n *config.Network) (*remote, error) {
 	r.pool = pool.Open(pool.Config{
 		Network: n.Name, Nodes: nodesOf(n), ChainID: n.ChainID, MaxLag: n.MaxLag, Timeout: ns.cfg.Limits.NodeTimeout,
 		MaxAnswer: int64(ns.cfg.Limits.ResponseBytes), Cost: ns.costOf, Shared: ns.shared.heads, Metrics: ns.metrics,
-		FixHead: eth.HeadEvent, FixLog: eth.LogEvent,
+		FixHead: eth.HeadEvent, FixLog: eth.LogEvent, Stack: stackOf(n),
 		Log: ns.log,
 	})
 	var node nodegate.Node = nonce.New(r.pool, n.Name, ns.shared.nonces)
@@ -53,6 +53,14 @@ func (ns *networks) openRemote(n *config.Network) (*remote, error) {
 	}
 	r.node = ns.withRules(blocktag.New(node), n)
 	return r, nil
+}
+
+// stackOf is the network's rollup stack, or "".
+func stackOf(n *config.Network) string {
+	if n.Layer2 == nil {
+		return ""
+	}
+	return n.Layer2.Stack
 }
 
 // network is what the front end serves of it.

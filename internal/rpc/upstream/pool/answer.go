@@ -1,7 +1,6 @@
 package pool
 
 import (
-	"bytes"
 	"errors"
 	"math"
 	"net/http"
@@ -13,7 +12,7 @@ import (
 	"github.com/nodegate/nodegate/internal/rpc/upstream/client"
 	"github.com/nodegate/nodegate/internal/rpc/upstream/heads"
 	"github.com/nodegate/nodegate/internal/rpc/upstream/hexjson"
-	"github.com/nodegate/nodegate/internal/rpc/upstream/logrange"
+	"github.com/nodegate/nodegate/internal/rpc/upstream/verify"
 )
 
 // verdict is what is made of an outcome.
@@ -30,6 +29,7 @@ const (
 	oversize                 // the answer is larger than allowed
 	limited                  // the node wants to be left alone for a while
 	broken                   // no answer, or rubbish
+	lying                    // an answer that fails a check
 	cancelled                // nobody waits for it any more
 )
 
@@ -39,7 +39,9 @@ type outcome struct {
 	result  []byte
 	err     error
 	verdict verdict
-	also    *node // a second one that was asked meanwhile
+	also    *node        // a second one that was asked meanwhile
+	held    verify.Kinds // the checks that the answer passed
+	doubt   *doubt       // it failed one
 }
 
 // judge decides what an outcome means.
@@ -170,32 +172,19 @@ func contains(text string, words []string) bool {
 	return false
 }
 
-// fits checks that a result is about what was asked.
+// fits checks that a result has the form that was asked for. What it says is checked after
+// that: see check.
 func (j *judge) fits(q *query, result []byte) bool {
 	switch q.info.Answer {
-	case method.BlockAnswer, method.HeaderAnswer:
-		if q.info.Block == method.None {
-			return q.sameHash(result, "hash")
-		}
-		return !q.exact() || q.sameNumber(result, "number")
-	case method.TransactionAnswer:
-		return q.sameHash(result, "hash")
-	case method.ReceiptAnswer:
-		return q.sameHash(result, "transactionHash")
-	case method.AtHashAnswer:
-		return q.sameHash(result, "blockHash")
-	case method.AtNumberAnswer:
-		return !q.exact() || q.sameNumber(result, "blockNumber")
-	case method.ReceiptsAnswer:
-		return q.receipts(result)
 	case method.ChainIDAnswer:
 		id, ok := hexjson.Quantity(result)
 		return ok && j.identity.is(id)
-	case method.LogsAnswer:
-		return q.info.Kind != method.Read || q.logs(result) // a filter's logs are the node's word
-	case method.ProofAnswer, method.ObjectAnswer:
+	case method.BlockAnswer, method.HeaderAnswer, method.TransactionAnswer, method.AtHashAnswer, method.AtNumberAnswer, method.ReceiptAnswer,
+		method.ProofAnswer, method.ObjectAnswer:
 		return result[0] == '{'
-	case method.HexAnswer, method.WordAnswer, method.ReturnAnswer, method.GasAnswer:
+	case method.ReceiptsAnswer, method.LogsAnswer:
+		return result[0] == '['
+	case method.RawTransactionAnswer, method.HexAnswer, method.WordAnswer, method.ReturnAnswer, method.GasAnswer:
 		return hexjson.IsData(result)
 	}
 	return true
@@ -203,77 +192,6 @@ func (j *judge) fits(q *query, result []byte) bool {
 
 // exact tells whether the block was given by its number, and so is in the answer.
 func (q *query) exact() bool { return q.numbered && !q.tagged }
-
-func (q *query) sameNumber(result []byte, name string) bool {
-	got, ok := hexjson.Quantity(member(result, name))
-	return ok && got == q.block
-}
-
-func (q *query) sameHash(result []byte, name string) bool {
-	return q.hash == nil || strings.EqualFold(string(member(result, name)), string(q.hash))
-}
-
-// receipts looks at the first one only, as logs does: the others are the node's word.
-func (q *query) receipts(result []byte) bool {
-	first, ok := firstOf(result)
-	switch {
-	case first == nil:
-		return ok
-	case q.hash != nil:
-		return q.sameHash(first, "blockHash")
-	}
-	return !q.exact() || q.sameNumber(first, "blockNumber")
-}
-
-func (q *query) logs(result []byte) bool {
-	if q.part {
-		return logrange.Within(result, q.span)
-	}
-	first, ok := firstOf(result)
-	switch {
-	case first == nil:
-		return ok
-	case q.hash != nil:
-		return q.sameHash(first, "blockHash")
-	}
-	at, ok := hexjson.Quantity(member(first, "blockNumber"))
-	return ok && (!q.exact() || at <= q.block)
-}
-
-// firstOf is the first object of an array; nil when it is empty, and not ok when it
-// is something else.
-func firstOf(array []byte) (object []byte, ok bool) {
-	if len(array) < len("[]") || array[0] != '[' {
-		return nil, false
-	}
-	rest := bytes.TrimLeft(array[1:], " \t\r\n")
-	if len(rest) > 0 && rest[0] == '{' {
-		return firstObject(rest), true
-	}
-	return nil, len(rest) > 0 && rest[0] == ']'
-}
-
-// firstObject cuts off what follows an object in JSON that has been checked, so that
-// an array of a thousand receipts is not split for one of them.
-func firstObject(text []byte) []byte {
-	depth, quoted := 0, false
-	for i := 0; i < len(text); i++ {
-		switch c := text[i]; {
-		case quoted && c == '\\':
-			i++
-		case c == '"':
-			quoted = !quoted
-		case quoted:
-		case c == '{' || c == '[':
-			depth++
-		case c == '}' || c == ']':
-			if depth--; depth == 0 {
-				return text[:i+1]
-			}
-		}
-	}
-	return nil
-}
 
 // member is the raw value of an object's member, or nil.
 func member(object []byte, name string) (found []byte) {

@@ -8,6 +8,7 @@ import (
 	"github.com/nodegate/nodegate/internal/method"
 	"github.com/nodegate/nodegate/internal/rpc/upstream/client"
 	"github.com/nodegate/nodegate/internal/rpc/upstream/heads"
+	"github.com/nodegate/nodegate/internal/rpc/upstream/verify"
 )
 
 // asker asks nodes one thing at a time and notes how they did.
@@ -17,6 +18,7 @@ type asker struct {
 	timeout time.Duration
 	cost    func(method string) int64 // credits of a call
 	speeds  [classes]speeds
+	checker *verify.Checker
 }
 
 // ask asks one node, and notes how it did.
@@ -29,6 +31,7 @@ func (a *asker) ask(ctx context.Context, n *node, q *query) outcome {
 	took := time.Since(start)
 	o := outcome{node: n, result: result, err: err}
 	o.verdict = a.judge.of(n, q, &o)
+	a.check(ctx, n, q, &o)
 	if err != nil && errors.Is(ctx.Err(), context.Canceled) {
 		o.verdict = cancelled
 	}
@@ -71,6 +74,9 @@ func (a *asker) note(q *query, o *outcome, start time.Time, took time.Duration) 
 		a.rest(n, o.err)
 	case faulty, capped:
 		label = "error" // a quick failure is no quick answer; what another node says decides the rest
+	case lying:
+		label = "fault" // what becomes of the node is decided with what another one says
+		n.slow.add(float64(took), slowWeight)
 	case stale, oversize:
 		label = "error"
 		n.slow.add(float64(took), slowWeight) // good or bad? What another node says will tell

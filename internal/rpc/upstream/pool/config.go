@@ -40,6 +40,7 @@ type Config struct {
 	Network   string
 	Nodes     []Node
 	ChainID   uint64                    // 0: learned from the first node that answers
+	Stack     string                    // the rollup's, which says how its chain hashes; "": not known
 	Timeout   time.Duration             // of a call, all attempts together; 0: 10 s
 	MaxAnswer int64                     // bytes; 0: 64 MiB
 	MaxLag    uint64                    // blocks that a node may be behind; 0: 5

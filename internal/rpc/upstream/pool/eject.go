@@ -19,6 +19,7 @@ type breaker struct {
 	failures atomic.Int32
 	until    atomic.Int64 // the end of the window, in Unix nanoseconds; 0: not put aside
 	ejected  atomic.Int64 // how often
+	lied     atomic.Bool  // it is put aside for a false answer
 
 	mu       sync.Mutex
 	window   time.Duration
@@ -82,6 +83,7 @@ func (b *breaker) readmit(now time.Time) {
 	defer b.mu.Unlock()
 	b.failures.Store(0)
 	b.until.Store(0)
+	b.lied.Store(false)
 	b.returned = now
 }
 

@@ -199,6 +199,7 @@ func (h *health) block(ctx context.Context, n *node, tag string) (heads.Header, 
 	if !ok {
 		return heads.Header{}, errNoBlock
 	}
+	h.ask.observe(n, raw)
 	return block, nil
 }
 

@@ -57,6 +57,9 @@ func (r *reader) attempt(ctx context.Context, c choice, q *query, tried []*node,
 		o, s = s, o
 	}
 	o.also = s.node
+	if s.doubt != nil {
+		r.weigh(q, &s, &o)
+	}
 	return o
 }
 

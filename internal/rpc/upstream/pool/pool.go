@@ -13,6 +13,7 @@ import (
 	"github.com/nodegate/nodegate/internal/rpc/upstream/feed"
 	"github.com/nodegate/nodegate/internal/rpc/upstream/heads"
 	"github.com/nodegate/nodegate/internal/rpc/upstream/hexjson"
+	"github.com/nodegate/nodegate/internal/rpc/upstream/verify"
 )
 
 // Pool is a network's remote nodes as one node.
@@ -64,7 +65,7 @@ func assemble(cfg Config, dial dialer) *Pool {
 	is := &identity{chain: cfg.ChainID}
 	p.heads = p.newTracker()
 	p.nodes = newNodeSet(cfg, p.log, p.heads)
-	p.ask = &asker{nodes: p.nodes, judge: judge{heads: p.heads, identity: is}, timeout: cfg.Timeout, cost: cfg.Cost}
+	p.ask = &asker{nodes: p.nodes, judge: judge{heads: p.heads, identity: is}, timeout: cfg.Timeout, cost: cfg.Cost, checker: verify.New(cfg.Stack)}
 	p.health = &health{nodes: p.nodes, ask: p.ask, heads: p.heads, identity: is, dial: dial, poll: cfg.Poll, log: p.log}
 	p.reader = &reader{nodes: p.nodes, ask: p.ask, timeout: cfg.Timeout}
 	p.reader.fillBudgets()

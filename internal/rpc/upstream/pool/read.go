@@ -47,7 +47,7 @@ func (r *reader) try(ctx context.Context, q *query) (outcome, error) {
 
 	var room [2 * maxTries]*node
 	tried := room[:0]
-	last := outcome{verdict: cancelled + 1} // nothing is worse
+	last, doubted := outcome{verdict: cancelled + 1}, outcome{} // nothing is worse
 	for len(tried) < maxTries {
 		c := r.nodes.choose(ctx, q, tried)
 		if c.node == nil {
@@ -64,6 +64,7 @@ func (r *reader) try(ctx context.Context, q *query) (outcome, error) {
 		if o.also != nil {
 			tried = append(tried, o.also)
 		}
+		r.weigh(q, &doubted, &o)
 		if o.verdict == good {
 			r.learn(q, &last, &o)
 		}
@@ -74,6 +75,7 @@ func (r *reader) try(ctx context.Context, q *query) (outcome, error) {
 			break
 		}
 	}
+	r.release(q, &doubted, &last)
 	trace.Node = last.node.cfg.Name
 	return last, clientError(ctx, &last)
 }
@@ -81,7 +83,7 @@ func (r *reader) try(ctx context.Context, q *query) (outcome, error) {
 // reasons name why another node is asked, for the metrics.
 var reasons = [...]string{
 	capped: "range", missing: "null", stale: "stale", pruned: "history", lacking: "method", faulty: "error", oversize: "size", limited: "limit", broken: "retry",
-	cancelled: "retry",
+	lying: "false", cancelled: "retry",
 }
 
 // again tells whether another node is to be asked after an outcome.
@@ -100,13 +102,18 @@ func (r *reader) again(ctx context.Context, q *query, o *outcome, tried []*node,
 		if q.only != nil && q.info.Answer == method.TransactionAnswer {
 			return slices.ContainsFunc(q.only, func(n *node) bool { return !slices.Contains(tried, n) })
 		}
-		return read && len(tried) == 1 && r.opinions.spend()
+		if r.known(q) {
+			return read
+		}
+		return read && len(tried) == 1 && (q.only != nil || r.opinions.spend())
 	case capped:
 		return read // whether it can be answered at all is what the others say
 	case stale, pruned, faulty, oversize:
 		return read && r.retries.spend()
 	case lacking:
 		return r.retries.spend()
+	case lying:
+		return read
 	case limited, broken:
 		if !sent(o.err) {
 			return true // the node was not even burdened

@@ -59,6 +59,9 @@ func (ns *nodeSet) explain(n *node, lag uint64) (healthy bool, why string) {
 	case well:
 		return true, ""
 	case aside:
+		if n.breaker.lied.Load() {
+			return false, "ejected for a false answer: " + n.why
+		}
 		return false, "put aside after failures in a row: " + n.why
 	case unusable:
 		return false, n.why

@@ -1,6 +1,7 @@
 package pool
 
 import (
+	"cmp"
 	"log/slog"
 	"maps"
 	"time"
@@ -35,15 +36,30 @@ func (n Node) role() string {
 	return "primary"
 }
 
+// Retry bounds how a call that a node fails is sent to others.
+type Retry struct {
+	Attempts int   // nodes that one call is sent to, one after the other; 0: 3
+	Percent  int64 // more requests for that; 0: 20
+}
+
+// Hedge says when a read that takes unusually long is sent to a second node too.
+type Hedge struct {
+	Off     bool
+	Delay   time.Duration // after which it is; 0: by how long such reads take
+	Percent int64         // more requests for that; 0: 5
+}
+
 // Config is what a pool works with.
 type Config struct {
 	Network   string
 	Nodes     []Node
-	ChainID   uint64                    // 0: learned from the first node that answers
-	Timeout   time.Duration             // of a call, all attempts together; 0: 10 s
-	MaxAnswer int64                     // bytes; 0: 64 MiB
-	MaxLag    uint64                    // blocks that a node may be behind; 0: 5
-	Poll      time.Duration             // between two looks at a node; 0: 1 s
+	ChainID   uint64        // 0: learned from the first node that answers
+	Timeout   time.Duration // of a call, all attempts together; 0: 10 s
+	MaxAnswer int64         // bytes; 0: 64 MiB
+	MaxLag    uint64        // blocks that a node may be behind; 0: 5
+	Poll      time.Duration // between two looks at a node; 0: 1 s
+	Retry     Retry
+	Hedge     Hedge
 	Cost      func(method string) int64 // credits of a call; nil: 1 each
 	Shared    heads.Shared              // nil on one server
 	FixHead   func(raw []byte) []byte   // brings a header to the form that subscribers get; nil: as it is
@@ -65,6 +81,9 @@ func (c Config) withDefaults() Config {
 	if c.Poll <= 0 {
 		c.Poll = time.Second
 	}
+	c.Retry.Attempts = min(cmp.Or(c.Retry.Attempts, 3), mostTries)
+	c.Retry.Percent = cmp.Or(c.Retry.Percent, 20)
+	c.Hedge.Percent = cmp.Or(c.Hedge.Percent, 5)
 	asIs := func(raw []byte) []byte { return raw }
 	if c.FixHead == nil {
 		c.FixHead = asIs

@@ -66,11 +66,12 @@ func assemble(cfg Config, dial dialer) *Pool {
 	p.nodes = newNodeSet(cfg, p.log, p.heads)
 	p.ask = &asker{nodes: p.nodes, judge: judge{heads: p.heads, identity: is}, timeout: cfg.Timeout, cost: cfg.Cost}
 	p.health = &health{nodes: p.nodes, ask: p.ask, heads: p.heads, identity: is, dial: dial, poll: cfg.Poll, log: p.log}
-	p.reader = &reader{nodes: p.nodes, ask: p.ask, timeout: cfg.Timeout}
-	p.reader.fillBudgets()
+	p.reader = &reader{nodes: p.nodes, ask: p.ask, timeout: cfg.Timeout, tries: cfg.Retry.Attempts}
+	p.reader.fillBudgets(cfg.Retry, cfg.Hedge)
+	p.setHedgeDelays()
 	p.logs = &logReader{nodes: p.nodes, reader: p.reader, heads: p.heads, timeout: cfg.Timeout, maxAnswer: cfg.MaxAnswer}
 	p.sender = &sender{nodes: p.nodes, ask: p.ask, reader: p.reader, timeout: cfg.Timeout, ctx: p.ctx, slots: make(chan struct{}, maxSending)}
-	p.filters = &filters{nodes: p.nodes, ask: p.ask, timeout: cfg.Timeout}
+	p.filters = &filters{nodes: p.nodes, ask: p.ask, timeout: cfg.Timeout, tries: cfg.Retry.Attempts}
 	p.feed = p.newFeed()
 	return p
 }
@@ -236,9 +237,7 @@ func (p *Pool) tidy(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
-		for c := range p.ask.speeds {
-			p.reader.delays[c].Store(int64(hedgeDelay(&p.ask.speeds[c])))
-		}
+		p.setHedgeDelays()
 		if round%forgetEvery == 0 {
 			p.forget(time.Now())
 		}
@@ -256,6 +255,7 @@ func (p *Pool) forget(now time.Time) {
 		n.speeds.forget()
 	}
 	p.reader.retries.recover()
+	p.reader.hedges.recover()
 	p.reader.opinions.recover()
 	p.filters.sweep(now)
 	p.sender.sent.mu.Lock()

@@ -27,6 +27,7 @@ type filters struct {
 	nodes   *nodeSet
 	ask     *asker
 	timeout time.Duration
+	tries   int // nodes that are asked to make one filter
 
 	mu   sync.Mutex
 	byID map[string]*filter
@@ -88,7 +89,7 @@ func (f *filters) create(ctx context.Context, q *query) ([]byte, error) {
 		o := f.ask.ask(bounded, c.node, q)
 		cancel()
 		trace.Node = c.node.cfg.Name
-		if tried = append(tried, c.node); o.verdict >= lacking && o.verdict != cancelled && len(tried) < maxTries && f.nodes.spare(q, tried, againstAside) {
+		if tried = append(tried, c.node); o.verdict >= lacking && o.verdict != cancelled && len(tried) < f.tries && f.nodes.spare(q, tried, againstAside) {
 			continue // a filter that nobody knows of expires by itself
 		}
 		if o.err != nil {

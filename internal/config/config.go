@@ -193,6 +193,7 @@ type Network struct {
 	Nodes         []Node            // none on a network with an embedded chain
 	ChainID       uint64            // what the nodes must have; 0 is learned from them
 	MaxLag        uint64            // blocks that a node may be behind the others
+	Poll          Duration          // between two looks at a node; 0 is automatic
 	Retry         Retry             // of calls that nodes fail
 	Hedge         Hedge             // of reads that take unusually long
 	Cache         Size              // memory for answers; 0 is no cache

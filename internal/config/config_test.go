@@ -172,6 +172,7 @@ networks:
   - name: far
     chain_id: 10
     max_lag: 7
+    poll: 500ms
     retry: {attempts: 2, budget: 50%}
     hedge: {off: true, delay: 200ms, budget: 10%}
     layer2: {stack: op}
@@ -252,7 +253,7 @@ func TestFullFile(t *testing.T) {
 				Layer2:        &Layer2{Stack: "linea", Alias: "scroll2", Dictionary: filepath.Join(dir, "words"), Margin: 2},
 			},
 			{
-				Name: "far", Dialect: "spec", ChainID: 10, MaxLag: 7, Retry: Retry{2, 50}, Hedge: Hedge{true, 200 * time.Millisecond, 10}, Cache: 64 << 20, Layer2: &Layer2{Stack: "op", Margin: 1.2},
+				Name: "far", Dialect: "spec", ChainID: 10, MaxLag: 7, Poll: 500 * time.Millisecond, Retry: Retry{2, 50}, Hedge: Hedge{true, 200 * time.Millisecond, 10}, Cache: 64 << 20, Layer2: &Layer2{Stack: "op", Margin: 1.2},
 				Nodes: []Node{
 					{Name: "node-1", URL: "http://10.0.0.5:8545", WS: "ws://10.0.0.5:8546/", Role: "primary"},
 					{

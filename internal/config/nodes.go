@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/nodegate/nodegate/internal/method"
 )
@@ -20,7 +21,9 @@ const (
 	maxHeaderBytes = 4 << 10
 	maxChainID     = 1<<53 - 1 // what every JSON reader can tell apart
 	remoteCache    = 64 << 20  // of a network that doesn't say
-	embeddedCache  = 16 << 20  // the same; the chain answers the most by itself
+	minPoll        = 100 * time.Millisecond
+	maxPoll        = 10 * time.Second // beyond it heads would count as silent
+	embeddedCache  = 16 << 20         // the same; the chain answers the most by itself
 )
 
 // nodeSettings declares one element of a network's nodes.
@@ -320,6 +323,9 @@ func (c *checker) checkRemote(i int) {
 	}
 	if primaries == 0 {
 		c.failAt(at+"nodes", "every node is a backup; make at least one of them primary")
+	}
+	if n.Poll > 0 && n.Poll < minPoll {
+		c.failAt(at+"poll", "%s is too often; use %s or more, or 0s to follow the time between blocks", n.Poll, minPoll)
 	}
 	if slices.Contains(n.Namespaces, method.SpaceEVM) {
 		c.failAt(at+"namespaces", "evm is for embedded chains: it would let callers rewind the nodes; remove it")

@@ -365,6 +365,10 @@ var networkSettings = schema[Network]{
 			help: "memory for answers of this network, 0 is none; when left out 64MiB with nodes, 16MiB with an embedded chain and none with the namespace evm",
 			at:   func(n *Network) value { return size(&n.Cache, 0, 1<<40) },
 		}, {
+			name: "poll", def: "0s", remote: true,
+			help: "how often each node is asked for its head, 100ms at least; 0s takes half of the time between blocks, 200ms to 2s",
+			at:   func(n *Network) value { return span(&n.Poll, 0, maxPoll) },
+		}, {
 			name: "retry.attempts", def: "3", remote: true,
 			help: "nodes that one call is sent to, one after the other, when they fail or lack what it asks for; 1 is no retries",
 			at:   func(n *Network) value { return whole(&n.Retry.Attempts, 1, 5) },

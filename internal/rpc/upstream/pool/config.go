@@ -57,7 +57,7 @@ type Config struct {
 	Timeout   time.Duration // of a call, all attempts together; 0: 10 s
 	MaxAnswer int64         // bytes; 0: 64 MiB
 	MaxLag    uint64        // blocks that a node may be behind; 0: 5
-	Poll      time.Duration // between two looks at a node; 0: 1 s
+	Poll      time.Duration // between two looks at a node; 0: by the time of a block
 	Retry     Retry
 	Hedge     Hedge
 	Cost      func(method string) int64 // credits of a call; nil: 1 each
@@ -77,9 +77,6 @@ func (c Config) withDefaults() Config {
 	}
 	if c.MaxLag == 0 {
 		c.MaxLag = 5
-	}
-	if c.Poll <= 0 {
-		c.Poll = time.Second
 	}
 	c.Retry.Attempts = min(cmp.Or(c.Retry.Attempts, 3), mostTries)
 	c.Retry.Percent = cmp.Or(c.Retry.Percent, 20)

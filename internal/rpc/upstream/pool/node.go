@@ -31,6 +31,7 @@ type node struct {
 	history  history
 	logs     logCap
 	answered atomic.Int64 // when the last call began that was answered, in Unix nanoseconds
+	sending  afterSending // looks because of transactions
 	looking  sync.Mutex   // held while it is asked for a head that an answer is ahead of
 
 	mu     sync.Mutex

@@ -65,7 +65,7 @@ func assemble(cfg Config, dial dialer) *Pool {
 	p.heads = p.newTracker()
 	p.nodes = newNodeSet(cfg, p.log, p.heads)
 	p.ask = &asker{nodes: p.nodes, judge: judge{heads: p.heads, identity: is}, timeout: cfg.Timeout, cost: cfg.Cost}
-	p.health = &health{nodes: p.nodes, ask: p.ask, heads: p.heads, identity: is, dial: dial, poll: cfg.Poll, log: p.log}
+	p.health = &health{nodes: p.nodes, ask: p.ask, heads: p.heads, identity: is, dial: dial, pace: pace{set: cfg.Poll}, log: p.log}
 	p.reader = &reader{nodes: p.nodes, ask: p.ask, timeout: cfg.Timeout, tries: cfg.Retry.Attempts}
 	p.reader.fillBudgets(cfg.Retry, cfg.Hedge)
 	p.setHedgeDelays()
@@ -238,6 +238,7 @@ func (p *Pool) tidy(ctx context.Context) {
 		case <-tick.C:
 		}
 		p.setHedgeDelays()
+		p.health.pace.saw(p.heads.Number(), time.Now())
 		if round%forgetEvery == 0 {
 			p.forget(time.Now())
 		}

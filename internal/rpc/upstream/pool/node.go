@@ -22,6 +22,7 @@ type node struct {
 	figures *obs.Node
 	stop    context.CancelFunc
 
+	cordoned atomic.Bool // by the operator: no calls of clients
 	inFlight atomic.Int64
 	slow     average // latency in nanoseconds
 	failing  average // the share of failures
@@ -43,7 +44,7 @@ type node struct {
 func bareNode(cfg Node) *node {
 	n := &node{cfg: cfg, why: "not checked yet"}
 	n.Node.Name, n.Node.Backup = cfg.Name, cfg.Backup
-	n.Aside, n.SetWhy = n.breaker.open, n.setWhy
+	n.Aside, n.SetWhy = n.away, n.setWhy
 	return n
 }
 
@@ -54,7 +55,7 @@ const (
 	well     grade = iota
 	poorly         // behind, syncing, or failing often: asked when nobody is well
 	aside          // ejected: asked when there is nobody else
-	unusable       // not checked yet, or of another chain: never asked
+	unusable       // not checked yet, of another chain, or cordoned: never asked
 )
 
 // tooManyFailures is the share of failures from which a node is not well.
@@ -62,7 +63,7 @@ const tooManyFailures = 0.5
 
 func (ns *nodeSet) grade(n *node) grade {
 	switch {
-	case !n.Checked.Load():
+	case !n.Checked.Load() || n.cordoned.Load():
 		return unusable
 	case n.breaker.open():
 		return aside

@@ -101,6 +101,9 @@ func (p *Pool) Replace(nodes []Node) {
 			continue
 		}
 		n := p.newNode(cfg)
+		if old := named(before, cfg.Name); old != nil {
+			n.cordoned.Store(old.cordoned.Load())
+		}
 		next, fresh = append(next, n), append(fresh, n)
 	}
 	p.nodes.set(next)

@@ -13,6 +13,7 @@ type Status struct {
 	Name      string
 	Role      string // primary or backup
 	Healthy   bool   // it is asked
+	Cordoned  bool   // the operator keeps clients away from it
 	Head      uint64
 	Lag       uint64        // blocks behind the best node
 	ErrorRate float64       // of the latest requests, 0 to 1
@@ -48,13 +49,16 @@ func (ns *nodeSet) statusOf(n *node) Status {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	s.Client = n.client
+	s.Client, s.Cordoned = n.client, n.cordoned.Load()
 	s.Healthy, s.Why = ns.explain(n, s.Lag)
 	return s
 }
 
 // explain says why a node is not asked. The node is locked.
 func (ns *nodeSet) explain(n *node, lag uint64) (healthy bool, why string) {
+	if n.cordoned.Load() {
+		return false, "cordoned"
+	}
 	switch ns.grade(n) {
 	case well:
 		return true, ""
@@ -98,6 +102,6 @@ func (ns *nodeSet) ready() error {
 func (ns *nodeSet) show() {
 	for _, n := range ns.all() {
 		s := ns.statusOf(n)
-		n.figures.Set(s.Healthy, s.Head, s.Lag, s.InFlight)
+		n.figures.Set(s.Healthy, s.Cordoned, s.Head, s.Lag, s.InFlight)
 	}
 }

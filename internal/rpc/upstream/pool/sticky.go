@@ -51,7 +51,7 @@ func (f *filters) call(ctx context.Context, q *query) ([]byte, error) {
 	}
 	id, _ := jsonrpc.String(list[0])
 	one := f.find(string(id), time.Now())
-	if one == nil || !slices.Contains(f.nodes.all(), one.node) {
+	if one == nil || one.node.cordoned.Load() || !slices.Contains(f.nodes.all(), one.node) {
 		return nil, f.gone(string(id))
 	}
 	q.params = slices.Concat([]byte{'['}, one.theirs, []byte{']'})

@@ -223,6 +223,8 @@ type Node struct {
 	WS               NodeURL // ws or wss; "" is none
 	WSFile           string  // where WS was read from, or ""
 	Role             string  // primary or backup
+	Tier             int     // 1 to 3; a backup is of 2
+	Weight           int     // share of the calls among equally good nodes
 	CreditsPerSecond int64   // what its provider lets us use; 0 is no limit
 	MaxLogRange      uint64  // most blocks of one log query; 0 is learned
 	Headers          map[string]Secret

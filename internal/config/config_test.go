@@ -183,6 +183,8 @@ networks:
         url_file: secrets/node
         ws_file: secrets/ws
         role: backup
+        tier: 3
+        weight: 4
         header_files: {x-api-key: secrets/stripe}
         credits_per_second: 500
 `
@@ -255,9 +257,9 @@ func TestFullFile(t *testing.T) {
 			{
 				Name: "far", Dialect: "spec", ChainID: 10, MaxLag: 7, Poll: 500 * time.Millisecond, Retry: Retry{2, 50}, Hedge: Hedge{true, 200 * time.Millisecond, 10}, Cache: 64 << 20, Layer2: &Layer2{Stack: "op", Margin: 1.2},
 				Nodes: []Node{
-					{Name: "node-1", URL: "http://10.0.0.5:8545", WS: "ws://10.0.0.5:8546/", Role: "primary"},
+					{Name: "node-1", URL: "http://10.0.0.5:8545", WS: "ws://10.0.0.5:8546/", Role: "primary", Tier: 1, Weight: 1},
 					{
-						Name: "provider", Role: "backup", CreditsPerSecond: 500,
+						Name: "provider", Role: "backup", Tier: 3, Weight: 4, CreditsPerSecond: 500,
 						URL: "https://h/swordfish", URLFile: filepath.Join(dir, "secrets/node"), WS: "wss://h/swordfish", WSFile: filepath.Join(dir, "secrets/ws"),
 						Headers:     map[string]Secret{"X-Api-Key": "sk_test_hidden"},
 						HeaderFiles: map[string]string{"X-Api-Key": filepath.Join(dir, "secrets/stripe")},

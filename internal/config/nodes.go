@@ -54,6 +54,14 @@ var nodeSettings = schema[Node]{
 			help: "a backup is used only while no primary is available",
 			at:   func(n *Node) value { return text(&n.Role, oneOf("primary", "backup")) },
 		}, {
+			name: "tier", varies: true,
+			help: "a node is used only while no node of a smaller tier can answer; when left out 1 for a primary and 2 for a backup",
+			at:   func(n *Node) value { return whole(&n.Tier, 1, 3) },
+		}, {
+			name: "weight", def: "1",
+			help: "share of the calls among nodes that are equally good: one with 3 gets three times as many as one with 1",
+			at:   func(n *Node) value { return whole(&n.Weight, 1, 100) },
+		}, {
 			name: "credits_per_second", def: "0",
 			help: "credits a second that the node may be used for, counted as under Costs; 0 is no limit",
 			at:   func(n *Node) value { return whole(&n.CreditsPerSecond, 0, maxRate) },
@@ -230,10 +238,26 @@ func (s *settler) settleRemote(i int) {
 		if node.Name == "" {
 			node.Name = fmt.Sprintf("node-%d", j+1)
 		}
+		s.settleTier(node, at)
 		s.readNodeSecret(node, at, "url")
 		s.readNodeSecret(node, at, "ws")
 		s.readHeaderSecrets(node, at)
 		s.settleUser(node, at)
+	}
+}
+
+// settleTier brings role and tier together: a backup is a node of the second tier or a later one.
+func (s *settler) settleTier(n *Node, at string) {
+	given := s.src[at+"tier"].origin != fromDefault
+	switch {
+	case !given && n.Role == "backup":
+		n.Tier = 2
+	case !given:
+		n.Tier = 1
+	case s.src[at+"role"].origin == fromDefault && n.Tier > 1:
+		n.Role = "backup"
+	case (n.Role == "backup") != (n.Tier > 1):
+		s.failAt(at+"tier", "%d contradicts role: %s; remove one of them", n.Tier, n.Role)
 	}
 }
 

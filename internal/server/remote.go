@@ -68,7 +68,7 @@ func nodesOf(n *config.Network) []pool.Node {
 	list := make([]pool.Node, len(n.Nodes))
 	for i, node := range n.Nodes {
 		list[i] = pool.Node{
-			Name: node.Name, URL: string(node.URL), WS: string(node.WS), Backup: node.Role == "backup",
+			Name: node.Name, URL: string(node.URL), WS: string(node.WS), Backup: node.Role == "backup", Tier: node.Tier, Weight: node.Weight,
 			Headers: map[string]string{}, CreditsPerSecond: node.CreditsPerSecond, MaxLogRange: node.MaxLogRange,
 		}
 		if node.Name == "" {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"log/slog"
 	"maps"
+	"reflect"
 	"time"
 
 	"github.com/nodegate/nodegate/internal/obs"
@@ -16,7 +17,9 @@ type Node struct {
 	Name    string // how logs and figures call it
 	URL     string // http or https; may hold a provider's key and is never shown
 	WS      string // ws or wss; the same
-	Backup  bool   // asked only when no primary node can be
+	Backup  bool   // the same as Tier 2
+	Tier    int    // 1 to 3; asked only when no node of a smaller one can answer; 0: 1, or 2 for a backup
+	Weight  int    // its share of the calls among nodes that are as good; 0: 1
 	Headers map[string]string
 	// CreditsPerSecond is what the node may be used for; 0 is no limit.
 	CreditsPerSecond int64
@@ -25,15 +28,27 @@ type Node struct {
 }
 
 func (n Node) equal(o Node) bool {
-	return n.Name == o.Name && n.URL == o.URL && n.WS == o.WS && n.Backup == o.Backup &&
-		n.CreditsPerSecond == o.CreditsPerSecond && n.MaxLogRange == o.MaxLogRange && maps.Equal(n.Headers, o.Headers)
+	headers := maps.Equal(n.Headers, o.Headers)
+	n.Headers, o.Headers = nil, nil
+	return headers && reflect.DeepEqual(n, o)
 }
 
 func (n Node) role() string {
-	if n.Backup {
+	if n.rank() > 0 {
 		return "backup"
 	}
 	return "primary"
+}
+
+// rank is 0 for the nodes that are asked first.
+func (n Node) rank() int {
+	switch {
+	case n.Tier > 0:
+		return n.Tier - 1
+	case n.Backup:
+		return 1
+	}
+	return 0
 }
 
 // Retry bounds how a call that a node fails is sent to others.

@@ -43,7 +43,7 @@ type node struct {
 // bareNode is a node of which nothing is known, without a way to it.
 func bareNode(cfg Node) *node {
 	n := &node{cfg: cfg, why: "not checked yet"}
-	n.Node.Name, n.Node.Backup = cfg.Name, cfg.Backup
+	n.Node.Name, n.Node.Rank = cfg.Name, cfg.rank()
 	n.Aside, n.SetWhy = n.away, n.setWhy
 	return n
 }

@@ -12,6 +12,7 @@ import (
 type Status struct {
 	Name      string
 	Role      string // primary or backup
+	Tier      int    // 1 for primaries
 	Healthy   bool   // it is asked
 	Cordoned  bool   // the operator keeps clients away from it
 	Head      uint64
@@ -38,7 +39,7 @@ func (ns *nodeSet) statusOf(n *node) Status {
 	_, q := n.speeds.quantiles(0.5, 0.95)
 	head := n.Head.Load()
 	s := Status{
-		Name: n.cfg.Name, Role: n.cfg.role(), Head: head, ErrorRate: n.failing.value(), P50: q[0], P95: q[1],
+		Name: n.cfg.Name, Role: n.cfg.role(), Tier: n.cfg.rank() + 1, Head: head, ErrorRate: n.failing.value(), P50: q[0], P95: q[1],
 		InFlight: n.inFlight.Load(), Ejections: n.breaker.ejected.Load(),
 	}
 	if best := ns.heads.Best(); best > head {

@@ -226,6 +226,8 @@ type Node struct {
 	Tier             int     // 1 to 3; a backup is of 2
 	Weight           int     // share of the calls among equally good nodes
 	CreditsPerSecond int64   // what its provider lets us use; 0 is no limit
+	CreditsPerDay    int64   // the same by UTC day
+	CreditsPerMonth  int64   // and by UTC month
 	MaxLogRange      uint64  // most blocks of one log query; 0 is learned
 	Headers          map[string]Secret
 	HeaderFiles      map[string]string // where some of Headers were read from, by the header's name

@@ -66,6 +66,14 @@ var nodeSettings = schema[Node]{
 			help: "credits a second that the node may be used for, counted as under Costs; 0 is no limit",
 			at:   func(n *Node) value { return whole(&n.CreditsPerSecond, 0, maxRate) },
 		}, {
+			name: "credits_per_day", def: "0",
+			help: "credits a UTC day that the node may be used for, health checks included; then it rests until the next day. 0 is no limit",
+			at:   func(n *Node) value { return whole(&n.CreditsPerDay, 0, maxCredits) },
+		}, {
+			name: "credits_per_month", def: "0",
+			help: "the same for a UTC month",
+			at:   func(n *Node) value { return whole(&n.CreditsPerMonth, 0, maxCredits) },
+		}, {
 			name: "max_log_range", def: "0",
 			help: "most blocks that the node allows in one " + method.EthGetLogs + "; wider calls are split. 0 learns it from the node's errors",
 			at:   func(n *Node) value { return whole(&n.MaxLogRange, 0, 10_000_000) },

@@ -69,7 +69,8 @@ func nodesOf(n *config.Network) []pool.Node {
 	for i, node := range n.Nodes {
 		list[i] = pool.Node{
 			Name: node.Name, URL: string(node.URL), WS: string(node.WS), Backup: node.Role == "backup", Tier: node.Tier, Weight: node.Weight,
-			Headers: map[string]string{}, CreditsPerSecond: node.CreditsPerSecond, MaxLogRange: node.MaxLogRange,
+			Headers: map[string]string{}, CreditsPerSecond: node.CreditsPerSecond,
+			CreditsPerDay: node.CreditsPerDay, CreditsPerMonth: node.CreditsPerMonth, MaxLogRange: node.MaxLogRange,
 		}
 		if node.Name == "" {
 			list[i].Name = fmt.Sprintf("node-%d", i+1)
@@ -133,6 +134,7 @@ func (ns *networks) closeRemotes() {
 	ns.changing.Lock()
 	defer ns.changing.Unlock()
 	ns.retired.Wait()
+	creditFile{ns}.write()
 	ns.mu.Lock()
 	defer ns.mu.Unlock()
 	for _, r := range ns.remotes {

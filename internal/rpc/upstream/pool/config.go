@@ -23,6 +23,8 @@ type Node struct {
 	Headers map[string]string
 	// CreditsPerSecond is what the node may be used for; 0 is no limit.
 	CreditsPerSecond int64
+	// CreditsPerDay and CreditsPerMonth are the same by UTC day and month.
+	CreditsPerDay, CreditsPerMonth int64
 	// MaxLogRange is how many blocks the node allows in one log query; 0 is learned from its errors.
 	MaxLogRange uint64
 }

@@ -43,5 +43,5 @@ func named(nodes []*node, name string) *node {
 	return nodes[i]
 }
 
-// away tells whether the node's head is not told of: it is ejected or cordoned.
-func (n *node) away() bool { return n.breaker.open() || n.cordoned.Load() }
+// away tells whether the node's head is not told of: it is ejected, cordoned or out of credits.
+func (n *node) away() bool { return n.breaker.open() || n.cordoned.Load() || n.quota.spent() }

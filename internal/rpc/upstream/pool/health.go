@@ -19,6 +19,7 @@ const (
 	slowEvery    = 5 * time.Second  // between rounds that ask for what changes rarely
 	linkTrust    = 5 * time.Second  // how long, at least, a head over the WebSocket saves asking for it
 	silentLink   = 30 * time.Second // and at most
+	restPause    = 30 * time.Second // at most, before a node without credits is looked at again
 	foreignPause = 30 * time.Second // before a node of another chain is looked at again
 	longestPause = 10 * time.Second // before a node that is away is looked at again
 )
@@ -65,6 +66,9 @@ type watcher struct {
 func (w *watcher) round(ctx context.Context) time.Duration {
 	h, n := w.health, w.node
 	w.rounds++
+	if left := n.quota.left(time.Now()); left > 0 {
+		return min(left, restPause) // a look costs credits too
+	}
 	aside := n.breaker.open()
 	if left := n.breaker.left(time.Now()); left > 0 && h.nodes.somebodyWell(n) {
 		return min(left, h.pace.again())

@@ -29,6 +29,7 @@ type node struct {
 	speeds   speeds
 	breaker  breaker
 	credits  credits
+	quota    quota
 	history  history
 	logs     logCap
 	answered atomic.Int64 // when the last call began that was answered, in Unix nanoseconds
@@ -45,6 +46,7 @@ func bareNode(cfg Node) *node {
 	n := &node{cfg: cfg, why: "not checked yet"}
 	n.Node.Name, n.Node.Rank = cfg.Name, cfg.rank()
 	n.Aside, n.SetWhy = n.away, n.setWhy
+	n.quota.day, n.quota.month = cfg.CreditsPerDay, cfg.CreditsPerMonth
 	return n
 }
 
@@ -55,7 +57,7 @@ const (
 	well     grade = iota
 	poorly         // behind, syncing, or failing often: asked when nobody is well
 	aside          // ejected: asked when there is nobody else
-	unusable       // not checked yet, of another chain, or cordoned: never asked
+	unusable       // not checked yet, of another chain, cordoned, or out of credits: never asked
 )
 
 // tooManyFailures is the share of failures from which a node is not well.
@@ -63,7 +65,7 @@ const tooManyFailures = 0.5
 
 func (ns *nodeSet) grade(n *node) grade {
 	switch {
-	case !n.Checked.Load() || n.cordoned.Load():
+	case !n.Checked.Load(), n.cordoned.Load(), n.quota.spent():
 		return unusable
 	case n.breaker.open():
 		return aside

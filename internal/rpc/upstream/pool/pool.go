@@ -103,6 +103,7 @@ func (p *Pool) Replace(nodes []Node) {
 		n := p.newNode(cfg)
 		if old := named(before, cfg.Name); old != nil {
 			n.cordoned.Store(old.cordoned.Load())
+			n.quota.begin(old.quota.now(time.Now()), time.Now())
 		}
 		next, fresh = append(next, n), append(fresh, n)
 	}

@@ -60,6 +60,9 @@ func (ns *nodeSet) explain(n *node, lag uint64) (healthy bool, why string) {
 	if n.cordoned.Load() {
 		return false, "cordoned"
 	}
+	if n.quota.spent() {
+		return false, n.quota.why()
+	}
 	switch ns.grade(n) {
 	case well:
 		return true, ""

@@ -217,18 +217,19 @@ type Hedge struct {
 
 // Node is one remote node of a network.
 type Node struct {
-	Name             string  // in logs, metrics and headers
-	URL              NodeURL // http or https
-	URLFile          string  // where URL was read from, or ""
-	WS               NodeURL // ws or wss; "" is none
-	WSFile           string  // where WS was read from, or ""
-	Role             string  // primary or backup
-	Tier             int     // 1 to 3; a backup is of 2
-	Weight           int     // share of the calls among equally good nodes
-	CreditsPerSecond int64   // what its provider lets us use; 0 is no limit
-	CreditsPerDay    int64   // the same by UTC day
-	CreditsPerMonth  int64   // and by UTC month
-	MaxLogRange      uint64  // most blocks of one log query; 0 is learned
+	Name             string   // in logs, metrics and headers
+	URL              NodeURL  // http or https
+	URLFile          string   // where URL was read from, or ""
+	WS               NodeURL  // ws or wss; "" is none
+	WSFile           string   // where WS was read from, or ""
+	Role             string   // primary or backup
+	Tier             int      // 1 to 3; a backup is of 2
+	Weight           int      // share of the calls among equally good nodes
+	CreditsPerSecond int64    // what its provider lets us use; 0 is no limit
+	CreditsPerDay    int64    // the same by UTC day
+	CreditsPerMonth  int64    // and by UTC month
+	MaxLogRange      uint64   // most blocks of one log query; 0 is learned
+	Only, Not        []string // patterns of methods that it gets, and of those that it doesn't
 	Headers          map[string]Secret
 	HeaderFiles      map[string]string // where some of Headers were read from, by the header's name
 }

@@ -185,6 +185,7 @@ networks:
         role: backup
         tier: 3
         weight: 4
+        methods: {only: ["eth_*", net_version], not: ["eth_getLogs"]}
         credits_per_day: 1000000
         credits_per_month: 20000000
         header_files: {x-api-key: secrets/stripe}
@@ -261,7 +262,7 @@ func TestFullFile(t *testing.T) {
 				Nodes: []Node{
 					{Name: "node-1", URL: "http://10.0.0.5:8545", WS: "ws://10.0.0.5:8546/", Role: "primary", Tier: 1, Weight: 1},
 					{
-						Name: "provider", Role: "backup", Tier: 3, Weight: 4, CreditsPerDay: 1_000_000, CreditsPerMonth: 20_000_000, CreditsPerSecond: 500,
+						Name: "provider", Role: "backup", Tier: 3, Weight: 4, Only: []string{"eth_*", "net_version"}, Not: []string{"eth_getLogs"}, CreditsPerDay: 1_000_000, CreditsPerMonth: 20_000_000, CreditsPerSecond: 500,
 						URL: "https://h/swordfish", URLFile: filepath.Join(dir, "secrets/node"), WS: "wss://h/swordfish", WSFile: filepath.Join(dir, "secrets/ws"),
 						Headers:     map[string]Secret{"X-Api-Key": "sk_test_hidden"},
 						HeaderFiles: map[string]string{"X-Api-Key": filepath.Join(dir, "secrets/stripe")},

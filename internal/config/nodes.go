@@ -81,6 +81,10 @@ var nodeSettings = schema[Node]{
 	},
 	groups: []group[Node]{
 		{
+			name: "methods",
+			help: "which methods the node gets, by patterns: `{only: [\"eth_*\"], not: [\"debug_*\", \"trace_*\"]}`; a star at the end stands for any rest. All by default",
+			read: readNodeMethods,
+		}, {
 			name: "headers",
 			help: "headers of every request to the node, by name: `{X-Api-Key: ...}`; their values are secrets",
 			read: readHeaders,

@@ -151,3 +151,19 @@ func TestTiers(t *testing.T) {
 		}
 	}
 }
+
+func TestNodeMethods(t *testing.T) {
+	for methods, want := range map[string]string{
+		`{only: ["eth_*"]}`: "[eth_*] []", `{not: [eth_getLogs, "debug_trace*"]}`: "[] [eth_getLogs debug_trace*]", "{}": "[] []",
+		`{only: ["*"]}`: "not a pattern of methods", `{only: ["eth_*Logs"]}`: "not a pattern of methods", "{only: eth}": "must be a list", "{except: [eth_call]}": "unknown key networks[0].nodes[0].methods.except",
+	} {
+		c, err := Load(Options{File: write(t, t.TempDir(), "networks: [{name: a, nodes: [{url: http://a, methods: "+methods+"}]}]\n")})
+		got := fmt.Sprint(err)
+		if err == nil {
+			got = fmt.Sprint(c.Networks[0].Nodes[0].Only, " ", c.Networks[0].Nodes[0].Not)
+		}
+		if !strings.Contains(got, want) {
+			t.Errorf("%s is %s, want %s", methods, got, want)
+		}
+	}
+}

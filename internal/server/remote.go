@@ -69,7 +69,7 @@ func nodesOf(n *config.Network) []pool.Node {
 	for i, node := range n.Nodes {
 		list[i] = pool.Node{
 			Name: node.Name, URL: string(node.URL), WS: string(node.WS), Backup: node.Role == "backup", Tier: node.Tier, Weight: node.Weight,
-			Headers: map[string]string{}, CreditsPerSecond: node.CreditsPerSecond,
+			Headers: map[string]string{}, Only: node.Only, Not: node.Not, CreditsPerSecond: node.CreditsPerSecond,
 			CreditsPerDay: node.CreditsPerDay, CreditsPerMonth: node.CreditsPerMonth, MaxLogRange: node.MaxLogRange,
 		}
 		if node.Name == "" {

@@ -21,6 +21,8 @@ type Node struct {
 	Tier    int    // 1 to 3; asked only when no node of a smaller one can answer; 0: 1, or 2 for a backup
 	Weight  int    // its share of the calls among nodes that are as good; 0: 1
 	Headers map[string]string
+	Only    []string // patterns of the methods that it gets, such as eth_*; none: all
+	Not     []string // patterns of those that it doesn't get
 	// CreditsPerSecond is what the node may be used for; 0 is no limit.
 	CreditsPerSecond int64
 	// CreditsPerDay and CreditsPerMonth are the same by UTC day and month.

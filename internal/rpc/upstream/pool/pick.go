@@ -69,6 +69,9 @@ func (ns *nodeSet) pick(q *query, tried []*node) choice {
 }
 
 func (ns *nodeSet) against(n *node, q *query) (sum int) {
+	if !n.cfg.serves(q.method) {
+		return againstAside << 2
+	}
 	switch ns.grade(n) {
 	case unusable:
 		return againstAside << 2

@@ -187,6 +187,9 @@ func (p *Pool) Call(ctx context.Context, name string, params []byte) ([]byte, er
 		}
 		return []byte(hexjson.Number(head.Number)), nil
 	}
+	if !p.nodes.serve(name) {
+		return nil, notServed(name)
+	}
 	var q query
 	q.read(name, params, p.heads.Number())
 	q.cost = p.cfg.Cost(name)

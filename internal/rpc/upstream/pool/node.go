@@ -116,7 +116,8 @@ func (n *node) setWhy(why string) {
 	n.why = why
 }
 
-// clean is an error's text without the node's addresses, whose paths may be keys.
+// clean is an error's text without the node's addresses, whose paths may be keys, and
+// without the values of its headers, which a node may repeat.
 func (n *node) clean(err error) string {
 	if err == nil {
 		return ""
@@ -125,7 +126,26 @@ func (n *node) clean(err error) string {
 	for _, url := range []string{n.cfg.URL, n.cfg.WS} {
 		text = withoutAddress(text, url)
 	}
+	for _, value := range n.cfg.Headers {
+		text = withoutHeader(text, value)
+	}
 	return client.Printable(text, 300)
+}
+
+// shortestSecret is the length from which the value of a header can be a secret. Shorter ones
+// would take ordinary words out of errors.
+const shortestSecret = 6
+
+// withoutHeader takes out a header's value, and what follows the scheme in one such as
+// "Bearer TOKEN".
+func withoutHeader(text, value string) string {
+	_, token, _ := strings.Cut(value, " ")
+	for _, secret := range []string{value, token} {
+		if len(secret) >= shortestSecret {
+			text = strings.ReplaceAll(text, secret, "[redacted]")
+		}
+	}
+	return text
 }
 
 func withoutAddress(text, url string) string {

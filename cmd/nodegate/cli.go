@@ -33,6 +33,7 @@ type cli struct {
 	Adopt   adoptCmd   `cmd:"" help:"Make this data folder the block store of its Postgres, when the server that had it is gone for good."`
 	CA      caCmd      `cmd:"" name:"ca" help:"Print the certificate of the local authority, for clients of the storage gateway to trust."`
 	Cache   cacheCmd   `cmd:"" help:"Clear cached responses."`
+	Nodes   nodesCmd   `cmd:"" help:"List remote nodes of the running server, and cordon them."`
 	Doctor  doctorCmd  `cmd:"" help:"Check the remote nodes and report problems."`
 	Config  configCmd  `cmd:"" help:"Print the effective configuration, without secrets."`
 	Version versionCmd `cmd:"" help:"Print the versions of nodegate and of what it is built on."`

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/url"
 	"path/filepath"
@@ -64,29 +63,16 @@ func askServer(ctx context.Context, cfg *config.Config, dryRun bool) (c collecte
 	if err != nil {
 		return c, err
 	}
-	host := adminHost(cfg.AdminListen)
 	query := url.Values{"dry-run": {strconv.FormatBool(dryRun)}, "data": {data}}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+host+"/storage/gc?"+query.Encode(), nil)
+	status, body, err := askAdmin(ctx, cfg, http.MethodPost, "/storage/gc?"+query.Encode())
 	if err != nil {
 		return c, err
 	}
-	if cfg.Admin.Token != "" {
-		req.Header.Set("Authorization", "Bearer "+string(cfg.Admin.Token))
-	}
-	res, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return c, err
-	}
-	defer res.Body.Close()
-	body, err := io.ReadAll(io.LimitReader(res.Body, 1<<20))
-	if err != nil {
-		return c, err
-	}
-	switch text := safe(strings.TrimSpace(string(body))); res.StatusCode {
+	switch text := safe(strings.TrimSpace(string(body))); status {
 	case http.StatusOK:
 		return c, json.Unmarshal(body, &c)
 	case http.StatusConflict:
-		return c, otherFolder(host, text, safe(data))
+		return c, otherFolder(adminHost(cfg.AdminListen), text, safe(data))
 	default:
 		return c, &nodegate.Error{Code: nodegate.Busy, Msg: "the server answers: " + text}
 	}
@@ -96,15 +82,6 @@ func askServer(ctx context.Context, cfg *config.Config, dryRun bool) (c collecte
 func otherFolder(host, theirs, ours string) error {
 	return &nodegate.Error{Code: nodegate.BadConfig, Msg: fmt.Sprintf("the server at %s uses the data folder %s, not %s: nothing was collected. "+
 		"To collect there, use --data %s. To collect %s, name its server with --admin-listen, or stop this one", host, theirs, ours, theirs, ours)}
-}
-
-// adminHost is the admin listener as this machine reaches it: an address without a host
-// listens everywhere.
-func adminHost(listen string) string {
-	if host, port, err := net.SplitHostPort(listen); err == nil && host == "" {
-		return net.JoinHostPort("localhost", port)
-	}
-	return listen
 }
 
 // collectHere opens the storage itself.

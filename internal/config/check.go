@@ -148,9 +148,9 @@ func (c *checker) checkNetwork(i int) {
 
 // checkEmbedded refuses what only remote nodes have.
 func (c *checker) checkEmbedded(n Network, at string) {
-	for _, name := range []string{"chain_id", "max_lag"} {
-		if c.src[at+name].origin != fromDefault {
-			c.failAt(at+name, "is for networks of nodes, and this one has an embedded chain; remove it")
+	for _, f := range networkSettings.fields {
+		if f.remote && c.src[at+f.name].origin != fromDefault {
+			c.failAt(at+f.name, "is for networks of nodes, and this one has an embedded chain; remove it")
 		}
 	}
 	if n.Cache > 0 && slices.Contains(n.Namespaces, method.SpaceEVM) {

@@ -193,22 +193,43 @@ type Network struct {
 	Nodes         []Node            // none on a network with an embedded chain
 	ChainID       uint64            // what the nodes must have; 0 is learned from them
 	MaxLag        uint64            // blocks that a node may be behind the others
+	Poll          Duration          // between two looks at a node; 0 is automatic
+	Retry         Retry             // of calls that nodes fail
+	Hedge         Hedge             // of reads that take unusually long
 	Cache         Size              // memory for answers; 0 is no cache
 	HistoryWindow map[string]uint64 // blocks served, by method
 	Layer2        *Layer2           // nil on a layer-1 network
 	Namespaces    []string          // beyond eth, net and web3
 }
 
+// Retry bounds how a call that a node fails is sent to other nodes.
+type Retry struct {
+	Attempts int // nodes that get the call
+	Budget   int // percent more requests
+}
+
+// Hedge says when a read is sent to a second node because the first takes long.
+type Hedge struct {
+	Off    bool
+	Delay  Duration // 0 is automatic
+	Budget int      // percent more requests
+}
+
 // Node is one remote node of a network.
 type Node struct {
-	Name             string  // in logs, metrics and headers
-	URL              NodeURL // http or https
-	URLFile          string  // where URL was read from, or ""
-	WS               NodeURL // ws or wss; "" is none
-	WSFile           string  // where WS was read from, or ""
-	Role             string  // primary or backup
-	CreditsPerSecond int64   // what its provider lets us use; 0 is no limit
-	MaxLogRange      uint64  // most blocks of one log query; 0 is learned
+	Name             string   // in logs, metrics and headers
+	URL              NodeURL  // http or https
+	URLFile          string   // where URL was read from, or ""
+	WS               NodeURL  // ws or wss; "" is none
+	WSFile           string   // where WS was read from, or ""
+	Role             string   // primary or backup
+	Tier             int      // 1 to 3; a backup is of 2
+	Weight           int      // share of the calls among equally good nodes
+	CreditsPerSecond int64    // what its provider lets us use; 0 is no limit
+	CreditsPerDay    int64    // the same by UTC day
+	CreditsPerMonth  int64    // and by UTC month
+	MaxLogRange      uint64   // most blocks of one log query; 0 is learned
+	Only, Not        []string // patterns of methods that it gets, and of those that it doesn't
 	Headers          map[string]Secret
 	HeaderFiles      map[string]string // where some of Headers were read from, by the header's name
 }
@@ -246,9 +267,9 @@ func Default() *Config {
 // builtinNetworks are the two development chains that a newcomer meets.
 func builtinNetworks() []Network {
 	devnet, rollup := Network{Name: "devnet"}, Network{Name: "rollup"}
-	networkSettings.defaults(&devnet, "")
+	networkDefaults(&devnet)
 	networkSettings.defaults(&devnet, "embedded.")
-	networkSettings.defaults(&rollup, "")
+	networkDefaults(&rollup)
 	networkSettings.defaults(&rollup, "embedded.")
 	networkSettings.defaults(&rollup, "layer2.")
 	devnet.Name, rollup.Name = "devnet", "rollup"
@@ -258,6 +279,13 @@ func builtinNetworks() []Network {
 	rollup.Layer2.Alias = "linea"
 	devnet.Cache, rollup.Cache = devnet.defaultCache(), rollup.defaultCache()
 	return []Network{devnet, rollup}
+}
+
+// networkDefaults sets what every network has, whatever sections it names.
+func networkDefaults(n *Network) {
+	for _, section := range []string{"", "retry.", "hedge."} {
+		networkSettings.defaults(n, section)
+	}
 }
 
 // embedded gives the table a place to write to before the section is known to exist.
@@ -279,10 +307,10 @@ func (n *Network) layer2() *Layer2 {
 // shows tells whether a setting of the network is worth a line: not one of a
 // section that is absent, and not one that only nodes have.
 func (n *Network) shows(f field[Network]) bool {
-	switch f.name {
-	case "chain_id":
+	switch {
+	case f.name == "chain_id":
 		return n.ChainID != 0
-	case "max_lag":
+	case f.remote:
 		return len(n.Nodes) > 0
 	}
 	return n.has(sectionOf(f.name)) && f.at(n).String() != ""

@@ -53,9 +53,9 @@ func TestDefault(t *testing.T) {
 			"eth_subscribe": 5, "eth_subscription": 1, "other": 80, "unknown": 160, "refused": 5,
 		},
 		Networks: []Network{
-			{Name: "devnet", Dialect: "spec", MaxLag: 5, Cache: 16 << 20, Embedded: &Embedded{Preset: "devnet"}},
+			{Name: "devnet", Dialect: "spec", MaxLag: 5, Retry: usualRetry, Hedge: usualHedge, Cache: 16 << 20, Embedded: &Embedded{Preset: "devnet"}},
 			{
-				Name: "rollup", Dialect: "spec", MaxLag: 5, Cache: 16 << 20, Embedded: &Embedded{Preset: "rollup"},
+				Name: "rollup", Dialect: "spec", MaxLag: 5, Retry: usualRetry, Hedge: usualHedge, Cache: 16 << 20, Embedded: &Embedded{Preset: "rollup"},
 				HistoryWindow: map[string]uint64{"eth_getTransactionReceipt": 128},
 				Layer2:        &Layer2{Stack: "linea", Alias: "linea", Margin: 1.2},
 			},
@@ -172,6 +172,9 @@ networks:
   - name: far
     chain_id: 10
     max_lag: 7
+    poll: 500ms
+    retry: {attempts: 2, budget: 50%}
+    hedge: {off: true, delay: 200ms, budget: 10%}
     layer2: {stack: op}
     nodes:
       - url: http://10.0.0.5:8545
@@ -180,9 +183,20 @@ networks:
         url_file: secrets/node
         ws_file: secrets/ws
         role: backup
+        tier: 3
+        weight: 4
+        methods: {only: ["eth_*", net_version], not: ["eth_getLogs"]}
+        credits_per_day: 1000000
+        credits_per_month: 20000000
         header_files: {x-api-key: secrets/stripe}
         credits_per_second: 500
 `
+
+// What networks have that don't say.
+var (
+	usualRetry = Retry{Attempts: 3, Budget: 20}
+	usualHedge = Hedge{Budget: 5}
+)
 
 func TestFullFile(t *testing.T) {
 	dir := fullFolder(t)
@@ -233,22 +247,22 @@ func TestFullFile(t *testing.T) {
 		Costs: costs,
 		Networks: []Network{
 			{
-				Name: "main", Dialect: "standard", MaxLag: 5, Cache: 1 << 20, Namespaces: []string{"debug", "txpool"},
+				Name: "main", Dialect: "standard", MaxLag: 5, Retry: usualRetry, Hedge: usualHedge, Cache: 1 << 20, Namespaces: []string{"debug", "txpool"},
 				Embedded: &Embedded{
 					Genesis: filepath.Join(dir, "genesis.json"), Chain: filepath.Join(dir, "sub/chain.rlp"), Period: 12,
 				},
 			},
 			{
-				Name: "l2", Dialect: "spec", MaxLag: 5, Cache: 16 << 20, Embedded: &Embedded{Preset: "devnet"},
+				Name: "l2", Dialect: "spec", MaxLag: 5, Retry: usualRetry, Hedge: usualHedge, Cache: 16 << 20, Embedded: &Embedded{Preset: "devnet"},
 				HistoryWindow: map[string]uint64{"eth_call": 64, "eth_getProof": 1},
 				Layer2:        &Layer2{Stack: "linea", Alias: "scroll2", Dictionary: filepath.Join(dir, "words"), Margin: 2},
 			},
 			{
-				Name: "far", Dialect: "spec", ChainID: 10, MaxLag: 7, Cache: 64 << 20, Layer2: &Layer2{Stack: "op", Margin: 1.2},
+				Name: "far", Dialect: "spec", ChainID: 10, MaxLag: 7, Poll: 500 * time.Millisecond, Retry: Retry{2, 50}, Hedge: Hedge{true, 200 * time.Millisecond, 10}, Cache: 64 << 20, Layer2: &Layer2{Stack: "op", Margin: 1.2},
 				Nodes: []Node{
-					{Name: "node-1", URL: "http://10.0.0.5:8545", WS: "ws://10.0.0.5:8546/", Role: "primary"},
+					{Name: "node-1", URL: "http://10.0.0.5:8545", WS: "ws://10.0.0.5:8546/", Role: "primary", Tier: 1, Weight: 1},
 					{
-						Name: "provider", Role: "backup", CreditsPerSecond: 500,
+						Name: "provider", Role: "backup", Tier: 3, Weight: 4, Only: []string{"eth_*", "net_version"}, Not: []string{"eth_getLogs"}, CreditsPerDay: 1_000_000, CreditsPerMonth: 20_000_000, CreditsPerSecond: 500,
 						URL: "https://h/swordfish", URLFile: filepath.Join(dir, "secrets/node"), WS: "wss://h/swordfish", WSFile: filepath.Join(dir, "secrets/ws"),
 						Headers:     map[string]Secret{"X-Api-Key": "sk_test_hidden"},
 						HeaderFiles: map[string]string{"X-Api-Key": filepath.Join(dir, "secrets/stripe")},

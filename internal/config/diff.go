@@ -143,6 +143,8 @@ func flattenNode(out map[string]flat, n *Node, base string) {
 	out[base] = flat{set, cmp.Or(n.URL, n.WS).String()}
 	flattenFields(out, nodeSettings.fields, n, base+".")
 	out[base+".url"] = flat{set + string(n.URL), n.URL.String()}
+	out[base+".methods.only"] = plainly(flow(n.Only))
+	out[base+".methods.not"] = plainly(flow(n.Not))
 	out[base+".ws"] = flat{set + string(n.WS), n.WS.String()}
 	for name, value := range n.Headers {
 		out[base+".headers."+name] = flat{set + string(value), value.String()}

@@ -222,6 +222,7 @@ func (d *dumper) node(n *Node, base string) {
 			d.address(f.name, NodeURL(v.String()), base)
 		}
 	}
+	d.methods(n, base)
 	d.headers(n, base)
 }
 

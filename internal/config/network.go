@@ -24,6 +24,7 @@ func readNetworks(l *loader, c *Config, path string, n node) {
 	for i, item := range nodes {
 		base := networkPath(i)
 		l.src[base] = l.place(item)
+		networkDefaults(&c.Networks[i])
 		readSection(l, &c.Networks[i], networkSettings, base, "", item)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/nodegate/nodegate/internal/method"
 )
@@ -20,7 +21,9 @@ const (
 	maxHeaderBytes = 4 << 10
 	maxChainID     = 1<<53 - 1 // what every JSON reader can tell apart
 	remoteCache    = 64 << 20  // of a network that doesn't say
-	embeddedCache  = 16 << 20  // the same; the chain answers the most by itself
+	minPoll        = 100 * time.Millisecond
+	maxPoll        = 10 * time.Second // beyond it heads would count as silent
+	embeddedCache  = 16 << 20         // the same; the chain answers the most by itself
 )
 
 // nodeSettings declares one element of a network's nodes.
@@ -51,9 +54,25 @@ var nodeSettings = schema[Node]{
 			help: "a backup is used only while no primary is available",
 			at:   func(n *Node) value { return text(&n.Role, oneOf("primary", "backup")) },
 		}, {
+			name: "tier", varies: true,
+			help: "a node is used only while no node of a smaller tier can answer; when left out 1 for a primary and 2 for a backup",
+			at:   func(n *Node) value { return whole(&n.Tier, 1, 3) },
+		}, {
+			name: "weight", def: "1",
+			help: "share of the calls among nodes that are equally good: one with 3 gets three times as many as one with 1",
+			at:   func(n *Node) value { return whole(&n.Weight, 1, 100) },
+		}, {
 			name: "credits_per_second", def: "0",
 			help: "credits a second that the node may be used for, counted as under Costs; 0 is no limit",
 			at:   func(n *Node) value { return whole(&n.CreditsPerSecond, 0, maxRate) },
+		}, {
+			name: "credits_per_day", def: "0",
+			help: "credits a UTC day that the node may be used for, health checks included; then it rests until the next day. 0 is no limit",
+			at:   func(n *Node) value { return whole(&n.CreditsPerDay, 0, maxCredits) },
+		}, {
+			name: "credits_per_month", def: "0",
+			help: "the same for a UTC month",
+			at:   func(n *Node) value { return whole(&n.CreditsPerMonth, 0, maxCredits) },
 		}, {
 			name: "max_log_range", def: "0",
 			help: "most blocks that the node allows in one " + method.EthGetLogs + "; wider calls are split. 0 learns it from the node's errors",
@@ -62,6 +81,10 @@ var nodeSettings = schema[Node]{
 	},
 	groups: []group[Node]{
 		{
+			name: "methods",
+			help: "which methods the node gets, by patterns: `{only: [\"eth_*\"], not: [\"debug_*\", \"trace_*\"]}`; a star at the end stands for any rest. All by default",
+			read: readNodeMethods,
+		}, {
 			name: "headers",
 			help: "headers of every request to the node, by name: `{X-Api-Key: ...}`; their values are secrets",
 			read: readHeaders,
@@ -227,10 +250,26 @@ func (s *settler) settleRemote(i int) {
 		if node.Name == "" {
 			node.Name = fmt.Sprintf("node-%d", j+1)
 		}
+		s.settleTier(node, at)
 		s.readNodeSecret(node, at, "url")
 		s.readNodeSecret(node, at, "ws")
 		s.readHeaderSecrets(node, at)
 		s.settleUser(node, at)
+	}
+}
+
+// settleTier brings role and tier together: a backup is a node of the second tier or a later one.
+func (s *settler) settleTier(n *Node, at string) {
+	given := s.src[at+"tier"].origin != fromDefault
+	switch {
+	case !given && n.Role == "backup":
+		n.Tier = 2
+	case !given:
+		n.Tier = 1
+	case s.src[at+"role"].origin == fromDefault && n.Tier > 1:
+		n.Role = "backup"
+	case (n.Role == "backup") != (n.Tier > 1):
+		s.failAt(at+"tier", "%d contradicts role: %s; remove one of them", n.Tier, n.Role)
 	}
 }
 
@@ -320,6 +359,9 @@ func (c *checker) checkRemote(i int) {
 	}
 	if primaries == 0 {
 		c.failAt(at+"nodes", "every node is a backup; make at least one of them primary")
+	}
+	if n.Poll > 0 && n.Poll < minPoll {
+		c.failAt(at+"poll", "%s is too often; use %s or more, or 0s to follow the time between blocks", n.Poll, minPoll)
 	}
 	if slices.Contains(n.Namespaces, method.SpaceEVM) {
 		c.failAt(at+"namespaces", "evm is for embedded chains: it would let callers rewind the nodes; remove it")

@@ -90,7 +90,7 @@ func TestDiff(t *testing.T) {
 		{"a path that may be a key", base, strings.ReplaceAll(base, "k1", "k2"), []string{"networks.main.nodes.a.url: changed, secret"}},
 		{"a node less", base, strings.ReplaceAll(base, ", {name: b, url: 'http://b'}", ""), []string{"networks.main.nodes.b: gone, was http://b"}},
 		{"a node more", strings.ReplaceAll(base, ", {name: b, url: 'http://b'}", ""), base, []string{"networks.main.nodes.b: new, http://b"}},
-		{"a role", base, strings.ReplaceAll(base, "url: 'http://b'", "url: 'http://b', role: backup"), []string{"networks.main.nodes.b.role: primary becomes backup"}},
+		{"a role", base, strings.ReplaceAll(base, "url: 'http://b'", "url: 'http://b', role: backup"), []string{"networks.main.nodes.b.role: primary becomes backup", "networks.main.nodes.b.tier: 1 becomes 2"}},
 		{"a network more", base, strings.ReplaceAll(base, "}]}]", "}]}, {name: dev, embedded: {}}]"), []string{"default_network: main becomes not set", "networks.dev: new, an embedded chain"}},
 		{"a header", base, strings.ReplaceAll(base, "url: 'http://b'", "url: 'http://b', headers: {X-A: s}"), []string{"networks.main.nodes.b.headers.X-A: new, [redacted]"}},
 		{"a cost and a plan", base, base + "costs: {eth_call: 1}\nplans: {pro: {}}\n", []string{"costs.eth_call: 80 becomes 1", "plans.pro: new, a plan"}},
@@ -132,5 +132,38 @@ func TestFiles(t *testing.T) {
 	}
 	if got := Default().Files(); len(got) != 0 {
 		t.Errorf("no file reads as %q", got)
+	}
+}
+
+// TestTiers: role and tier say the same, whichever is given.
+func TestTiers(t *testing.T) {
+	for node, want := range map[string]string{
+		"": "primary 1", "role: backup": "backup 2", "tier: 1": "primary 1", "tier: 3": "backup 3", "role: backup, tier: 2": "backup 2",
+		"role: backup, tier: 1": "contradicts", "role: primary, tier: 2": "contradicts", "tier: 4": "out of range", "weight: 0": "out of range",
+	} {
+		c, err := Load(Options{File: write(t, t.TempDir(), "networks: [{name: a, nodes: [{url: http://a}, {url: http://b, "+node+"}]}]\n")})
+		got := fmt.Sprint(err)
+		if err == nil {
+			got = fmt.Sprint(c.Networks[0].Nodes[1].Role, " ", c.Networks[0].Nodes[1].Tier)
+		}
+		if !strings.Contains(got, want) {
+			t.Errorf("{%s} is %s, want %s", node, got, want)
+		}
+	}
+}
+
+func TestNodeMethods(t *testing.T) {
+	for methods, want := range map[string]string{
+		`{only: ["eth_*"]}`: "[eth_*] []", `{not: [eth_getLogs, "debug_trace*"]}`: "[] [eth_getLogs debug_trace*]", "{}": "[] []",
+		`{only: ["*"]}`: "not a pattern of methods", `{only: ["eth_*Logs"]}`: "not a pattern of methods", "{only: eth}": "must be a list", "{except: [eth_call]}": "unknown key networks[0].nodes[0].methods.except",
+	} {
+		c, err := Load(Options{File: write(t, t.TempDir(), "networks: [{name: a, nodes: [{url: http://a, methods: "+methods+"}]}]\n")})
+		got := fmt.Sprint(err)
+		if err == nil {
+			got = fmt.Sprint(c.Networks[0].Nodes[0].Only, " ", c.Networks[0].Nodes[0].Not)
+		}
+		if !strings.Contains(got, want) {
+			t.Errorf("%s is %s, want %s", methods, got, want)
+		}
 	}
 }

@@ -13,6 +13,7 @@ type field[T any] struct {
 	flag   bool   // has a command-line flag
 	secret bool   // never shown: not in the dump, not in errors
 	noFile bool   // only in the environment
+	remote bool   // only networks of remote nodes have it
 	varies bool   // the default depends on other settings: settle fills it in
 	help   string // one line
 	at     func(*T) value

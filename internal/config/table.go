@@ -353,17 +353,41 @@ var networkSettings = schema[Network]{
 			help: "what holds where the specification and the Ethereum standard differ",
 			at:   func(n *Network) value { return text(&n.Dialect, oneOf("spec", "strict", "standard")) },
 		}, {
-			name: "chain_id", def: "0",
+			name: "chain_id", def: "0", remote: true,
 			help: "chain id that the nodes must have; 0 learns it from the first that answers",
 			at:   func(n *Network) value { return whole(&n.ChainID, 0, maxChainID) },
 		}, {
-			name: "max_lag", def: "5",
+			name: "max_lag", def: "5", remote: true,
 			help: "blocks that a node may be behind the others before nodegate stops using it",
 			at:   func(n *Network) value { return whole(&n.MaxLag, 1, 100_000) },
 		}, {
 			name: "cache", varies: true,
 			help: "memory for answers of this network, 0 is none; when left out 64MiB with nodes, 16MiB with an embedded chain and none with the namespace evm",
 			at:   func(n *Network) value { return size(&n.Cache, 0, 1<<40) },
+		}, {
+			name: "poll", def: "0s", remote: true,
+			help: "how often each node is asked for its head, 100ms at least; 0s takes half of the time between blocks, 200ms to 2s",
+			at:   func(n *Network) value { return span(&n.Poll, 0, maxPoll) },
+		}, {
+			name: "retry.attempts", def: "3", remote: true,
+			help: "nodes that one call is sent to, one after the other, when they fail or lack what it asks for; 1 is no retries",
+			at:   func(n *Network) value { return whole(&n.Retry.Attempts, 1, 5) },
+		}, {
+			name: "retry.budget", def: "20%", remote: true,
+			help: "more requests to the nodes, at most, because of retries",
+			at:   func(n *Network) value { return percent(&n.Retry.Budget, 1, 100) },
+		}, {
+			name: "hedge.off", def: "false", remote: true,
+			help: "don't send reads that take unusually long to a second node",
+			at:   func(n *Network) value { return toggle(&n.Hedge.Off) },
+		}, {
+			name: "hedge.delay", def: "0s", remote: true,
+			help: "after how long a second node gets the read; 0s takes the 95th percentile of such reads, and 300ms to 1s while there are few",
+			at:   func(n *Network) value { return span(&n.Hedge.Delay, 0, time.Minute) },
+		}, {
+			name: "hedge.budget", def: "5%", remote: true,
+			help: "more requests to the nodes, at most, because of hedged requests",
+			at:   func(n *Network) value { return percent(&n.Hedge.Budget, 1, 100) },
 		}, {
 			name: "embedded.genesis",
 			help: "genesis file; the built-in development chain when left out",

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 )
 
@@ -19,17 +20,19 @@ const (
 	kindTime
 	kindFactor
 	kindSwitch
+	kindPercent
 )
 
 // wants completes the sentence "must be ...".
 func (k kind) wants() string {
 	return [...]string{
-		kindText:   "text",
-		kindWhole:  "a whole number such as 10",
-		kindSize:   "a size such as 5MiB",
-		kindTime:   "a time with its unit, such as 5s",
-		kindFactor: "a number such as 1.2",
-		kindSwitch: "true or false",
+		kindText:    "text",
+		kindWhole:   "a whole number such as 10",
+		kindSize:    "a size such as 5MiB",
+		kindTime:    "a time with its unit, such as 5s",
+		kindFactor:  "a number such as 1.2",
+		kindSwitch:  "true or false",
+		kindPercent: "a percentage such as 20%",
 	}[k]
 }
 
@@ -130,6 +133,19 @@ func span(p *Duration, least, most Duration) value {
 
 func factor(p *float64, least, most float64) value {
 	return ranged[float64]{p, least, most, kindFactor, parseFactor, formatFactor}
+}
+
+func percent(p *int, least, most int) value {
+	return ranged[int]{p, least, most, kindPercent, parsePercent, func(n int) string { return strconv.Itoa(n) + "%" }}
+}
+
+func parsePercent(s string) (int, error) {
+	digits, ok := strings.CutSuffix(s, "%")
+	n, err := strconv.Atoi(digits)
+	if !ok || err != nil {
+		return 0, errors.New("is not a percentage; write a whole number with its sign, as in 20%")
+	}
+	return n, nil
 }
 
 // parseWhole reads plain digits. A number that T can't hold is out of range like

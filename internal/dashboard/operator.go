@@ -3,11 +3,15 @@ package dashboard
 import (
 	"context"
 	"time"
+
+	"github.com/nodegate/nodegate"
 )
 
 func operatorRoutes() []route {
 	return []route{
 		{pattern: "GET /operator", who: operators, serve: networksPage},
+		{pattern: "POST /operator/nodes/{network}/{node}/cordon", who: operators, serve: cordonNode, audited: true},
+		{pattern: "POST /operator/nodes/{network}/{node}/uncordon", who: operators, serve: uncordonNode, audited: true},
 		{pattern: "GET /operator/accounts", who: operators, serve: accountsPage},
 		{pattern: "GET /operator/accounts/{id}", who: operators, serve: oneAccountPage},
 		{pattern: "POST /operator/accounts/{id}/plan", who: operators, serve: setPlan, audited: true},
@@ -22,6 +26,8 @@ func operatorRoutes() []route {
 type Operator struct {
 	Networks func(ctx context.Context) []NetworkState
 	System   func(ctx context.Context) System
+	// Cordon keeps client calls away from a node, or ends that. It writes the audit log.
+	Cordon func(ctx context.Context, actor nodegate.Actor, network, node string, on bool) error
 }
 
 // NetworkState is how a network is.
@@ -37,7 +43,7 @@ type NetworkState struct {
 // NodeState is how a remote node is.
 type NodeState struct {
 	Name, Role, Client string
-	Healthy            bool
+	Healthy, Cordoned  bool
 	Why                string // it is not asked
 	Head, Lag          uint64
 	ErrorRate          float64 // of the latest requests, 0 to 1
@@ -81,6 +87,17 @@ func (n NodeState) Percent() int64 { return int64(n.ErrorRate*100 + 0.5) }
 
 func networksPage(v *visit) error {
 	return v.show("operator-networks", v.cfg.Operator.Networks(v.req.Context()))
+}
+
+func cordonNode(v *visit) error { return setCordon(v, true, "cordoned") }
+
+func uncordonNode(v *visit) error { return setCordon(v, false, "uncordoned") }
+
+func setCordon(v *visit, on bool, done string) error {
+	if err := v.cfg.Operator.Cordon(v.req.Context(), v.actor(), v.req.PathValue("network"), v.req.PathValue("node"), on); err != nil {
+		return err
+	}
+	return v.seeOther("/operator?done=" + done)
 }
 
 func systemPage(v *visit) error {

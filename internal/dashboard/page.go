@@ -125,6 +125,8 @@ var notices = map[string]string{
 	"password-set": "Password set. All sessions of the account have ended.",
 	"key-settings": "Key settings saved.",
 	"revoked":      "Key revoked.",
+	"cordoned":     "Node cordoned. It gets no client calls until you uncordon it or the server restarts.",
+	"uncordoned":   "Node uncordoned.",
 }
 
 func retrySeconds(d time.Duration) string {

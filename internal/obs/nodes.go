@@ -18,6 +18,7 @@ type Nodes struct {
 	head     *prometheus.GaugeVec
 	lag      *prometheus.GaugeVec
 	inFlight *prometheus.GaugeVec
+	cordoned *prometheus.GaugeVec
 }
 
 // Nodes registers the metrics of remote nodes; a second network finds the first one's.
@@ -41,6 +42,7 @@ func (m *Metrics) Nodes() *Nodes {
 			Name: "nodegate_node_ejections_total", Help: "How often a remote node was ejected after consecutive failures.",
 		}, node)),
 		up:       gauge("nodegate_node_up", "1 while a remote node is asked, 0 while it is not."),
+		cordoned: gauge("nodegate_node_cordoned", "1 while an operator keeps client calls away from a remote node."),
 		head:     gauge("nodegate_node_head", "The newest block of a remote node."),
 		lag:      gauge("nodegate_node_lag_blocks", "How many blocks a remote node is behind the best one."),
 		inFlight: gauge("nodegate_node_in_flight", "Requests that a remote node has not answered yet."),
@@ -111,15 +113,13 @@ func (n *Node) Ejected() {
 }
 
 // Set shows how the node is.
-func (n *Node) Set(up bool, head, lag uint64, inFlight int64) {
+func (n *Node) Set(up, cordoned bool, head, lag uint64, inFlight int64) {
 	if n == nil {
 		return
 	}
-	value := 0.0
-	if up {
-		value = 1
-	}
-	n.all.up.WithLabelValues(n.labels...).Set(value)
+	number := map[bool]float64{true: 1}
+	n.all.up.WithLabelValues(n.labels...).Set(number[up])
+	n.all.cordoned.WithLabelValues(n.labels...).Set(number[cordoned])
 	n.all.head.WithLabelValues(n.labels...).Set(float64(head))
 	n.all.lag.WithLabelValues(n.labels...).Set(float64(lag))
 	n.all.inFlight.WithLabelValues(n.labels...).Set(float64(inFlight))
@@ -131,7 +131,7 @@ func (n *Node) Forget() {
 	if n == nil {
 		return
 	}
-	for _, g := range []*prometheus.GaugeVec{n.all.up, n.all.head, n.all.lag, n.all.inFlight} {
+	for _, g := range []*prometheus.GaugeVec{n.all.up, n.all.cordoned, n.all.head, n.all.lag, n.all.inFlight} {
 		g.DeleteLabelValues(n.labels...)
 	}
 }

@@ -20,6 +20,7 @@ type admin struct {
 	*common
 	storage  *storageSide
 	networks *networks
+	cordons  *cordons
 	ready    func(part string) error
 
 	server *web.Server
@@ -32,6 +33,8 @@ func (a *admin) start(ln net.Listener, on *listeners) {
 	pages := http.NewServeMux()
 	pages.HandleFunc("/storage/gc", a.storage.collectNow)
 	pages.HandleFunc("/nodes", a.networks.nodesNow)
+	pages.HandleFunc("POST /nodes/{network}/{node}/cordon", a.cordons.serve(true))
+	pages.HandleFunc("POST /nodes/{network}/{node}/uncordon", a.cordons.serve(false))
 	pages.Handle("/", obs.AdminHandler(a.metrics, a.ready))
 	a.server = web.NewServer(on.httpServer(a.guard(pages)))
 	go on.serve("admin", a.server, ln)

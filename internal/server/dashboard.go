@@ -30,12 +30,17 @@ func (s *Server) openDashboard() (http.Handler, error) {
 		Reports: report.New(report.Config{Store: s.accounts.control.Store, SpentToday: s.accounts.limiter.SpentToday, Stored: s.accounts.control.stored}), RequestLog: s.accounts.requests,
 		Log: s.log, PagesPerSecond: s.cfg.Limits.PagesPerSecond,
 		Stripe: s.cfg.Payment.Processor == "stripe", Mails: s.cfg.Mail.SMTP != "",
-		Operator: dashboard.Operator{Networks: s.networks.states, System: operator.system},
+		Operator: dashboard.Operator{Networks: s.networks.states, System: operator.system, Cordon: s.cordons().set},
 	}
 	if s.storage.gateway != nil {
 		c.Storage, c.Files = s.storage.gateway.ServeGranted, files.New(shelf{s.storage.engine, s.storage.engine.Begin})
 	}
 	return dashboard.New(c)
+}
+
+// cordons lets operators keep clients away from nodes.
+func (s *Server) cordons() *cordons {
+	return &cordons{networks: s.networks, accounts: s.accounts.control.Accounts}
 }
 
 // rpcGranted is the edge's, which is built after the dashboard that it serves.

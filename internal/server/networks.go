@@ -65,12 +65,18 @@ func newNetworks(c *common) *networks {
 // open starts every network and stacks its layers.
 func (ns *networks) open(with shared) error {
 	ns.shared = with
+	credits := creditFile{ns}
+	used := credits.read()
 	for i := range ns.cfg.Networks {
 		n := &ns.cfg.Networks[i]
 		if err := ns.openOne(n); err != nil {
 			return fmt.Errorf("network %s: %w", n.Name, err)
 		}
+		if r := ns.remotes[n.Name]; r != nil {
+			r.pool.Continue(used[n.Name])
+		}
 	}
+	go credits.keep()
 	return nil
 }
 

@@ -53,7 +53,7 @@ func (ns *networks) period(network string) time.Duration {
 
 func shownNode(n pool.Status) dashboard.NodeState {
 	return dashboard.NodeState{
-		Name: n.Name, Role: n.Role, Client: n.Client, Healthy: n.Healthy, Why: n.Why, Head: n.Head, Lag: n.Lag,
+		Name: n.Name, Role: n.Role, Client: n.Client, Healthy: n.Healthy, Cordoned: n.Cordoned, Why: n.Why, Head: n.Head, Lag: n.Lag,
 		ErrorRate: n.ErrorRate, P50: n.P50, P95: n.P95, InFlight: n.InFlight, Ejections: n.Ejections,
 	}
 }

@@ -12,7 +12,9 @@ import (
 type nodeState struct {
 	Name      string  `json:"name"`
 	Role      string  `json:"role"`
+	Tier      int     `json:"tier"`
 	Healthy   bool    `json:"healthy"`
+	Cordoned  bool    `json:"cordoned"`
 	Why       string  `json:"why,omitempty"` // it is not asked
 	Client    string  `json:"client"`
 	Head      uint64  `json:"head"`
@@ -45,7 +47,7 @@ func (ns *networks) nodesNow(w http.ResponseWriter, req *http.Request) {
 
 func stateOf(n pool.Status) nodeState {
 	return nodeState{
-		Name: n.Name, Role: n.Role, Healthy: n.Healthy, Why: n.Why, Client: n.Client, Head: n.Head, Lag: n.Lag,
+		Name: n.Name, Role: n.Role, Tier: n.Tier, Healthy: n.Healthy, Cordoned: n.Cordoned, Why: n.Why, Client: n.Client, Head: n.Head, Lag: n.Lag,
 		ErrorRate: n.ErrorRate, P50: millis(n.P50), P95: millis(n.P95), InFlight: n.InFlight, Ejections: n.Ejections, LogRange: n.LogRange,
 	}
 }

@@ -147,6 +147,8 @@ func (ns *networks) apply(p *plan, cfg *config.Config, front *edge.Edge) {
 	}
 	for name, r := range p.opened {
 		if old, runs := ns.remotes[name]; runs {
+			r.pool.CarryCordons(old.pool)
+			r.pool.Continue(old.pool.Used())
 			ns.retire(old)
 		}
 		ns.remotes[name] = r

@@ -35,6 +35,9 @@ func (ns *networks) openRemote(n *config.Network) (*remote, error) {
 	r := &remote{cfg: *n}
 	r.pool = pool.Open(pool.Config{
 		Network: n.Name, Nodes: nodesOf(n), ChainID: n.ChainID, MaxLag: n.MaxLag, Timeout: ns.cfg.Limits.NodeTimeout,
+		Poll:      n.Poll,
+		Retry:     pool.Retry{Attempts: n.Retry.Attempts, Percent: int64(n.Retry.Budget)},
+		Hedge:     pool.Hedge{Off: n.Hedge.Off, Delay: n.Hedge.Delay, Percent: int64(n.Hedge.Budget)},
 		MaxAnswer: int64(ns.cfg.Limits.ResponseBytes), Cost: ns.costOf, Shared: ns.shared.heads, Metrics: ns.metrics,
 		FixHead: eth.HeadEvent, FixLog: eth.LogEvent, Stack: stackOf(n),
 		Log: ns.log,
@@ -74,8 +77,9 @@ func nodesOf(n *config.Network) []pool.Node {
 	list := make([]pool.Node, len(n.Nodes))
 	for i, node := range n.Nodes {
 		list[i] = pool.Node{
-			Name: node.Name, URL: string(node.URL), WS: string(node.WS), Backup: node.Role == "backup",
-			Headers: map[string]string{}, CreditsPerSecond: node.CreditsPerSecond, MaxLogRange: node.MaxLogRange,
+			Name: node.Name, URL: string(node.URL), WS: string(node.WS), Backup: node.Role == "backup", Tier: node.Tier, Weight: node.Weight,
+			Headers: map[string]string{}, Only: node.Only, Not: node.Not, CreditsPerSecond: node.CreditsPerSecond,
+			CreditsPerDay: node.CreditsPerDay, CreditsPerMonth: node.CreditsPerMonth, MaxLogRange: node.MaxLogRange,
 		}
 		if node.Name == "" {
 			list[i].Name = fmt.Sprintf("node-%d", i+1)
@@ -139,6 +143,7 @@ func (ns *networks) closeRemotes() {
 	ns.changing.Lock()
 	defer ns.changing.Unlock()
 	ns.retired.Wait()
+	creditFile{ns}.write()
 	ns.mu.Lock()
 	defer ns.mu.Unlock()
 	for _, r := range ns.remotes {

@@ -74,6 +74,7 @@ func (s *Server) open() error {
 	if err := s.accounts.open(context.Background()); err != nil {
 		return err
 	}
+	s.admin.cordons = s.cordons()
 	if err := s.storage.open(context.Background(), s.accounts, s.memory); err != nil {
 		return err
 	}

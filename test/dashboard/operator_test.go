@@ -92,6 +92,15 @@ func TestOperatorNetworks(t *testing.T) {
 		return strings.Contains(p.Body, ">used<") && strings.Contains(p.Body, ">not used<")
 	})
 	wants(t, "the networks", p, 200, "a block every 12s", "far", "2 nodes", "near", "lost", "backup", "connection refused", "<td>nodegate/")
+	const near = "/operator/nodes/far/near/"
+	wants(t, "the button", p, 200, `action="`+near+`cordon"`)
+	wants(t, "a cordon", v.Post(near+"cordon", nil), 303)
+	wants(t, "after it", v.Get("/operator?done=cordoned"), 200, "Node cordoned.", ">cordoned<", near+"uncordon")
+	wants(t, "no node left", v.Get("/readyz/far"), 503)
+	wants(t, "its end", v.Post(near+"uncordon", nil), 303)
+	wants(t, "the audit log", v.Get("/operator/audit"), 200, "node.cordon", "node.uncordon", "far/near", "<td>dev@localhost</td>")
+	wants(t, "no such node", v.Post("/operator/nodes/far/nobody/cordon", nil), 404)
+	wants(t, "an embedded network", v.Post("/operator/nodes/devnet/near/cordon", nil), 404)
 	for _, secret := range []string{"swordfish", harness.KeyA} {
 		if strings.Contains(p.Body, secret) {
 			t.Errorf("the page has a node's secret:\n%s", p.Body)

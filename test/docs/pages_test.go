@@ -231,7 +231,7 @@ func nodeMetrics() string {
 	node := m.Nodes().Node("main", "a")
 	node.Done("eth_call", "ok", time.Millisecond)
 	node.Extra("hedge")
-	node.Set(true, 1, 0, 0)
+	node.Set(true, false, 1, 0, 0)
 	page := httptest.NewRecorder()
 	m.Handler().ServeHTTP(page, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 	return page.Body.String()

@@ -21,7 +21,16 @@ const auditPage = 1000
 // auditLog reads and verifies the audit log.
 type auditLog struct {
 	store nodegate.AuditStore
+	saver *saver
 	vault *credential.Vault
+}
+
+// Record writes an entry about something that is not in the account store, such as a remote
+// node. Who changes it records that first: what can't be recorded isn't done.
+func (l *auditLog) Record(ctx context.Context, actor nodegate.Actor, action, subject string) error {
+	return l.saver.save(ctx, actor, func() (*nodegate.Change, error) {
+		return &nodegate.Change{Audit: nodegate.AuditEntry{Action: action, Subject: subject}}, nil
+	})
 }
 
 // Audit lists entries after a number.

@@ -58,7 +58,7 @@ func New(cfg Config) *Service {
 		apiKeys:    &apiKeys{store: cfg.Store, saver: saver, plans: plans, vault: cfg.Vault},
 		cards:      &cards{store: cfg.Store, saver: saver, processor: cfg.Cards, log: cfg.Log},
 		signIns:    &signIns{store: cfg.Store, saver: saver, accounts: accounts, passwords: passwords, vault: cfg.Vault, tried: cfg.SignIns, log: cfg.Log},
-		auditLog:   &auditLog{store: cfg.Store, vault: cfg.Vault},
+		auditLog:   &auditLog{store: cfg.Store, saver: saver, vault: cfg.Vault},
 		statements: &statements{store: cfg.Store, plans: plans, stored: cfg.Stored},
 	}
 }

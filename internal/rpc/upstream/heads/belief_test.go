@@ -59,7 +59,7 @@ func TestHeadIsMonotone(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		tr, nodes := quiet(rapid.IntRange(1, 4).Draw(t, "nodes"))
 		if len(nodes) == 4 {
-			nodes[3].Backup = true
+			nodes[3].Rank = 1
 		}
 		last, top := uint64(0), uint64(1000)
 		for range rapid.IntRange(1, 80).Draw(t, "steps") {

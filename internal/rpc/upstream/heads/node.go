@@ -6,7 +6,7 @@ import "sync/atomic"
 // Syncing and Silent; the tracker writes the rest.
 type Node struct {
 	Name   string
-	Backup bool             // followed only when no primary node can be
+	Rank   int              // followed only when no node of a smaller one can be
 	Aside  func() bool      // tells whether the node is ejected
 	SetWhy func(why string) // is given the reason when the node's head is not believed
 

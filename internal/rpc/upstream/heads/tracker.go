@@ -225,25 +225,18 @@ func (t *Tracker) raiseTo(next *nodegate.Head, top *Node, nodes []*Node) (forked
 	return forked
 }
 
-// top is the node with the highest head that is told of: a primary one, if there is any.
+// top is the node with the highest head that is told of, among those of the smallest rank.
 func (t *Tracker) top(nodes []*Node) *Node {
-	var top [2]*Node
+	var top *Node
 	for _, n := range nodes {
 		if n.Doubted.Load() || n.Syncing.Load() || n.Aside() {
 			continue
 		}
-		slot := &top[0]
-		if n.Backup {
-			slot = &top[1]
-		}
-		if *slot == nil || n.claim.Number > (*slot).claim.Number {
-			*slot = n
+		if top == nil || n.Rank < top.Rank || n.Rank == top.Rank && n.claim.Number > top.claim.Number {
+			top = n
 		}
 	}
-	if top[0] != nil {
-		return top[0]
-	}
-	return top[1]
+	return top
 }
 
 // Settled begins to tell clients: every node has reported or failed to, or has had
@@ -324,7 +317,7 @@ func (t *Tracker) Lead(current *Node) (*Node, Header) {
 		return nil, Header{}
 	}
 	if current != nil && slices.Contains(nodes, current) && !current.Doubted.Load() && !current.Aside() &&
-		current.claim.Number == top.claim.Number && current.Backup == top.Backup {
+		current.claim.Number == top.claim.Number && current.Rank == top.Rank {
 		top = current
 	}
 	return top, top.claim.Header

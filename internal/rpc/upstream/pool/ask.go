@@ -24,7 +24,7 @@ type asker struct {
 // ask asks one node, and notes how it did.
 func (a *asker) ask(ctx context.Context, n *node, q *query) outcome {
 	start := time.Now()
-	n.credits.take(q.cost, start)
+	n.spend(q.cost, start)
 	n.inFlight.Add(1)
 	result, err := n.call(ctx, q)
 	n.inFlight.Add(-1)
@@ -110,7 +110,7 @@ func (a *asker) look(ctx context.Context, n *node, name, params string) ([]byte,
 	ctx, cancel := context.WithTimeout(ctx, min(lookTimeout, a.timeout))
 	defer cancel()
 	start := time.Now()
-	n.credits.take(a.cost(name), start)
+	n.spend(a.cost(name), start)
 	var raw []byte
 	if params != "" {
 		raw = []byte(params)

@@ -3,26 +3,30 @@ package pool
 import "sync/atomic"
 
 // budget bounds what is asked of nodes beyond the calls of clients: each call earns
-// a part of one extra request. It counts in those parts.
+// some percent of one extra request. It counts in hundredths of one.
 type budget struct {
 	parts atomic.Int64
-	price int64 // parts of one extra request
+	share int64 // parts that a call earns
 	most  int64 // parts that can be saved up
 	floor int64 // parts that come back by themselves, on networks with few calls
 	calls atomic.Int64
 }
 
-// The budgets. A fifth more for retries, with three at any time; a twentieth for
-// second requests that are sent because the first takes long; a tenth for second
-// opinions on a null.
-func (r *reader) fillBudgets() {
-	r.retries.fill(5, 200, 3)
-	r.hedges.fill(20, 10, 0)
-	r.opinions.fill(10, 50, 3)
+// price is the parts of one extra request.
+const price = 100
+
+// opinionPercent is how many more requests there may be for second opinions on a null.
+const opinionPercent = 10
+
+// fillBudgets starts each budget with three requests, which a quiet server has at any time.
+func (r *reader) fillBudgets(retry Retry, hedge Hedge) {
+	r.retries.fill(retry.Percent, 200, 3)
+	r.hedges.fill(hedge.Percent, 10, 3)
+	r.opinions.fill(opinionPercent, 50, 3)
 }
 
-func (b *budget) fill(price, most, floor int64) {
-	b.price, b.most, b.floor = price, most*price, floor*price
+func (b *budget) fill(percent, most, floor int64) {
+	b.share, b.most, b.floor = percent, most*price, floor*price
 	b.parts.Store(b.floor)
 }
 
@@ -30,7 +34,7 @@ func (b *budget) fill(price, most, floor int64) {
 func (b *budget) earn() {
 	b.calls.Add(1)
 	if b.parts.Load() < b.most {
-		b.parts.Add(1)
+		b.parts.Add(b.share)
 	}
 }
 
@@ -38,10 +42,10 @@ func (b *budget) earn() {
 func (b *budget) spend() bool {
 	for {
 		have := b.parts.Load()
-		if have < b.price {
+		if have < price {
 			return false
 		}
-		if b.parts.CompareAndSwap(have, have-b.price) {
+		if b.parts.CompareAndSwap(have, have-price) {
 			return true
 		}
 	}
@@ -50,7 +54,7 @@ func (b *budget) spend() bool {
 // recover gives back one extra request, up to the floor, when there were too few calls
 // since the last time to earn one.
 func (b *budget) recover() {
-	if have := b.parts.Load(); b.calls.Swap(0) < b.price && have < b.floor {
-		b.parts.CompareAndSwap(have, min(have+b.price, b.floor))
+	if have := b.parts.Load(); b.calls.Swap(0)*b.share < price && have < b.floor {
+		b.parts.CompareAndSwap(have, min(have+price, b.floor))
 	}
 }

@@ -58,6 +58,12 @@ func (c *credits) refill(now time.Time) {
 	c.at = now
 }
 
+// spend takes the credits of a call, from all limits that the node has.
+func (n *node) spend(cost int64, now time.Time) {
+	n.credits.take(cost, now)
+	n.quota.take(cost, now)
+}
+
 // The bounds of what a node may ask for.
 const (
 	shortRest = time.Second

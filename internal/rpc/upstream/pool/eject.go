@@ -116,7 +116,7 @@ func (ns *nodeSet) eject(n *node, err error) {
 // othersThan tells whether there is another node that can be asked.
 func (ns *nodeSet) othersThan(n *node) bool {
 	for _, other := range ns.all() {
-		if other != n && other.Checked.Load() && !other.breaker.open() {
+		if other != n && other.Checked.Load() && !other.away() {
 			return true
 		}
 	}

@@ -16,8 +16,10 @@ import (
 // How a node is looked after.
 const (
 	lookTimeout  = 2 * time.Second
-	slowRound    = 5                // every which round asks for what changes rarely
-	linkTrust    = 5 * time.Second  // how long a head over the WebSocket saves asking for it
+	slowEvery    = 5 * time.Second  // between rounds that ask for what changes rarely
+	linkTrust    = 5 * time.Second  // how long, at least, a head over the WebSocket saves asking for it
+	silentLink   = 30 * time.Second // and at most
+	restPause    = 30 * time.Second // at most, before a node without credits is looked at again
 	foreignPause = 30 * time.Second // before a node of another chain is looked at again
 	longestPause = 10 * time.Second // before a node that is away is looked at again
 )
@@ -30,7 +32,7 @@ type health struct {
 	heads    *heads.Tracker
 	identity *identity
 	dial     dialer
-	poll     time.Duration
+	pace     pace
 	log      *slog.Logger
 	waiting  atomic.Int32 // nodes of the start that were not looked at yet
 }
@@ -55,17 +57,21 @@ type watcher struct {
 	health *health
 	node   *node
 	rounds int
-	away   int  // rounds in a row in which the node could not be checked
-	other  bool // it was last found to be of another chain
+	slowAt time.Time // the last round that asked for everything
+	away   int       // rounds in a row in which the node could not be checked
+	other  bool      // it was last found to be of another chain
 }
 
 // round looks at the node once and returns when to look again.
 func (w *watcher) round(ctx context.Context) time.Duration {
 	h, n := w.health, w.node
 	w.rounds++
+	if left := n.quota.left(time.Now()); left > 0 {
+		return min(left, restPause) // a look costs credits too
+	}
 	aside := n.breaker.open()
 	if left := n.breaker.left(time.Now()); left > 0 && h.nodes.somebodyWell(n) {
-		return min(left, h.poll)
+		return min(left, h.pace.again())
 	}
 	if aside || !n.Checked.Load() {
 		if err := h.identify(ctx, n); err != nil {
@@ -87,7 +93,7 @@ func (w *watcher) round(ctx context.Context) time.Duration {
 		h.log.Info("node is healthy again", "node", n.cfg.Name)
 		h.heads.Reconsider()
 	}
-	return h.poll
+	return h.pace.poll()
 }
 
 // refuse is for a node whose chain could not be checked, or is another.
@@ -109,13 +115,13 @@ func (w *watcher) refuse(ctx context.Context, err error) time.Duration {
 	}
 	if n.breaker.open() {
 		n.breaker.stay(time.Now())
-		return h.poll
+		return h.pace.again()
 	}
 	w.away++
 	if w.away == 1 {
 		h.log.Warn("node unreachable", "node", n.cfg.Name, "err", n.clean(err))
 	}
-	return min(h.poll*time.Duration(w.away), longestPause)
+	return min(h.pace.again()*time.Duration(w.away), longestPause)
 }
 
 // fail is for a node that did not say where its head is.
@@ -135,18 +141,19 @@ func (w *watcher) fail(ctx context.Context, err error, aside bool) time.Duration
 		n.Silent.Add(1)
 		h.nodes.tooMany(n, err)
 	}
-	return h.poll
+	return h.pace.again()
 }
 
 // look asks for the head, and now and then for more.
 func (w *watcher) look(ctx context.Context) error {
 	h, n := w.health, w.node
-	if w.rounds%slowRound == 1 || n.breaker.open() {
+	slow := w.slowDue(time.Now())
+	if slow || n.breaker.open() {
 		if err := w.lookSlow(ctx); err != nil {
 			return err
 		}
 	}
-	if n.link.fresh(linkTrust) && w.rounds%slowRound != 1 {
+	if n.link.fresh(h.pace.trust()) && !slow {
 		return nil
 	}
 	head, err := h.block(ctx, n, "latest")
@@ -155,6 +162,16 @@ func (w *watcher) look(ctx context.Context) error {
 	}
 	h.heads.Report(&n.Node, head)
 	return nil
+}
+
+// slowDue tells whether the round asks for everything. The round that is nearest to the
+// time does: pauses are never exact.
+func (w *watcher) slowDue(now time.Time) bool {
+	if now.Sub(w.slowAt) < slowEvery-min(w.health.pace.poll()/2, slowEvery/2) {
+		return false
+	}
+	w.slowAt = now
+	return true
 }
 
 // lookSlow asks whether the node syncs, is still of the chain, and what is final.

@@ -11,16 +11,37 @@ import (
 // When a second node is asked.
 const (
 	hedgeFloor   = 5 * time.Millisecond
-	hedgeSamples = 50 // latencies that must be known before
+	hedgeSamples = 50 // latencies from which quantiles mean something
 )
 
-// hedgeDelay is the time within which nineteen of twenty calls of a class are
-// answered. When more of them are slow the delay would grow to just that slowness,
-// so it is never more than ten times what the half of them take.
-func hedgeDelay(s *speeds) time.Duration {
+// quietDelays are for networks with too few calls to know how long they usually take:
+// longer than a node that is well and far away needs, and short for who waits. Traces take
+// what they take, and cost too much to be asked for twice.
+var quietDelays = [classes]time.Duration{
+	small: 300 * time.Millisecond, looks: 300 * time.Millisecond, runs: 500 * time.Millisecond, logs: time.Second,
+}
+
+// setHedgeDelays brings the delays of all classes up to date.
+func (p *Pool) setHedgeDelays() {
+	for c := range p.ask.speeds {
+		p.reader.delays[c].Store(int64(p.cfg.Hedge.delay(class(c), &p.ask.speeds[c])))
+	}
+}
+
+// delay is when a second node is asked for a call of a class; 0: never. By itself it is the
+// time within which nineteen of twenty calls are answered. When more of them are slow it
+// would grow to just that slowness, so it is never more than ten times what the half of
+// them take.
+func (h Hedge) delay(c class, s *speeds) time.Duration {
+	switch {
+	case h.Off || quietDelays[c] == 0:
+		return 0
+	case h.Delay > 0:
+		return h.Delay
+	}
 	n, q := s.quantiles(0.5, 0.95)
 	if n < hedgeSamples {
-		return 0
+		return max(quietDelays[c], 2*q[0])
 	}
 	return max(hedgeFloor, min(q[1], 10*q[0]))
 }
@@ -39,7 +60,7 @@ func (r *reader) attempt(ctx context.Context, c choice, q *query, tried []*node,
 	bounded := &term{Context: ctx, deadline: deadline}
 	defer bounded.end()
 	delay := time.Duration(r.delays[q.class].Load())
-	if !spare || delay == 0 || q.class == traces {
+	if !spare || delay == 0 {
 		return r.ask.ask(bounded, c.node, q)
 	}
 	second := make(chan outcome, 1)

@@ -46,12 +46,12 @@ const linkPause = 30 * time.Second
 
 // tend keeps a node's socket open.
 func (h *health) tend(ctx context.Context, n *node) {
-	pause := h.poll
+	pause := usualPoll
 	for ctx.Err() == nil {
 		began := time.Now()
 		err := h.hold(ctx, n)
 		if time.Since(began) > linkPause {
-			pause = h.poll
+			pause = usualPoll
 		}
 		if ctx.Err() == nil {
 			h.log.Warn("node WebSocket closed", "node", n.cfg.Name, "retry_in", pause, "err", n.clean(err))
@@ -113,7 +113,7 @@ func (h *health) sameChain(ctx context.Context, n *node, chain uint64) bool {
 		select {
 		case <-ctx.Done():
 		case <-changed:
-		case <-time.After(h.poll):
+		case <-time.After(usualPoll):
 		}
 	}
 	return false

@@ -22,16 +22,19 @@ type node struct {
 	figures *obs.Node
 	stop    context.CancelFunc
 
+	cordoned atomic.Bool // by the operator: no calls of clients
 	inFlight atomic.Int64
 	slow     average // latency in nanoseconds
 	failing  average // the share of failures
 	speeds   speeds
 	breaker  breaker
 	credits  credits
+	quota    quota
 	history  history
 	logs     logCap
 	answered atomic.Int64 // when the last call began that was answered, in Unix nanoseconds
 	honest   honest       // which checks its answers have passed
+	sending  afterSending // looks because of transactions
 	looking  sync.Mutex   // held while it is asked for a head that an answer is ahead of
 
 	mu     sync.Mutex
@@ -42,8 +45,9 @@ type node struct {
 // bareNode is a node of which nothing is known, without a way to it.
 func bareNode(cfg Node) *node {
 	n := &node{cfg: cfg, why: "not checked yet"}
-	n.Node.Name, n.Node.Backup = cfg.Name, cfg.Backup
-	n.Aside, n.SetWhy = n.breaker.open, n.setWhy
+	n.Node.Name, n.Node.Rank = cfg.Name, cfg.rank()
+	n.Aside, n.SetWhy = n.away, n.setWhy
+	n.quota.day, n.quota.month = cfg.CreditsPerDay, cfg.CreditsPerMonth
 	return n
 }
 
@@ -54,7 +58,7 @@ const (
 	well     grade = iota
 	poorly         // behind, syncing, or failing often: asked when nobody is well
 	aside          // ejected: asked when there is nobody else
-	unusable       // not checked yet, or of another chain: never asked
+	unusable       // not checked yet, of another chain, cordoned, or out of credits: never asked
 )
 
 // tooManyFailures is the share of failures from which a node is not well.
@@ -62,7 +66,7 @@ const tooManyFailures = 0.5
 
 func (ns *nodeSet) grade(n *node) grade {
 	switch {
-	case !n.Checked.Load():
+	case !n.Checked.Load(), n.cordoned.Load(), n.quota.spent():
 		return unusable
 	case n.breaker.open():
 		return aside
@@ -113,7 +117,8 @@ func (n *node) setWhy(why string) {
 	n.why = why
 }
 
-// clean is an error's text without the node's addresses, whose paths may be keys.
+// clean is an error's text without the node's addresses, whose paths may be keys, and
+// without the values of its headers, which a node may repeat.
 func (n *node) clean(err error) string {
 	if err == nil {
 		return ""
@@ -122,7 +127,26 @@ func (n *node) clean(err error) string {
 	for _, url := range []string{n.cfg.URL, n.cfg.WS} {
 		text = withoutAddress(text, url)
 	}
+	for _, value := range n.cfg.Headers {
+		text = withoutHeader(text, value)
+	}
 	return client.Printable(text, 300)
+}
+
+// shortestSecret is the length from which the value of a header can be a secret. Shorter ones
+// would take ordinary words out of errors.
+const shortestSecret = 6
+
+// withoutHeader takes out a header's value, and what follows the scheme in one such as
+// "Bearer TOKEN".
+func withoutHeader(text, value string) string {
+	_, token, _ := strings.Cut(value, " ")
+	for _, secret := range []string{value, token} {
+		if len(secret) >= shortestSecret {
+			text = strings.ReplaceAll(text, secret, "[redacted]")
+		}
+	}
+	return text
 }
 
 func withoutAddress(text, url string) string {

@@ -2,18 +2,20 @@ package pool
 
 import (
 	"context"
-	"math/rand/v2"
 	"slices"
 	"time"
 
 	"github.com/nodegate/nodegate/internal/rpc/upstream/heads"
 )
 
+// lastRank is the rank of the last tier.
+const lastRank = 3
+
 // What speaks against a node for a call, the weightiest last: each outweighs
 // all before it together. Nodes with the smallest sum are candidates.
 const (
-	againstBackup = 1 << iota
-	againstPoorly
+	againstTier    = 1 // times its rank, at most lastRank
+	againstPoorly  = (lastRank + 1) << iota
 	againstTooWide // the node is known to refuse so wide a log query
 	againstLacking // the block, the history or the method
 	againstAside
@@ -67,6 +69,9 @@ func (ns *nodeSet) pick(q *query, tried []*node) choice {
 }
 
 func (ns *nodeSet) against(n *node, q *query) (sum int) {
+	if !n.cfg.serves(q.method) {
+		return againstAside << 2
+	}
 	switch ns.grade(n) {
 	case unusable:
 		return againstAside << 2
@@ -75,9 +80,7 @@ func (ns *nodeSet) against(n *node, q *query) (sum int) {
 	case poorly:
 		sum = againstPoorly
 	}
-	if n.cfg.Backup {
-		sum |= againstBackup
-	}
+	sum |= againstTier * min(n.cfg.rank(), lastRank)
 	if !n.allows(q) {
 		sum |= againstTooWide
 	}
@@ -112,12 +115,7 @@ func (ns *nodeSet) better(list []*node, q *query) *node {
 	if len(list) == 1 {
 		return list[0]
 	}
-	i := rand.IntN(len(list))
-	j := rand.IntN(len(list) - 1)
-	if j >= i {
-		j++
-	}
-	a, b := list[i], list[j]
+	a, b := drawTwo(list)
 	if q.only != nil {
 		if x, y := a.Head.Load(), b.Head.Load(); x != y { // of those that took a transaction, who has the newest block
 			if y > x {

@@ -66,12 +66,13 @@ func assemble(cfg Config, dial dialer) *Pool {
 	p.heads = p.newTracker()
 	p.nodes = newNodeSet(cfg, p.log, p.heads)
 	p.ask = &asker{nodes: p.nodes, judge: judge{heads: p.heads, identity: is}, timeout: cfg.Timeout, cost: cfg.Cost, checker: verify.New(cfg.Stack)}
-	p.health = &health{nodes: p.nodes, ask: p.ask, heads: p.heads, identity: is, dial: dial, poll: cfg.Poll, log: p.log}
-	p.reader = &reader{nodes: p.nodes, ask: p.ask, timeout: cfg.Timeout}
-	p.reader.fillBudgets()
+	p.health = &health{nodes: p.nodes, ask: p.ask, heads: p.heads, identity: is, dial: dial, pace: pace{set: cfg.Poll}, log: p.log}
+	p.reader = &reader{nodes: p.nodes, ask: p.ask, timeout: cfg.Timeout, tries: cfg.Retry.Attempts}
+	p.reader.fillBudgets(cfg.Retry, cfg.Hedge)
+	p.setHedgeDelays()
 	p.logs = &logReader{nodes: p.nodes, reader: p.reader, heads: p.heads, timeout: cfg.Timeout, maxAnswer: cfg.MaxAnswer}
 	p.sender = &sender{nodes: p.nodes, ask: p.ask, reader: p.reader, timeout: cfg.Timeout, ctx: p.ctx, slots: make(chan struct{}, maxSending)}
-	p.filters = &filters{nodes: p.nodes, ask: p.ask, timeout: cfg.Timeout}
+	p.filters = &filters{nodes: p.nodes, ask: p.ask, timeout: cfg.Timeout, tries: cfg.Retry.Attempts}
 	p.feed = p.newFeed()
 	return p
 }
@@ -101,6 +102,10 @@ func (p *Pool) Replace(nodes []Node) {
 			continue
 		}
 		n := p.newNode(cfg)
+		if old := named(before, cfg.Name); old != nil {
+			n.cordoned.Store(old.cordoned.Load())
+			n.quota.begin(old.quota.now(time.Now()), time.Now())
+		}
 		next, fresh = append(next, n), append(fresh, n)
 	}
 	p.nodes.set(next)
@@ -183,6 +188,9 @@ func (p *Pool) Call(ctx context.Context, name string, params []byte) ([]byte, er
 		}
 		return []byte(hexjson.Number(head.Number)), nil
 	}
+	if !p.nodes.serve(name) {
+		return nil, notServed(name)
+	}
 	var q query
 	q.read(name, params, p.heads.Number())
 	q.cost = p.cfg.Cost(name)
@@ -237,9 +245,8 @@ func (p *Pool) tidy(ctx context.Context) {
 			return
 		case <-tick.C:
 		}
-		for c := range p.ask.speeds {
-			p.reader.delays[c].Store(int64(hedgeDelay(&p.ask.speeds[c])))
-		}
+		p.setHedgeDelays()
+		p.health.pace.saw(p.heads.Number(), time.Now())
 		if round%forgetEvery == 0 {
 			p.forget(time.Now())
 		}
@@ -257,6 +264,7 @@ func (p *Pool) forget(now time.Time) {
 		n.speeds.forget()
 	}
 	p.reader.retries.recover()
+	p.reader.hedges.recover()
 	p.reader.opinions.recover()
 	p.filters.sweep(now)
 	p.sender.sent.mu.Lock()

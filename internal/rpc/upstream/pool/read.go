@@ -19,13 +19,14 @@ type reader struct {
 	nodes   *nodeSet
 	ask     *asker
 	timeout time.Duration // of a call, all attempts together
+	tries   int           // nodes that one call is sent to, one after the other
 
 	retries, hedges, opinions budget
 	delays                    [classes]atomic.Int64 // after which a second node is asked
 }
 
-// maxTries is how many nodes one call is sent to, one after the other.
-const maxTries = 3
+// mostTries bounds the setting of how many nodes one call is sent to.
+const mostTries = 5
 
 // read asks a node, and others when it lacks something or fails.
 func (r *reader) read(ctx context.Context, q *query) ([]byte, error) {
@@ -45,10 +46,10 @@ func (r *reader) try(ctx context.Context, q *query) (outcome, error) {
 	r.hedges.earn()
 	r.opinions.earn()
 
-	var room [2 * maxTries]*node
+	var room [2 * mostTries]*node
 	tried := room[:0]
 	last, doubted := outcome{verdict: cancelled + 1}, outcome{} // nothing is worse
-	for len(tried) < maxTries {
+	for len(tried) < r.tries {
 		c := r.nodes.choose(ctx, q, tried)
 		if c.node == nil {
 			if last.node == nil {

@@ -93,7 +93,7 @@ func (s *sending) wave(ctx context.Context) {
 			o := s.one(ctx, n)
 			out <- o
 			if o.err == nil {
-				s.sender.ask.lookHead(s.sender.ctx, n) // it may be in a block already
+				s.sender.ask.lookAfterSending(s.sender.ctx, n) // it may be in a block already
 			}
 		})
 	}

@@ -98,7 +98,7 @@ func (r *recent) add(hash []byte, n *node) {
 		t = &taken{at: time.Now()}
 		r.byHash[key], r.order = t, append(r.order, key)
 	}
-	if len(t.nodes) < sendNodes*maxTries {
+	if len(t.nodes) < sendNodes*mostTries {
 		t.nodes = append(t.nodes[:len(t.nodes):len(t.nodes)], n)
 	}
 	r.last, r.lastAt = n, time.Now()

@@ -12,7 +12,9 @@ import (
 type Status struct {
 	Name      string
 	Role      string // primary or backup
+	Tier      int    // 1 for primaries
 	Healthy   bool   // it is asked
+	Cordoned  bool   // the operator keeps clients away from it
 	Head      uint64
 	Lag       uint64        // blocks behind the best node
 	ErrorRate float64       // of the latest requests, 0 to 1
@@ -37,7 +39,7 @@ func (ns *nodeSet) statusOf(n *node) Status {
 	_, q := n.speeds.quantiles(0.5, 0.95)
 	head := n.Head.Load()
 	s := Status{
-		Name: n.cfg.Name, Role: n.cfg.role(), Head: head, ErrorRate: n.failing.value(), P50: q[0], P95: q[1],
+		Name: n.cfg.Name, Role: n.cfg.role(), Tier: n.cfg.rank() + 1, Head: head, ErrorRate: n.failing.value(), P50: q[0], P95: q[1],
 		InFlight: n.inFlight.Load(), Ejections: n.breaker.ejected.Load(),
 	}
 	if best := ns.heads.Best(); best > head {
@@ -48,13 +50,19 @@ func (ns *nodeSet) statusOf(n *node) Status {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	s.Client = n.client
+	s.Client, s.Cordoned = n.client, n.cordoned.Load()
 	s.Healthy, s.Why = ns.explain(n, s.Lag)
 	return s
 }
 
 // explain says why a node is not asked. The node is locked.
 func (ns *nodeSet) explain(n *node, lag uint64) (healthy bool, why string) {
+	if n.cordoned.Load() {
+		return false, "cordoned"
+	}
+	if n.quota.spent() {
+		return false, n.quota.why()
+	}
 	switch ns.grade(n) {
 	case well:
 		return true, ""
@@ -101,6 +109,6 @@ func (ns *nodeSet) ready() error {
 func (ns *nodeSet) show() {
 	for _, n := range ns.all() {
 		s := ns.statusOf(n)
-		n.figures.Set(s.Healthy, s.Head, s.Lag, s.InFlight)
+		n.figures.Set(s.Healthy, s.Cordoned, s.Head, s.Lag, s.InFlight)
 	}
 }

@@ -27,6 +27,7 @@ type filters struct {
 	nodes   *nodeSet
 	ask     *asker
 	timeout time.Duration
+	tries   int // nodes that are asked to make one filter
 
 	mu   sync.Mutex
 	byID map[string]*filter
@@ -50,7 +51,7 @@ func (f *filters) call(ctx context.Context, q *query) ([]byte, error) {
 	}
 	id, _ := jsonrpc.String(list[0])
 	one := f.find(string(id), time.Now())
-	if one == nil || !slices.Contains(f.nodes.all(), one.node) {
+	if one == nil || one.node.cordoned.Load() || !slices.Contains(f.nodes.all(), one.node) {
 		return nil, f.gone(string(id))
 	}
 	q.params = slices.Concat([]byte{'['}, one.theirs, []byte{']'})
@@ -88,7 +89,7 @@ func (f *filters) create(ctx context.Context, q *query) ([]byte, error) {
 		o := f.ask.ask(bounded, c.node, q)
 		cancel()
 		trace.Node = c.node.cfg.Name
-		if tried = append(tried, c.node); o.verdict >= lacking && o.verdict != cancelled && len(tried) < maxTries && f.nodes.spare(q, tried, againstAside) {
+		if tried = append(tried, c.node); o.verdict >= lacking && o.verdict != cancelled && len(tried) < f.tries && f.nodes.spare(q, tried, againstAside) {
 			continue // a filter that nobody knows of expires by itself
 		}
 		if o.err != nil {

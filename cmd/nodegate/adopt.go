@@ -6,8 +6,8 @@ import (
 	"github.com/nodegate/nodegate/internal/server"
 )
 
-// adoptCmd lets this server keep the stored content of a Postgres that another
-// server's data folder had.
+// adoptCmd lets this server keep the stored content and the embedded networks of a
+// Postgres that another server's data folder had.
 type adoptCmd struct{}
 
 // Run writes to the account store; the server is started after it.
@@ -19,7 +19,7 @@ func (adoptCmd) Run(a *app) error {
 		if err := server.Adopt(a.ctx, c.cfg, c.Store); err != nil {
 			return err
 		}
-		_, err := fmt.Fprintln(a.stdout, "this data folder keeps the stored content from now on; start the server")
+		_, err := fmt.Fprintln(a.stdout, "this data folder keeps what is embedded from now on, stored content and networks; start the server")
 		return err
 	})
 }

@@ -31,8 +31,11 @@ func TestSecondBlockStore(t *testing.T) {
 	if code != exitMistake || !strings.Contains(text, "nodegate adopt") || !strings.Contains(text, "storage.engine") {
 		t.Errorf("the second server: %d %s", code, text)
 	}
-	if code, text := in([]string{"NODEGATE_STORAGE_ENGINE=off"}, "adopt", "--data", other); code != exitMistake || !strings.Contains(text, "nothing to adopt") {
+	if code, text := in([]string{"NODEGATE_STORAGE_ENGINE=off"}, "adopt", "--data", other); code != 0 {
 		t.Errorf("adopt without a block store: %d %s", code, text)
+	}
+	if code, text := in(nil, append(slices.Clone(anywhere), other)...); code != exitMistake || !strings.Contains(text, "storage.engine") {
+		t.Errorf("after that it has the networks and not the content: %d %s", code, text)
 	}
 	if code, text := in(nil, "adopt", "--data", other); code != 0 || !strings.Contains(text, "start the server") {
 		t.Fatalf("adopt: %d %s", code, text)

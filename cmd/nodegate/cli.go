@@ -30,7 +30,7 @@ type cli struct {
 	Usage   usageCmd   `cmd:"" help:"Show the usage of an account: requests, credits, errors and latency."`
 	Audit   auditCmd   `cmd:"" help:"Show and verify the audit log."`
 	GC      gcCmd      `cmd:"" name:"gc" help:"Remove stored content that no account needs any more."`
-	Adopt   adoptCmd   `cmd:"" help:"Make this data folder the block store of its Postgres, when the server that had it is gone for good."`
+	Adopt   adoptCmd   `cmd:"" help:"Make this data folder the one of its Postgres for the embedded block store and networks, when the server that had them is gone for good."`
 	CA      caCmd      `cmd:"" name:"ca" help:"Print the certificate of the local authority, for clients of the storage gateway to trust."`
 	Cache   cacheCmd   `cmd:"" help:"Clear cached responses."`
 	Nodes   nodesCmd   `cmd:"" help:"List remote nodes of the running server, and cordon them."`

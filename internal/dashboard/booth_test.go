@@ -44,7 +44,7 @@ func newBooth(t testing.TB, change func(*Config)) *booth {
 		Accounts:   account.New(account.Config{Store: d.store, Vault: v, Plans: plans, DefaultPlan: "free", Cards: payment.NewTest(), Log: log}),
 		Reports:    report.New(report.Config{Store: d.store}),
 		RequestLog: newJournal(t),
-		Plans:      plans, SignUp: true, Networks: func() []Network { return nil }, Log: log,
+		SignUp:     true, Networks: func() []Network { return nil }, Log: log,
 		Operator: Operator{
 			Networks: func(context.Context) []NetworkState { return nil },
 			System:   func(context.Context) System { return System{} },

@@ -23,7 +23,6 @@ import (
 // Config is what the dashboard shows and works on.
 type Config struct {
 	Accounts       *account.Service
-	Plans          map[string]nodegate.Plan
 	SignUp         bool           // strangers may make an account
 	TrustedProxies []netip.Prefix // whose word on the client's address and on HTTPS is believed
 

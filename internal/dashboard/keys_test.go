@@ -55,7 +55,7 @@ func (s noKeysOf) KeysOf(context.Context, string) ([]*nodegate.Key, error) {
 // live ones.
 func crowded(t testing.TB, revoked, live int) (d *booth, cookie string, keys []*nodegate.Key) {
 	d = newBooth(t, nil)
-	d.cfg.Accounts = account.New(account.Config{Store: noKeysOf{d.store, t}, Vault: testVault(t), Plans: d.cfg.Plans, DefaultPlan: "free"})
+	d.cfg.Accounts = account.New(account.Config{Store: noKeysOf{d.store, t}, Vault: testVault(t), Plans: map[string]nodegate.Plan{"free": {Name: "free"}}, DefaultPlan: "free"})
 	d.cfg.Grant = func(_ context.Context, accountID, keyID string) (*nodegate.Grant, error) {
 		return &nodegate.Grant{AccountID: accountID, KeyID: keyID}, nil
 	}

@@ -1,9 +1,7 @@
 package dashboard
 
 import (
-	"maps"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/nodegate/nodegate"
@@ -61,7 +59,7 @@ func showAccount(v *visit, status int, problem string) error {
 	if err != nil {
 		return err
 	}
-	d := oneAccountData{Account: a, CardValid: a.Card.Valid(now), Plans: slices.Sorted(maps.Keys(v.cfg.Plans)), Problem: problem}
+	d := oneAccountData{Account: a, CardValid: a.Card.Valid(now), Plans: v.cfg.Accounts.PlanNames(), Problem: problem}
 	if d.Statement, err = v.cfg.Accounts.Statement(ctx, a.ID, now); err != nil {
 		return err
 	}

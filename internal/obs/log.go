@@ -5,24 +5,28 @@ import (
 	"log/slog"
 	"regexp"
 	"strings"
+	"time"
 )
 
 // NewLogger writes to w in one of two formats, text or json. Every string that
-// passes through is cleaned of API keys first.
+// passes through is cleaned of API keys first. Durations are text such as 1.2ms in both
+// formats: JSON would have bare nanoseconds.
 func NewLogger(w io.Writer, format string, level slog.Level) *slog.Logger {
-	opts := &slog.HandlerOptions{Level: level, ReplaceAttr: redactAttr}
+	opts := &slog.HandlerOptions{Level: level, ReplaceAttr: writeAttr}
 	if format == "json" {
 		return slog.New(slog.NewJSONHandler(w, opts))
 	}
 	return slog.New(slog.NewTextHandler(w, opts))
 }
 
-func redactAttr(_ []string, a slog.Attr) slog.Attr {
+func writeAttr(_ []string, a slog.Attr) slog.Attr {
 	switch v := a.Value.Any().(type) {
 	case string:
 		a.Value = slog.StringValue(Redact(v))
 	case error:
 		a.Value = slog.StringValue(Redact(v.Error()))
+	case time.Duration:
+		a.Value = slog.StringValue(v.String())
 	}
 	return a
 }

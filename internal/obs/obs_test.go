@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"strings"
 	"testing"
+	"time"
 )
 
 const someKey = "dec0de00dec0de00dec0de00dec06257"
@@ -38,6 +39,19 @@ func TestLoggerRedacts(t *testing.T) {
 		}
 		if strings.Count(out.String(), "\n") != 1 {
 			t.Errorf("%s log has more than one line: %q", format, out.String())
+		}
+	}
+}
+
+// TestLoggerDurations: a duration has its unit in both formats, in groups too.
+func TestLoggerDurations(t *testing.T) {
+	for format, want := range map[string][]string{"text": {"took=1.5ms", "node.waited=2s"}, "json": {`"took":"1.5ms"`, `"waited":"2s"`}} {
+		var out bytes.Buffer
+		NewLogger(&out, format, slog.LevelInfo).Info("request", "took", 1500*time.Microsecond, slog.Group("node", "waited", 2*time.Second))
+		for _, w := range want {
+			if !strings.Contains(out.String(), w) {
+				t.Errorf("%s log lacks %s: %s", format, w, out.String())
+			}
 		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/nodegate/nodegate/internal/accounts/ratelimit"
 	"github.com/nodegate/nodegate/internal/accounts/requestlog"
 	"github.com/nodegate/nodegate/internal/accounts/usage"
+	"github.com/nodegate/nodegate/internal/config"
 	"github.com/nodegate/nodegate/internal/rpc/filter"
 	"github.com/nodegate/nodegate/internal/rpc/nonce"
 	"github.com/nodegate/nodegate/internal/store/redisstore"
@@ -84,6 +85,14 @@ func (a *accounts) openAlerts() error {
 	}
 	a.alerts = alert.Start(c)
 	return nil
+}
+
+// setPlans gives every account what its plan allows by a new configuration.
+func (a *accounts) setPlans(cfg *config.Config) {
+	plans := plansOf(cfg)
+	a.control.Accounts.SetPlans(plans, cfg.DefaultPlan)
+	a.auth.SetPlans(plans, cfg.DefaultPlan)
+	a.alerts.SetPlans(plans, cfg.DefaultPlan)
 }
 
 // openLimiter begins with what was spent of the day before this start.

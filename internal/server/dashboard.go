@@ -23,7 +23,7 @@ func (s *Server) openDashboard() (http.Handler, error) {
 	s.networks.show(s.cfg)
 	operator := operator{common: &s.common, build: s.build, store: s.accounts.control.Store, storage: s.storage, networks: s.networks}
 	c := dashboard.Config{
-		Accounts: s.accounts.control.Accounts, Plans: s.accounts.control.Plans, SignUp: s.cfg.Dashboard.SignUp, TrustedProxies: s.trustedProxies(),
+		Accounts: s.accounts.control.Accounts, SignUp: s.cfg.Dashboard.SignUp, TrustedProxies: s.trustedProxies(),
 		URL: s.cfg.Dashboard.URL, StorageURL: s.cfg.Dashboard.StorageURL, Networks: func() []dashboard.Network { return *s.networks.shown.Load() },
 		StoragePort: s.storagePort, StorageCA: s.storage.localAuthority(), Cost: s.networks.priceOf,
 		Grant: s.accounts.auth.Grant, RPC: s.rpcGranted, Faucet: s.networks.faucets(),

@@ -15,7 +15,7 @@ import (
 
 // Reload takes over what of a configuration can change while the service runs: the
 // remote networks with all of theirs, the sizes of caches before embedded ones, the
-// prices, and the default network. What can't
+// prices, the plans, and the default network. What can't
 // is named in the log and waits for a restart. Either everything that can change
 // does, or an error says why nothing did.
 //
@@ -23,11 +23,12 @@ import (
 // or another size of its cache goes on; with any other change it starts over, and its
 // WebSockets are closed with 1001.
 func (s *Server) Reload(ctx context.Context, cfg *config.Config) error {
-	return s.networks.reload(ctx, cfg, s.edge)
+	return s.networks.reload(ctx, cfg, s.edge, s.accounts.setPlans)
 }
 
-// reload changes the networks, and what a front end serves of them.
-func (ns *networks) reload(ctx context.Context, cfg *config.Config, front *edge.Edge) error {
+// reload changes the networks, and what a front end serves of them. What is in force
+// then is handed to setPlans.
+func (ns *networks) reload(ctx context.Context, cfg *config.Config, front *edge.Edge, setPlans func(*config.Config)) error {
 	ns.changing.Lock()
 	defer ns.changing.Unlock()
 	select {
@@ -46,6 +47,7 @@ func (ns *networks) reload(ctx context.Context, cfg *config.Config, front *edge.
 	}
 	p.await(ctx, ns.closing, ns.log)
 	ns.apply(p, cfg, front)
+	setPlans(ns.live)
 	ns.logChanges(changes, config.Diff(ns.live, cfg))
 	return nil
 }
@@ -171,7 +173,7 @@ func (ns *networks) apply(p *plan, cfg *config.Config, front *edge.Edge) {
 // reload could change.
 func (ns *networks) effective(cfg *config.Config) *config.Config {
 	live := *ns.live
-	live.Costs = maps.Clone(cfg.Costs)
+	live.Costs, live.Plans, live.DefaultPlan = maps.Clone(cfg.Costs), maps.Clone(cfg.Plans), cfg.DefaultPlan
 	live.Networks = slices.DeleteFunc(slices.Clone(ns.live.Networks), func(n config.Network) bool { return len(n.Nodes) > 0 })
 	for i := range live.Networks {
 		n := &live.Networks[i]

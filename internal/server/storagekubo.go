@@ -121,7 +121,7 @@ func claimBlocks(ctx context.Context, cfg *config.Config, store nodegate.MetaSto
 	if cfg.Store.Postgres == "" {
 		return nil
 	}
-	id, err := blocksID(cfg.Data)
+	id, err := readID(blocksID(cfg.Data))
 	if err != nil {
 		return err
 	}
@@ -136,21 +136,11 @@ func claimBlocks(ctx context.Context, cfg *config.Config, store nodegate.MetaSto
 	}
 }
 
-// Adopt makes a data folder's block store the one beside the account store.
-func Adopt(ctx context.Context, cfg *config.Config, store nodegate.MetaStore) error {
-	if cfg.Store.Postgres == "" || cfg.Storage.Engine != "embedded" {
-		return &nodegate.Error{Op: "server.adopt", Code: nodegate.InvalidInput, Msg: "there is nothing to adopt: that is for the embedded block store beside a Postgres (store.postgres, storage.engine embedded)"}
-	}
-	id, err := blocksID(cfg.Data)
-	if err != nil {
-		return err
-	}
-	return store.ReplaceMeta(ctx, blocksMeta, id)
-}
+// blocksID is the file that names the block store.
+func blocksID(data string) string { return filepath.Join(data, "storage", "id") }
 
-// blocksID is the block store's own name, made at its first use.
-func blocksID(data string) (string, error) {
-	path := filepath.Join(data, "storage", "id")
+// readID is the name in a file, made at its first use.
+func readID(path string) (string, error) {
 	text, err := os.ReadFile(path)
 	if id := strings.TrimSpace(string(text)); err == nil && id != "" {
 		return id, nil
@@ -169,5 +159,5 @@ func blocksID(data string) (string, error) {
 }
 
 func badID(path string, err error) error {
-	return &nodegate.Error{Op: "server.storage", Code: nodegate.BadConfig, Msg: "can't read or write " + path, Err: err}
+	return &nodegate.Error{Op: "server.id", Code: nodegate.BadConfig, Msg: "can't read or write " + path, Err: err}
 }

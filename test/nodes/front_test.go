@@ -112,7 +112,21 @@ func (f *front) call(t *testing.T, network, method, params string) answer {
 	return a
 }
 
+// callAs is call with another key.
+func (f *front) callAs(t *testing.T, key, network, method, params string) answer {
+	t.Helper()
+	a, err := f.tryAs(t.Context(), key, network, method, params)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
 func (f *front) try(ctx context.Context, network, method, params string) (answer, error) {
+	return f.tryAs(ctx, key, network, method, params)
+}
+
+func (f *front) tryAs(ctx context.Context, key, network, method, params string) (answer, error) {
 	body := `{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":` + params + `}`
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, f.URL(network, key), strings.NewReader(body))
 	if err != nil {

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/accounts/credential"
 	"github.com/nodegate/nodegate/internal/config"
 	"github.com/nodegate/nodegate/test/harness"
 )
@@ -120,6 +122,50 @@ func TestReloadNeedsRestart(t *testing.T) {
 	f.reload(t, "networks:\n"+network("main", "", node.URL("devnet", key)))
 	if got := f.Logs.String()[len(log):]; strings.Contains(got, "restart") || !strings.Contains(got, "costs.eth_chainId: 6 becomes 5") {
 		t.Errorf("back at the start it says:\n%s", got)
+	}
+}
+
+// TestReloadPlans: other limits of a plan hold at once, and so does another plan of an
+// account. One whose plan is gone gets the default plan.
+func TestReloadPlans(t *testing.T) {
+	spender := credential.NewKey()
+	yaml := func(rest string) string { return rest + "networks:\n  - {name: dev, embedded: {}}\n" }
+	plans := func(small string) string {
+		return yaml("costs: {eth_chainId: 60000}\ndefault_plan: large\nplans:\n  large: {}\n  free: {}\n" + small)
+	}
+	f := startFront(t, plans("  small: {credits_per_day: 100000}\n"))
+	if err := f.AddKey("spender", "small", spender, "", nodegate.KeySettings{}); err != nil {
+		t.Fatal(err)
+	}
+	expect := func(when string, status int) {
+		t.Helper()
+		if a := f.callAs(t, spender, "dev", "eth_chainId", "[]"); a.status != status {
+			t.Errorf("%s: %+v, want status %d", when, a, status)
+		}
+	}
+	expect("at first", http.StatusOK)
+	expect("beyond the day's credits", http.StatusPaymentRequired)
+	f.reload(t, plans("  small: {credits_per_day: 150000}\n"))
+	expect("with more credits", http.StatusOK)
+	expect("beyond those", http.StatusPaymentRequired)
+	f.reload(t, plans(""))
+	expect("without the plan", http.StatusOK)
+	f.reload(t, plans("  small: {credits_per_day: 150000}\n"))
+	expect("with the plan again", http.StatusPaymentRequired)
+	if err := f.Server.Control().Accounts.SetPlan(t.Context(), nodegate.Actor{Name: "test"}, "a-spender", "large"); err != nil {
+		t.Fatal(err)
+	}
+	expect("on another plan", http.StatusOK)
+	for _, want := range []string{
+		`msg="configuration changed" change="plans.small.credits_per_day: 100000 becomes 150000"`,
+		`msg="configuration changed" change="plans.small: gone, was a plan"`, "an account's plan is not configured; it gets the default plan",
+	} {
+		if !strings.Contains(f.Logs.String(), want) {
+			t.Errorf("the log lacks %s", want)
+		}
+	}
+	if strings.Contains(f.Logs.String(), "needs a restart") {
+		t.Error("a change of a plan waits for a restart")
 	}
 }
 

@@ -47,7 +47,7 @@ func (s *accounts) create(ctx context.Context, actor nodegate.Actor, v visitor, 
 		return nil, err
 	}
 	if n.Plan == "" {
-		n.Plan = s.plans.standard
+		n.Plan = s.plans.standard()
 	}
 	if err := s.plans.check(n.Plan); err != nil {
 		return nil, err

@@ -15,9 +15,9 @@ func TestKeysOfPlan(t *testing.T) {
 	for range 3 {
 		d.key(t, a.ID)
 	}
-	small := d.byName["free"]
+	small := d.now.Load().byName["free"]
 	small.Keys = 2
-	d.byName["free"] = small
+	d.now.Load().byName["free"] = small
 	create := func() error {
 		_, err := d.CreateKey(t.Context(), actor(), a.ID, "one more", nodegate.KeySettings{})
 		return err
@@ -44,9 +44,9 @@ func TestKeysOfPlan(t *testing.T) {
 func TestCreatedKeys(t *testing.T) {
 	d := newDesk(t)
 	a := d.customer(t, "a@example.com")
-	small := d.byName["free"]
+	small := d.now.Load().byName["free"]
 	small.Keys = 1
-	d.byName["free"] = small
+	d.now.Load().byName["free"] = small
 	for i := range minKeysPerDay {
 		if err := d.RevokeKey(t.Context(), actor(), a.ID, d.key(t, a.ID).Key.ID); err != nil {
 			t.Fatal(err)

@@ -146,7 +146,7 @@ func TestLimitsOfOtherPlans(t *testing.T) {
 	if _, err := d.CreateKey(t.Context(), actor(), a.ID, "", high); err != nil {
 		t.Error(err)
 	}
-	delete(d.byName, "unlimited")
+	delete(d.now.Load().byName, "unlimited")
 	_, err = d.CreateKey(t.Context(), actor(), a.ID, "", high)
 	want(t, err, nodegate.InvalidInput, "500 credits a second")
 }

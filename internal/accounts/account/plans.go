@@ -1,35 +1,46 @@
 package account
 
 import (
+	"maps"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/nodegate/nodegate"
 )
 
-// planTable are the configured plans.
-type planTable struct {
+// planTable are the configured plans. A reload of the configuration replaces them.
+type planTable struct{ now atomic.Pointer[planSet] }
+
+type planSet struct {
 	byName   map[string]nodegate.Plan
 	standard string // the plan of accounts that have no other
+}
+
+// SetPlans replaces the plans. The map must not be changed afterwards.
+func (t *planTable) SetPlans(plans map[string]nodegate.Plan, standard string) {
+	t.now.Store(&planSet{plans, standard})
 }
 
 // PlanOf is what an account may use. One whose plan is not configured any more has the
 // default plan, as its requests do: see internal/accounts/auth.
 func (t *planTable) PlanOf(a *nodegate.Account) nodegate.Plan {
-	if plan, ok := t.byName[a.Plan]; ok {
+	s := t.now.Load()
+	if plan, ok := s.byName[a.Plan]; ok {
 		return plan
 	}
-	return t.byName[t.standard]
+	return s.byName[s.standard]
 }
 
+// PlanNames lists the plans by name.
+func (t *planTable) PlanNames() []string { return slices.Sorted(maps.Keys(t.now.Load().byName)) }
+
+// standard is the plan of new accounts.
+func (t *planTable) standard() string { return t.now.Load().standard }
+
 func (t *planTable) check(name string) error {
-	if _, ok := t.byName[name]; ok {
+	if _, ok := t.now.Load().byName[name]; ok {
 		return nil
 	}
-	var known []string
-	for p := range t.byName {
-		known = append(known, p)
-	}
-	slices.Sort(known)
-	return invalid("there is no such plan; configured are " + strings.Join(known, ", "))
+	return invalid("there is no such plan; configured are " + strings.Join(t.PlanNames(), ", "))
 }

@@ -48,7 +48,8 @@ type Service struct {
 
 // New builds the service.
 func New(cfg Config) *Service {
-	plans := &planTable{byName: cfg.Plans, standard: cfg.DefaultPlan}
+	plans := &planTable{}
+	plans.SetPlans(cfg.Plans, cfg.DefaultPlan)
 	saver := &saver{store: cfg.Store, changed: cfg.Changed}
 	passwords := &passwords{hashing: newHashing()}
 	accounts := &accounts{store: cfg.Store, saver: saver, plans: plans, passwords: passwords}

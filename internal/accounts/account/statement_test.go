@@ -51,7 +51,7 @@ func TestStatementOfUnknownPlan(t *testing.T) {
 	if err := d.SetPlan(t.Context(), actor(), a.ID, "unlimited"); err != nil {
 		t.Fatal(err)
 	}
-	delete(d.byName, "unlimited")
+	delete(d.now.Load().byName, "unlimited")
 	if got, err := d.Statement(t.Context(), a.ID, time.Now()); err != nil || got.Plan.Name != "free" {
 		t.Errorf("got %+v, %v", got, err)
 	}

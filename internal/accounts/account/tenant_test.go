@@ -30,7 +30,7 @@ func TestForeignKeys(t *testing.T) {
 	}
 	noKey := []string{
 		"Create", "Find", "List", "SetPlan", "CreateKey", "Keys", "ListKeys", "CountKeys", "BeginCard", "PutCard", "RemoveCard",
-		"SignIn", "SignUp", "PlanOf", "Session", "SignOut", "SetPassword", "ChangePassword", "Audit", "VerifyAudit", "AuditBefore", "Record", "Search", "Statement", "Device", "Close",
+		"SignIn", "SignUp", "PlanOf", "PlanNames", "SetPlans", "Session", "SignOut", "SetPassword", "ChangePassword", "Audit", "VerifyAudit", "AuditBefore", "Record", "Search", "Statement", "Device", "Close",
 	}
 	checkMethods(t, calls, noKey)
 	before := d.auditCount(t)

@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/nodegate/nodegate"
@@ -27,7 +28,7 @@ type Store interface {
 // Config is what a Watch works with.
 type Config struct {
 	Store       Store
-	Plans       map[string]nodegate.Plan
+	Plans       map[string]nodegate.Plan // at the start; see SetPlans
 	DefaultPlan string
 	Every       time.Duration                              // between looks
 	Send        func(context.Context, mailer.Letter) error // nil writes to the log instead
@@ -38,13 +39,20 @@ type Config struct {
 // Watch looks at what was spent and sends the alerts.
 type Watch struct {
 	cfg   Config
-	least float64 // credits below which no plan has an alert
+	plans atomic.Pointer[plans]
 
 	day   time.Time
 	known map[string]*progress // by account, of the day; only accounts past a mark
 
 	stop    context.CancelFunc
 	running sync.WaitGroup
+}
+
+// plans are the configured ones.
+type plans struct {
+	byName   map[string]nodegate.Plan
+	standard string
+	least    float64 // credits below which no plan has an alert
 }
 
 // progress is what this server knows of an account's alerts of the day.
@@ -75,13 +83,21 @@ func Start(cfg Config) *Watch {
 }
 
 func newWatch(cfg Config) *Watch {
-	w := &Watch{cfg: cfg, least: math.Inf(1), known: map[string]*progress{}}
-	for _, p := range cfg.Plans {
-		if p.CreditsPerDay > 0 {
-			w.least = min(w.least, float64(p.CreditsPerDay)*float64(marks[len(marks)-1])/100)
+	w := &Watch{cfg: cfg, known: map[string]*progress{}}
+	w.SetPlans(cfg.Plans, cfg.DefaultPlan)
+	return w
+}
+
+// SetPlans replaces the plans, from the next look on. The map must not be changed
+// afterwards.
+func (w *Watch) SetPlans(byName map[string]nodegate.Plan, standard string) {
+	p := &plans{byName, standard, math.Inf(1)}
+	for _, plan := range byName {
+		if plan.CreditsPerDay > 0 {
+			p.least = min(p.least, float64(plan.CreditsPerDay)*float64(marks[len(marks)-1])/100)
 		}
 	}
-	return w
+	w.plans.Store(p)
 }
 
 // Close ends the looking. An alert that is being sent is given up; another server, or
@@ -118,9 +134,9 @@ func (w *Watch) look(ctx context.Context, now time.Time) error {
 	if err != nil {
 		return err
 	}
-	letters, begin := 0, time.Now()
+	letters, begin, least := 0, time.Now(), w.plans.Load().least
 	for _, id := range slices.Sorted(maps.Keys(spent.Accounts)) {
-		if float64(spent.Accounts[id]) < w.least || w.waits(id, now) {
+		if float64(spent.Accounts[id]) < least || w.waits(id, now) {
 			continue
 		}
 		// Leases run from the present: a look with many letters takes a while.
@@ -184,10 +200,11 @@ func (w *Watch) consider(ctx context.Context, id string, credits int64, now time
 
 // limitOf is an account's credits for a day; 0 is no limit.
 func (w *Watch) limitOf(a *nodegate.Account) int64 {
-	if plan, ok := w.cfg.Plans[a.Plan]; ok {
+	p := w.plans.Load()
+	if plan, ok := p.byName[a.Plan]; ok {
 		return plan.CreditsPerDay
 	}
-	return w.cfg.Plans[w.cfg.DefaultPlan].CreditsPerDay // as requests are treated: see internal/accounts/auth
+	return p.byName[p.standard].CreditsPerDay // as requests are treated: see internal/accounts/auth
 }
 
 // reached is the highest mark that the credits have passed, or 0.

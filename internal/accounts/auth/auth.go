@@ -25,10 +25,10 @@ type Store interface {
 type Config struct {
 	Store       Store
 	Vault       *credential.Vault
-	Plans       map[string]nodegate.Plan
-	DefaultPlan string        // for accounts whose plan is no longer configured
-	Follow      time.Duration // how often the change sequence is read
-	Guesses     int           // unknown keys that one address may have looked up a second
+	Plans       map[string]nodegate.Plan // at the start; see SetPlans
+	DefaultPlan string                   // for accounts whose plan is no longer configured
+	Follow      time.Duration            // how often the change sequence is read
+	Guesses     int                      // unknown keys that one address may have looked up a second
 	Log         *slog.Logger
 }
 

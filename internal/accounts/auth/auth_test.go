@@ -198,6 +198,32 @@ func TestUnconfiguredPlan(t *testing.T) {
 	}
 }
 
+// TestSetPlans: other plans hold at once for the grants that are out.
+func TestSetPlans(t *testing.T) {
+	g := newFixture(t, func(c *Config) { c.Follow = never })
+	plain, set := g.key(t, nodegate.KeySettings{}), g.key(t, nodegate.KeySettings{Methods: []string{"eth_call"}})
+	grants := []*nodegate.Grant{g.enter(t, plain.Value, ""), g.enter(t, set.Value, "")}
+	for _, c := range []struct {
+		plans    map[string]nodegate.Plan
+		standard string
+		want     int64
+	}{
+		{map[string]nodegate.Plan{"free": {Name: "free", CreditsPerDay: 7}}, "free", 7},
+		{map[string]nodegate.Plan{"other": {Name: "other", CreditsPerDay: 8}}, "other", 8},
+		{map[string]nodegate.Plan{"other": {Name: "other"}, "free": {Name: "free", CreditsPerDay: 9}}, "other", 9},
+	} {
+		g.SetPlans(c.plans, c.standard)
+		for _, grant := range grants {
+			if got := grant.Policy().Plan.CreditsPerDay; got != c.want || ended(grant) {
+				t.Errorf("%d credits a day, want %d", got, c.want)
+			}
+		}
+	}
+	if !grants[0].Policy().Settings.AllowsMethod("eth_chainId") || grants[1].Policy().Settings.AllowsMethod("eth_chainId") {
+		t.Error("the settings of the keys are lost")
+	}
+}
+
 // TestRotation: both values during the overlap, then only the new one.
 func TestRotation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -15,6 +15,7 @@ import (
 type accountState struct {
 	id      string
 	version int64
+	named   string // the plan that the account names
 	plan    nodegate.Plan
 	card    *nodegate.Card
 	policy  *nodegate.Policy // of the keys without settings of their own, most of them
@@ -113,18 +114,34 @@ func (d *Authenticator) putAccount(a *nodegate.Account) *accountState {
 	if a.Version < s.version {
 		return s
 	}
-	s.version = a.Version
-	plan, ok := d.cfg.Plans[a.Plan]
+	s.version, s.named, s.card = a.Version, a.Plan, a.Card
+	s.usePlan(&d.cfg)
+	return s
+}
+
+// usePlan gives an account and its keys what its plan allows.
+func (s *accountState) usePlan(cfg *Config) {
+	plan, ok := cfg.Plans[s.named]
 	if !ok {
-		plan = d.cfg.Plans[d.cfg.DefaultPlan]
-		d.cfg.Log.Warn("an account's plan is not configured; it gets the default plan", "account", a.ID, "plan", a.Plan, "default", d.cfg.DefaultPlan)
+		plan = cfg.Plans[cfg.DefaultPlan]
+		cfg.Log.Warn("an account's plan is not configured; it gets the default plan", "account", s.id, "plan", s.named, "default", cfg.DefaultPlan)
 	}
-	s.plan, s.card = plan, a.Card
-	s.policy = &nodegate.Policy{Plan: plan, Card: a.Card}
+	s.plan = plan
+	s.policy = &nodegate.Policy{Plan: plan, Card: s.card}
 	for _, k := range s.keys {
 		k.setPolicy()
 	}
-	return s
+}
+
+// SetPlans replaces the plans. It returns when they hold for every key: grants that are
+// out follow too. The map must not be changed afterwards.
+func (d *Authenticator) SetPlans(plans map[string]nodegate.Plan, standard string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.cfg.Plans, d.cfg.DefaultPlan = plans, standard
+	for _, s := range d.accounts {
+		s.usePlan(&d.cfg)
+	}
 }
 
 func (k *keyState) setPolicy() {

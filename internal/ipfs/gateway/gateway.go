@@ -335,5 +335,5 @@ func (c *call) log(outcome string, took time.Duration) {
 		account = c.grant.AccountID
 	}
 	c.gateway.cfg.Log.Debug("storage request", "id", c.w.Header().Get("X-Request-Id"), "command", c.name(), "outcome", outcome, "account", account,
-		"from", web.ClientAddr(c.req, c.gateway.cfg.TrustedProxies), "in", c.read, "out", c.answer.written, "took", took)
+		"from", web.ClientAddr(c.req, c.gateway.cfg.TrustedProxies), "in", c.read, "out", c.answer.written, "took", took.Round(time.Microsecond))
 }

@@ -39,6 +39,7 @@ type Endpoint struct {
 // limits are the waits that end, and what is kept in memory.
 type limits struct {
 	probeEvery time.Duration // a look at each node's health
+	probe      time.Duration // the answer to it
 	answer     time.Duration // a node's answer, and each further piece of it
 	stall      time.Duration // an upload or a pin that does not get on
 	finish     time.Duration // the end of an import
@@ -48,7 +49,7 @@ type limits struct {
 
 func defaultLimits() limits {
 	return limits{
-		probeEvery: 2 * time.Second, answer: 5 * time.Second, stall: 15 * time.Second, finish: time.Minute,
+		probeEvery: 2 * time.Second, probe: 1500 * time.Millisecond, answer: 5 * time.Second, stall: 15 * time.Second, finish: time.Minute,
 		pinning: 50 * time.Minute, kept: 4 << 20,
 	}
 }

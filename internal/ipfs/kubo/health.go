@@ -3,6 +3,7 @@ package kubo
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"sync"
 	"time"
 )
@@ -92,7 +93,9 @@ func (n *node) watch(ctx context.Context) {
 		case <-tick.C:
 		case <-n.doubt:
 		}
-		n.probe(ctx)
+		for n.probe(ctx) && n.health.usable(n.now()) {
+			continue // one that hangs is found out at once
+		}
 		select {
 		case <-n.doubt: // about what was just looked at
 		default:
@@ -100,18 +103,18 @@ func (n *node) watch(ctx context.Context) {
 	}
 }
 
-// probe asks a node for its version.
-func (n *node) probe(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, n.limits.probeEvery)
-	defer cancel()
+// probe asks a node for its version, and reports whether it hangs. That the time is up
+// is the node's failure, so it is the request's wait that ends and not the context.
+func (n *node) probe(ctx context.Context) (hangs bool) {
 	var answer struct{ Version string }
-	body, err := n.whole(ctx, &request{command: "version", unlimited: true}, maxAnswer)
+	body, err := n.whole(ctx, &request{command: "version", unlimited: true, wait: n.limits.probe}, maxAnswer)
 	if err == nil && (json.Unmarshal(body, &answer) != nil || answer.Version == "") {
 		err = n.failure(&fault{node: n.number, msg: "does not answer as a node does"})
 	}
 	if err == nil && n.health.trial() {
 		n.log.Info("storage node is healthy again", "node", n.number)
 	}
+	return errors.Is(err, errStalled)
 }
 
 // failure keeps count of what went wrong. Failures are logged where they put the

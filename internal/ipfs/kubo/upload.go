@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"net/url"
+	"sync/atomic"
 	"time"
 
 	"github.com/ipfs/go-cid"
@@ -35,9 +36,10 @@ func frame(c cid.Cid, data []byte) (whole, body []byte) {
 type upload struct {
 	node   *node
 	frames chan []byte
-	rest   []byte // of the frame that is being read
-	ended  bool   // the tail was handed out
-	sent   int64  // blocks
+	rest   []byte       // of the frame that is being read
+	ended  bool         // the tail was handed out
+	sent   int64        // blocks
+	moved  atomic.Int64 // when the node last took something, in Unix nanoseconds
 
 	life   context.Context
 	cancel context.CancelFunc
@@ -59,6 +61,7 @@ func (e *Engine) beginUpload(ctx context.Context, n *node) (*upload, error) {
 		return nil, &fault{node: n.number, msg: "has too many uploads at once"}
 	}
 	u := &upload{node: n, frames: make(chan []byte, 2), rest: []byte(partHead + carHead), done: make(chan struct{})}
+	u.moved.Store(time.Now().UnixNano())
 	u.life, u.cancel = context.WithCancel(e.life)
 	go func() {
 		defer func() { <-n.uploads }()
@@ -125,6 +128,7 @@ func (u *upload) Read(b []byte) (int, error) {
 	}
 	n := copy(b, u.rest)
 	u.rest = u.rest[n:]
+	u.moved.Store(time.Now().UnixNano())
 	return n, nil
 }
 
@@ -136,19 +140,33 @@ func (u *upload) send(ctx context.Context, frame []byte) error {
 		return nil
 	default:
 	}
-	limit := time.NewTimer(u.node.limits.stall)
-	defer limit.Stop()
-	select {
-	case u.frames <- frame:
-		u.sent++
-		return nil
-	case <-u.done:
-		return u.early()
-	case <-limit.C:
-		return u.node.failure(&fault{node: u.node.number, msg: "takes no more of an upload", err: errStalled})
-	case <-ctx.Done():
-		return ctx.Err()
+	began, tick := time.Now(), time.NewTicker(u.node.limits.probe/2)
+	defer tick.Stop()
+	for {
+		select {
+		case u.frames <- frame:
+			u.sent++
+			return nil
+		case <-u.done:
+			return u.early()
+		case <-tick.C:
+			if u.stuck(began, u.node.limits.stall) {
+				return u.node.failure(&fault{node: u.node.number, msg: "takes no more of an upload", err: errStalled})
+			}
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
+}
+
+// stuck tells whether the node has taken nothing for too long since a moment. It is too
+// long much sooner for a node that its probes have found to be away: a slow one answers them.
+func (u *upload) stuck(since time.Time, limit time.Duration) bool {
+	if moved := time.Unix(0, u.moved.Load()); moved.After(since) {
+		since = moved
+	}
+	still := time.Since(since)
+	return still > limit || still > u.node.limits.probe && !u.node.health.usable(u.node.now())
 }
 
 // early is why a node answered before it had all.
@@ -163,19 +181,31 @@ func (u *upload) early() error {
 func (u *upload) finish(ctx context.Context) error {
 	close(u.frames)
 	defer u.cancel()
-	limit := time.NewTimer(u.node.limits.finish)
-	defer limit.Stop()
-	select {
-	case <-u.done:
-	case <-limit.C:
-		return u.node.failure(&fault{node: u.node.number, msg: "does not end an upload", err: errStalled})
-	case <-ctx.Done():
-		return ctx.Err()
+	if err := u.await(ctx); err != nil {
+		return err
 	}
 	if u.err == nil && u.stored != u.sent {
 		return u.node.failure(&fault{node: u.node.number, msg: "stored another number of blocks than it was sent"})
 	}
 	return u.err
+}
+
+// await waits for the end of a stream to which nothing is added.
+func (u *upload) await(ctx context.Context) error {
+	began, tick := time.Now(), time.NewTicker(u.node.limits.probe/2)
+	defer tick.Stop()
+	for {
+		select {
+		case <-u.done:
+			return nil
+		case <-tick.C:
+			if u.stuck(began, u.node.limits.finish) {
+				return u.node.failure(&fault{node: u.node.number, msg: "does not end an upload", err: errStalled})
+			}
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
 }
 
 // abort breaks the connection off, so that the node takes nothing for whole.

@@ -22,6 +22,14 @@ const (
 	numberPruned         = 4444
 )
 
+// The numbers of EIP-1474 that client libraries turn into errors of their own.
+const (
+	numberUnavailable  = -32002
+	numberRejected     = -32003
+	numberNotSupported = -32004
+	numberLimit        = -32005
+)
+
 // explain words a node's error as the contract does: in Geth's words where it is
 // known what happened, and otherwise in the node's own, cleaned.
 func explain(name string, params []byte, e *nodegate.Error) error {
@@ -49,21 +57,21 @@ func explain(name string, params []byte, e *nodegate.Error) error {
 	if words, ok := gethWords(row, text, lower); ok {
 		return failed(clean(words))
 	}
-	return otherFault(e, text)
+	return otherFault(row, e, text)
 }
 
 func failed(msg string) error {
 	return &nodegate.Error{Op: "eth.node", Code: nodegate.ExecutionFailed, Msg: msg}
 }
 
-// otherFault keeps a node's words. Numbers that mean something else on this side of
-// the service are Geth's for everything.
-func otherFault(e *nodegate.Error, text string) error {
+// otherFault keeps a node's words, and its number where clients know that one. Other
+// numbers are Geth's for everything.
+func otherFault(row *method.Row, e *nodegate.Error, text string) error {
 	out := &nodegate.Error{Op: "eth.node", Code: nodegate.NodeFault, Number: e.Number, Msg: clean(text)}
 	switch n := e.Number; {
 	case n == numberInvalidParams:
 		out.Code, out.Number = nodegate.InvalidParams, 0
-	case n > 0 && n < 10_000, n > -40_000 && n <= -38_000, n == -32603:
+	case n > 0 && n < 10_000, n > -40_000 && n <= -38_000, n == -32603, isKnown(row, n):
 	default:
 		out.Code, out.Number = nodegate.ExecutionFailed, 0
 	}
@@ -71,6 +79,19 @@ func otherFault(e *nodegate.Error, text string) error {
 		out.Data = e.Data // a hash or bytes: anything else could tell of the node
 	}
 	return out
+}
+
+// isKnown tells whether client libraries know a number for what EIP-1474 says it means.
+// -32001 is none of these: here it is about API keys, and what a node does not find is a
+// null or has Geth's words. Outside of sending, -32003 is a response that is too large.
+func isKnown(row *method.Row, number int) bool {
+	switch number {
+	case numberUnavailable, numberNotSupported, numberLimit:
+		return true
+	case numberRejected:
+		return row.Contracts == method.RawTransaction
+	}
+	return false
 }
 
 // wordsOf is what the node says happened. Some put it into the data.

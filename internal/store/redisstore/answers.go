@@ -26,6 +26,7 @@ const (
 // made by Store.Answers.
 type Answers struct {
 	store  *Store
+	within time.Duration // for one answer of Redis; tests give it more
 	puts   chan entry
 	faults atomic.Int32
 	resume atomic.Int64 // Unix nanoseconds; before that nothing is tried
@@ -38,7 +39,7 @@ type entry struct {
 
 // Answers starts the second cache level, once for a store. It ends with the store.
 func (s *Store) Answers() *Answers {
-	a := &Answers{store: s, puts: make(chan entry, answersQueued)}
+	a := &Answers{store: s, within: answerWithin, puts: make(chan entry, answersQueued)}
 	s.ended.Go(a.write)
 	return a
 }
@@ -53,7 +54,7 @@ func (a *Answers) Get(ctx context.Context, key []byte) (result []byte, ok bool) 
 	if err != nil {
 		return nil, false
 	}
-	within, cancel := context.WithTimeout(ctx, answerWithin)
+	within, cancel := context.WithTimeout(ctx, a.within)
 	defer cancel()
 	// A range, so that a foreign value of any size costs no more than one of ours.
 	value, err := client.Do(within, client.B().Getrange().Key(answerName(key)).Start(0).End(int64(largestAnswer+frame)).Build()).AsBytes()
@@ -94,7 +95,7 @@ func (a *Answers) set(e entry) {
 	if err != nil || !a.allowed() {
 		return
 	}
-	ctx, cancel := context.WithTimeout(a.store.ending, answerWithin)
+	ctx, cancel := context.WithTimeout(a.store.ending, a.within)
 	defer cancel()
 	err = client.Do(ctx, client.B().Set().Key(e.name).Value(rueidis.BinaryString(e.value)).Ex(answersKept).Build()).Error()
 	if a.store.ending.Err() == nil {

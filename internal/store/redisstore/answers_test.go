@@ -68,6 +68,7 @@ func TestAnswers(t *testing.T) {
 func TestDamagedAnswers(t *testing.T) {
 	s := startRedis(t).open()
 	a, key := s.Answers(), []byte("net eth_call [1]")
+	a.within = time.Minute // a busy machine is no damage
 	good := pack(key, []byte(`"0x1"`))
 	put := func(value []byte) {
 		t.Helper()

@@ -17,7 +17,7 @@ func (t *Tracker) ReportFinal(n *Node, safe uint64, final, shown Place) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	n.claim.safe, n.claim.finalized, n.claim.root = safe, final.Number, final
-	if shown.Hash != "" && shown.Number == t.sealed.Number {
+	if shown.Hash != "" && t.sealed.Hash != "" && shown.Number == t.sealed.Number {
 		n.claim.stance = differs
 		if shown == t.sealed {
 			n.claim.stance = agrees
@@ -74,8 +74,9 @@ func (t *Tracker) unseal(next *nodegate.Head, by *Node, nodes []*Node) {
 }
 
 // seal remembers the newest final block by its hash, as a node says that is of the chain.
+// On a chain that has no other yet that is the genesis block.
 func (t *Tracker) seal(final uint64, nodes []*Node) {
-	if t.sealed.Number == final {
+	if t.sealed.Hash != "" && t.sealed.Number == final {
 		return
 	}
 	for _, n := range nodes {

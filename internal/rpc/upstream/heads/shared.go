@@ -2,6 +2,7 @@ package heads
 
 import (
 	"context"
+	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -98,7 +99,7 @@ func (t *Tracker) shareOne(ctx context.Context, told *nodegate.Head) {
 	defer cancel()
 	highest, err := t.cfg.Shared.Raise(bounded, t.cfg.Network, told.Number)
 	if failing := err != nil; t.alone.Swap(failing) != failing && ctx.Err() == nil {
-		t.cfg.Log.Warn("sharing the head with other servers", "failing", failing, "err", err)
+		logShared(t.cfg.Log, err)
 	}
 	if err == nil {
 		t.learnShared(highest)
@@ -113,6 +114,15 @@ func (t *Tracker) shareOne(ctx context.Context, told *nodegate.Head) {
 		t.wakeLocked()
 		t.cfg.Changed()
 	}
+}
+
+// logShared notes that the others can't be reached, or can again.
+func logShared(log *slog.Logger, err error) {
+	if err != nil {
+		log.Warn("can't share the head with other servers: this server follows the chain on its own until it can", "err", err)
+		return
+	}
+	log.Info("the head is shared with other servers again")
 }
 
 // learnShared takes the highest block that clients of other servers know of, if the

@@ -1,10 +1,15 @@
 package pool
 
 import (
+	"bytes"
+	"context"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/rpc/upstream/client"
+	"github.com/nodegate/nodegate/internal/rpc/upstream/heads"
 )
 
 // slowLook is long enough for every node to be asked for what changes rarely.
@@ -125,6 +130,53 @@ func TestFinalCostsLittle(t *testing.T) {
 		rounds, asked = a.count("eth_syncing")-rounds, a.count("eth_getBlockByNumber")-asked
 		if asked > 7*rounds+5 { // the head in each of five rounds, and the two tags
 			t.Errorf("%d blocks asked for in %d slow rounds", asked, rounds)
+		}
+	})
+}
+
+// TestNoFinalBlockYet: a chain whose finalized block is the genesis block, or that has
+// none, is not one that was started over: nothing is taken back or logged.
+func TestNoFinalBlockYet(t *testing.T) {
+	refusal := &client.CallError{Code: -39001, Message: "finalized block not found"}
+	for name, says := range map[string]func() ([]byte, error){
+		"the genesis block": func() ([]byte, error) { return nil, nil },
+		"null":              func() ([]byte, error) { return []byte("null"), nil },
+		"an error":          func() ([]byte, error) { return nil, refusal },
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				a, b := newFake("a", 5), newFake("b", 5)
+				a.answer = func(_ context.Context, _ string, params []byte) ([]byte, error) {
+					if bytes.Contains(params, []byte(`"finalized"`)) {
+						return says()
+					}
+					return nil, nil
+				}
+				p, logs := openFakes(t, nil, a, b)
+				time.Sleep(6 * slowLook)
+				if head := headOf(t, p); head.Lost != 0 || head.Fork != 1 || head.Finalized != 0 || head.Number != 5 {
+					t.Errorf("%+v", head)
+				}
+				if text := logs.String(); strings.Contains(text, "ERROR") || strings.Contains(text, "WARN") {
+					t.Errorf("the log:\n%s", text)
+				}
+			})
+		})
+	}
+}
+
+// TestGenesisTakenBack: a chain that has no final block but the first and is started
+// over with another first block takes that one back.
+func TestGenesisTakenBack(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		a := newFake("a", 5)
+		p, _ := openFakes(t, nil, a)
+		settle()
+		a.set(func() { a.chain = []heads.Header{makeBlock("bb", 0, blockHash("00", 0))} })
+		a.grow("bb", 5)
+		time.Sleep(6 * slowLook)
+		if head := headOf(t, p); head.Lost != 1 || head.Finalized != 0 || head.Number != 5 {
+			t.Errorf("%+v", head)
 		}
 	})
 }

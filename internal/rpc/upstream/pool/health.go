@@ -224,7 +224,7 @@ func (h *health) block(ctx context.Context, n *node, tag string) (heads.Header, 
 // none if it has none. The node is asked only if its own final block is not at that number.
 func (h *health) atSeal(ctx context.Context, n *node, final heads.Place) (heads.Place, error) {
 	sealed := h.heads.Sealed()
-	if sealed.Hash == "" || final.Number == sealed.Number {
+	if sealed.Hash == "" || final.Hash != "" && final.Number == sealed.Number {
 		return final, nil
 	}
 	raw := hexjson.Number(sealed.Number)

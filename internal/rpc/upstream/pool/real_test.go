@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -104,7 +105,26 @@ func startChain(t testing.TB) *harness.Service {
 	})
 }
 
+// openPool opens a pool and waits until all of its nodes are in use.
 func openPool(t testing.TB, nodes ...pool.Node) (*pool.Pool, *harness.Buffer) {
+	t.Helper()
+	p, logs := startPool(t, nodes...)
+	awaitNodes(t, p, nodes...)
+	return p, logs
+}
+
+// awaitNodes waits until some nodes of a pool were checked and found well. A pool is
+// ready before that, with the first of them.
+func awaitNodes(t testing.TB, p *pool.Pool, nodes ...pool.Node) {
+	t.Helper()
+	for _, n := range nodes {
+		wait(t, "node "+n.Name+" to be in use", func() bool {
+			return slices.ContainsFunc(p.Status(), func(s pool.Status) bool { return s.Name == n.Name && s.Healthy })
+		})
+	}
+}
+
+func startPool(t testing.TB, nodes ...pool.Node) (*pool.Pool, *harness.Buffer) {
 	t.Helper()
 	logs := new(harness.Buffer)
 	p := pool.Open(pool.Config{
@@ -399,10 +419,16 @@ func TestHostileNodes(t *testing.T) {
 				if when == "always" {
 					bad.spoil.Store(spoil)
 				}
-				p, _ := openPool(t,
-					pool.Node{Name: "bad", URL: server.URL},
-					pool.Node{Name: "good", URL: s.URL("devnet", harness.KeyA)},
-					pool.Node{Name: "better", URL: s.URL("devnet", harness.KeyB)})
+				nodes := []pool.Node{
+					{Name: "bad", URL: server.URL},
+					{Name: "good", URL: s.URL("devnet", harness.KeyA)},
+					{Name: "better", URL: s.URL("devnet", harness.KeyB)},
+				}
+				p, _ := startPool(t, nodes...)
+				awaitNodes(t, p, nodes[1:]...)
+				if when == "later" {
+					awaitNodes(t, p, nodes[0])
+				}
 				bad.spoil.Store(spoil)
 				watchAnswers(t, p)
 				server.CloseClientConnections()

@@ -1,0 +1,99 @@
+package server
+
+import (
+	"context"
+	"log/slog"
+	"path/filepath"
+	"reflect"
+	"slices"
+
+	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/config"
+)
+
+// networkMeta begins the names under which the account store notes which data folder
+// holds an embedded network.
+const networkMeta = "network."
+
+// claimNetworks refuses embedded networks that another server on the account store has:
+// each would have a chain of its own, and clients would see either. The built-in networks
+// are only warned about, since every server has them that nobody configured.
+//
+// Returns BadConfig.
+func claimNetworks(ctx context.Context, cfg *config.Config, store nodegate.MetaStore, log *slog.Logger) error {
+	names := embeddedNames(cfg)
+	if cfg.Store.Postgres == "" || len(names) == 0 {
+		return nil
+	}
+	id, err := readID(networksID(cfg))
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		known, err := store.SetMeta(ctx, networkMeta+name, id)
+		switch {
+		case err != nil:
+			return err
+		case known == id:
+		case !isBuiltin(embeddedIn(cfg, name)):
+			return errClaimed(name)
+		default:
+			log.Warn("another server on this Postgres has this built-in network too, and each has its own chain: configure networks with nodes for what clients use", "network", name)
+		}
+	}
+	return nil
+}
+
+func errClaimed(name string) error {
+	return &nodegate.Error{
+		Op: "server.networks", Code: nodegate.BadConfig,
+		Msg: "the embedded network " + name + " is in the data folder of another server on this Postgres: each server would have its own chain under this name. " +
+			"Give the network another name on this server, or give it nodes instead of embedded; if the other server is gone for good, or its data folder was replaced by this one, nodegate adopt makes this data folder the one",
+	}
+}
+
+func embeddedNames(cfg *config.Config) (names []string) {
+	for i := range cfg.Networks {
+		if n := &cfg.Networks[i]; n.Embedded != nil {
+			names = append(names, n.Name)
+		}
+	}
+	return names
+}
+
+// isBuiltin tells whether a network is as it is when nobody configures any.
+func isBuiltin(n *config.Network) bool {
+	return slices.ContainsFunc(config.Default().Networks, func(b config.Network) bool { return reflect.DeepEqual(b, *n) })
+}
+
+// networksID is the file that names the data folder as the one of embedded networks. A
+// folder that is moved keeps it.
+func networksID(cfg *config.Config) string { return filepath.Join(cfg.Data, "networks.id") }
+
+// Adopt makes a data folder the one beside the account store: for its block store, and
+// for its embedded networks.
+func Adopt(ctx context.Context, cfg *config.Config, store nodegate.MetaStore) error {
+	blocks, names := cfg.Storage.Engine == "embedded", embeddedNames(cfg)
+	if cfg.Store.Postgres == "" || !blocks && len(names) == 0 {
+		return &nodegate.Error{Op: "server.adopt", Code: nodegate.InvalidInput, Msg: "there is nothing to adopt: that is for the embedded block store and embedded networks beside a Postgres (store.postgres)"}
+	}
+	if blocks {
+		if err := adopt(ctx, store, blocksID(cfg.Data), blocksMeta); err != nil {
+			return err
+		}
+	}
+	for _, name := range names {
+		if err := adopt(ctx, store, networksID(cfg), networkMeta+name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func adopt(ctx context.Context, store nodegate.MetaStore, path, meta string) error {
+	id, err := readID(path)
+	if err != nil {
+		return err
+	}
+	return store.ReplaceMeta(ctx, meta, id)
+}

@@ -18,7 +18,7 @@ func (f *flaky) Raise(_ context.Context, _ string, number uint64) (uint64, error
 	return number, f.err
 }
 
-func (f *flaky) Watch(context.Context, string, func(uint64)) {}
+func (f *flaky) Watch(context.Context, string, func(uint64), func(uint64)) {}
 
 // TestSharedRecoveryIsNoWarning: that the others are away is a warning, and that they are
 // back is not. Each is logged once.

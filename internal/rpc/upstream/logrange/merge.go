@@ -1,11 +1,6 @@
 package logrange
 
-import (
-	"bytes"
-
-	"github.com/nodegate/nodegate/internal/rpc/jsonrpc"
-	"github.com/nodegate/nodegate/internal/rpc/upstream/hexjson"
-)
+import "bytes"
 
 const space = " \t\r\n"
 
@@ -29,33 +24,4 @@ func Merge(parts [][]byte) []byte {
 		out = append(out, inner...)
 	}
 	return append(out, ']')
-}
-
-// Within tells whether a node's answer is a list of logs of a span's blocks, and of no others:
-// a log that a part has too many would be in the merged list twice.
-func Within(answer []byte, s Span) bool {
-	list, ok := jsonrpc.Elements(nil, answer)
-	if !ok {
-		return false
-	}
-	for _, log := range list {
-		if !s.holds(log) {
-			return false
-		}
-	}
-	return true
-}
-
-// holds tells whether a log says that it is of one of the span's blocks.
-func (s Span) holds(log []byte) bool {
-	found := 0
-	ok := jsonrpc.Fields(log, func(name, value []byte) bool {
-		if string(name) != "blockNumber" {
-			return true
-		}
-		at, ok := hexjson.Quantity(value)
-		found++
-		return ok && s.From <= at && at <= s.To
-	})
-	return ok && found == 1
 }

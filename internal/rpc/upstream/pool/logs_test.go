@@ -28,7 +28,7 @@ func logsOf(s logrange.Span) []byte {
 			count++
 		}
 		for i := range count {
-			list = append(list, fmt.Sprintf(`{"blockNumber":"0x%x","logIndex":"0x%x"}`, n, i))
+			list = append(list, fmt.Sprintf(`{"address":"0x%040x","topics":[],"data":"0x","blockHash":"0x%064x","blockNumber":"0x%x","transactionHash":"0x%064x","transactionIndex":"0x0","logIndex":"0x%x","removed":false}`, 1, n, n, n, i))
 		}
 	}
 	return []byte("[" + strings.Join(list, ",") + "]")
@@ -123,7 +123,7 @@ func (w *widths) counts() (asked, refused int) {
 }
 
 func logQuery(s logrange.Span) []byte {
-	return fmt.Appendf(nil, `[{"fromBlock":"0x%x","toBlock":"0x%x","address":"0x1"}]`, s.From, s.To)
+	return fmt.Appendf(nil, `[{"fromBlock":"0x%x","toBlock":"0x%x","address":"0x0000000000000000000000000000000000000001"}]`, s.From, s.To)
 }
 
 // varied are ranges of the made-up chain, wide and narrow.

@@ -73,7 +73,7 @@ func (s *logSplit) part(span logrange.Span) [][]byte {
 		return nil
 	}
 	q := *s.query
-	q.span, q.part, q.params = span, true, s.filter.Params(span)
+	q.span, q.params = span, s.filter.Params(span)
 	q.block, q.numbered, q.tagged = span.To, true, false
 	width := s.nodes.logWidth(&q, math.MaxUint64)
 	if width > 0 && width < span.Width() {

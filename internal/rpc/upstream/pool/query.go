@@ -24,7 +24,6 @@ type query struct {
 
 	span   logrange.Span // of a log query
 	ranged bool          // there is one
-	part   bool          // it is a part of a query
 }
 
 // class groups methods that take about as long as each other.

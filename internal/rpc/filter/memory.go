@@ -42,6 +42,9 @@ func (m *Memory) Create(_ context.Context, network, account, id string, places i
 	if !m.room(k, places) {
 		m.sweep(time.Now())
 	}
+	for m.places[k.owner()]+places <= MaxPlaces && m.taken+places > maxAll && m.takeFromLargest(k.owner()) {
+		continue
+	}
 	if !m.room(k, places) {
 		return false, nil
 	}
@@ -104,6 +107,28 @@ func (m *Memory) sweep(now time.Time) {
 			m.drop(k, f)
 		}
 	}
+}
+
+// takeFromLargest ends the filter that was idle the longest of the account that has the
+// most places, unless that is the one that asks: some accounts must not shut out the rest.
+func (m *Memory) takeFromLargest(asks key) bool {
+	largest := asks
+	for owner, places := range m.places {
+		if places > m.places[largest] {
+			largest = owner
+		}
+	}
+	if largest == asks {
+		return false
+	}
+	var oldest key
+	for k, f := range m.filters {
+		if k.owner() == largest && (oldest == key{} || f.used.Before(m.filters[oldest].used)) {
+			oldest = k
+		}
+	}
+	m.drop(oldest, m.filters[oldest])
+	return true
 }
 
 func (m *Memory) drop(k key, f *kept) {

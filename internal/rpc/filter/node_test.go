@@ -134,6 +134,33 @@ func TestBounds(t *testing.T) {
 	})
 }
 
+// TestCrowd: accounts that take all places don't shut out another one; the largest gives
+// up what it has polled the longest ago.
+func TestCrowd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		store := &Memory{}
+		_, _, nodes := servers(1, store)
+		first := ""
+		for i := range maxAll / MaxPlaces {
+			for range MaxPlaces {
+				id := call(t, nodes[0], as(fmt.Sprint("crowd", i), "k"), "eth_newBlockFilter", "[]")
+				if first == "" {
+					first = id
+					time.Sleep(time.Second)
+				}
+			}
+		}
+		call(t, nodes[0], as("crowd0", "k"), "eth_uninstallFilter", "["+first+"]")
+		for range 50 {
+			id := call(t, nodes[0], as("alice", "k"), "eth_newBlockFilter", "[]")
+			call(t, nodes[0], as("alice", "k"), "eth_getFilterChanges", "["+id+"]")
+		}
+		if store.taken != maxAll || store.places[key{"main", "alice", ""}] != 50 || store.places[key{"main", "crowd0", ""}] < MaxPlaces-10 {
+			t.Errorf("%d places are taken, %d of alice", store.taken, store.places[key{"main", "alice", ""}])
+		}
+	})
+}
+
 // follower is a client that applies what a filter brings.
 type follower struct {
 	ids  [2]string // a filter of blocks and one of logs

@@ -37,9 +37,15 @@ type coming struct {
 	at     atomic.Int64 // Unix nanoseconds
 }
 
-func (c *coming) set(number uint64) {
-	c.at.Store(time.Now().UnixNano())
-	c.number.Store(number)
+// set notes a head that the chain can have reached: nobody waits for another.
+func (c *coming) set(t *Tracker, number uint64) {
+	now := time.Now()
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if reachable(t.at, point{number, uint64(now.Unix())}, uint64(now.Unix())) {
+		c.at.Store(now.UnixNano())
+		c.number.Store(number)
+	}
 }
 
 // left is how long it may still take until all servers have heard.
@@ -76,7 +82,9 @@ func (t *Tracker) Share(ctx context.Context) {
 		return
 	}
 	var watching sync.WaitGroup
-	watching.Go(func() { t.cfg.Shared.Watch(ctx, t.cfg.Network, t.coming.set, t.learnShared) })
+	watching.Go(func() {
+		t.cfg.Shared.Watch(ctx, t.cfg.Network, func(number uint64) { t.coming.set(t, number) }, t.learnShared)
+	})
 	defer watching.Wait()
 	tick := time.NewTicker(shareEvery)
 	defer tick.Stop()

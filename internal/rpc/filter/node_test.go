@@ -353,8 +353,12 @@ func TestPending(t *testing.T) {
 		call(t, nodes[0], ctx, "eth_getFilterChanges", "["+hashes+"]")
 		<-below[0].pending // it subscribes again
 		time.Sleep(3 * Life)
-		if nodes[0].pending.now != nil || nodes[1].pending.now != nil {
-			t.Error("a pool is followed that nobody asks for")
+		for _, n := range nodes {
+			n.pending.mu.Lock()
+			if n.pending.now != nil {
+				t.Error("a pool is followed that nobody asks for")
+			}
+			n.pending.mu.Unlock()
 		}
 	})
 }

@@ -2,6 +2,7 @@ package pool
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -33,10 +34,10 @@ func TestPollFollowsTheBlockTime(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				a := newFake("a", 100)
-				looks := 0
+				var looks atomic.Int64
 				a.answer = func(_ context.Context, m string, params []byte) ([]byte, error) {
 					if m == "eth_getBlockByNumber" && string(params) == `["latest",false]` {
-						looks++
+						looks.Add(1)
 					}
 					return nil, nil
 				}
@@ -46,10 +47,10 @@ func TestPollFollowsTheBlockTime(t *testing.T) {
 				}
 				time.Sleep(2 * time.Minute)
 				synctest.Wait()
-				before := looks
+				before := looks.Load()
 				time.Sleep(time.Minute)
 				synctest.Wait()
-				if n := looks - before; n < c.least || n > c.most {
+				if n := int(looks.Load() - before); n < c.least || n > c.most {
 					t.Errorf("looked %d times in a minute, want %d to %d", n, c.least, c.most)
 				}
 				time.Sleep(time.Minute) // mine ends

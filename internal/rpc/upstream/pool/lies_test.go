@@ -155,6 +155,7 @@ func TestLies(t *testing.T) {
 			if wrong.Load() > 0 || told.Load() == 0 || status.Ejections == 0 {
 				t.Errorf("%d of 40 answers are wrong, %d lies, status %+v", wrong.Load(), told.Load(), status)
 			}
+			t.Logf("row 58: %s: %d of 40 answers wrong, %d lies told", d.name, wrong.Load(), told.Load())
 			if !strings.Contains(status.Why, "false answer") || !strings.Contains(logs.String(), "false answer") {
 				t.Errorf("the reason is not told: %q\n%s", status.Why, logs)
 			}

@@ -61,12 +61,24 @@ func startNodegate(ctx context.Context, binary, dir, settings, network string) (
 	if err := p.await(ctx, "http://"+rpc+"/readyz"); err != nil {
 		return nil, errors.Join(err, p.close())
 	}
-	if p.key = between(p.log.String(), "API key", "\n"); p.key == "" {
-		return nil, errors.Join(fmt.Errorf("no key in what nodegate printed:\n%s", p.log), p.close())
+	if p.key = firstKey(filepath.Join(dir, "data", "first-start.txt")); p.key == "" {
+		return nil, errors.Join(fmt.Errorf("the first start has made no key; nodegate printed:\n%s", p.log), p.close())
 	}
 	p.url = "http://" + rpc + "/" + network + "/v3/" + p.key
 	p.admin = "http://" + admin
 	return p, nil
+}
+
+// firstKey reads the key that a first start writes right after it begins to serve.
+func firstKey(file string) string {
+	for range 100 {
+		made, err := os.ReadFile(file)
+		if key := between(string(made), "API key", "\n"); err == nil && key != "" {
+			return key
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	return ""
 }
 
 func between(text, before, after string) string {

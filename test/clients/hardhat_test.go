@@ -33,13 +33,7 @@ var passing = regexp.MustCompile(`(?m)^ +([1-9]\d*) passing`)
 
 // TestHardhat compiles a contract and runs its tests on the embedded devnet.
 func TestHardhat(t *testing.T) {
-	harness.NeedFull(t)
-	npmtest.NeedNode(t)
-	files, err := fs.Sub(hardhatFiles, "hardhat")
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := npmtest.Project(t, npmtest.Install(t, files), files, filesOf(t, files)...)
+	dir := hardhatProject(t)
 	svc := startService(t)
 	start := time.Now()
 	count := hardhatTest(t, dir, svc.http("devnet", key), svc.facts["devnet"].ChainID)
@@ -49,19 +43,25 @@ func TestHardhat(t *testing.T) {
 // TestHardhatAnvil runs them through nodegate on an anvil, which mines each transaction
 // when it comes. A receipt that is ahead of what `latest` shows fails them.
 func TestHardhatAnvil(t *testing.T) {
-	harness.NeedFull(t)
-	npmtest.NeedNode(t)
-	files, err := fs.Sub(hardhatFiles, "hardhat")
-	if err != nil {
-		t.Fatal(err)
-	}
-	dir := npmtest.Project(t, npmtest.Install(t, files), files, filesOf(t, files)...)
+	dir := hardhatProject(t)
 	front := frontOf(t, startAnvil(t))
 	const runs = 20
 	for range runs {
 		hardhatTest(t, dir, front.URL("anvil", key), anvilChain)
 	}
 	t.Logf("%d of %d runs passed", runs, runs)
+}
+
+// hardhatProject is a new folder with the project and its packages.
+func hardhatProject(t *testing.T) string {
+	t.Helper()
+	harness.NeedFull(t)
+	npmtest.NeedNode(t)
+	files, err := fs.Sub(hardhatFiles, "hardhat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return npmtest.Project(t, npmtest.Install(t, files), files, filesOf(t, files)...)
 }
 
 // anvilChain is the chain of an anvil that forks none.

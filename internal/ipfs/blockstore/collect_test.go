@@ -264,17 +264,7 @@ func addReadUnpin(t *testing.T, s *Store, w, count int) {
 			t.Error(err)
 			return
 		}
-		_, nodes := tree(name)
-		for c, data := range nodes {
-			if got, err := s.Get(context.Background(), c); err != nil || string(got) != string(data) {
-				t.Errorf("%s of %s: %v", name, account, err)
-				return
-			}
-		}
-		b := s.Begin(account, 0)
-		b.Unpin(root.String())
-		if err := b.Commit(context.Background()); err != nil {
-			t.Error(err)
+		if !readAndUnpin(t, s, account, name, root) {
 			return
 		}
 	}
@@ -322,4 +312,23 @@ func TestMarks(t *testing.T) {
 	if m.count != len(want) || len(m.table)*8 > len(want)*48 {
 		t.Errorf("%d marks in %d places, want %d", m.count, len(m.table), len(want))
 	}
+}
+
+// readAndUnpin sees that a pinned tree is whole, and unpins it.
+func readAndUnpin(t *testing.T, s *Store, account, name string, root cid.Cid) bool {
+	t.Helper()
+	_, nodes := tree(name)
+	for c, data := range nodes {
+		if got, err := s.Get(context.Background(), c); err != nil || string(got) != string(data) {
+			t.Errorf("%s of %s: %v", name, account, err)
+			return false
+		}
+	}
+	b := s.Begin(account, 0)
+	b.Unpin(root.String())
+	if err := b.Commit(context.Background()); err != nil {
+		t.Error(err)
+		return false
+	}
+	return true
 }

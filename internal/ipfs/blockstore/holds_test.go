@@ -274,17 +274,7 @@ func relyOnLoose(t *testing.T, s *Store, w, count int) {
 		if !ok {
 			continue
 		}
-		_, nodes := tree(name)
-		for c, data := range nodes {
-			if got, err := s.Get(context.Background(), c); err != nil || string(got) != string(data) {
-				t.Errorf("%s of %s: %v", name, account, err)
-				return
-			}
-		}
-		b := s.Begin(account, 0)
-		b.Unpin(root.String())
-		if err := b.Commit(context.Background()); err != nil {
-			t.Error(err)
+		if !readAndUnpin(t, s, account, name, root) {
 			return
 		}
 	}

@@ -10,13 +10,13 @@ import (
 	"time"
 
 	"github.com/ethereum/go-ethereum/crypto"
-	"github.com/ethereum/go-ethereum/rlp"
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/method"
 	"github.com/nodegate/nodegate/internal/rpc/jsonrpc"
 	"github.com/nodegate/nodegate/internal/rpc/upstream/client"
 	"github.com/nodegate/nodegate/internal/rpc/upstream/hexjson"
+	"github.com/nodegate/nodegate/internal/rpc/upstream/verify"
 )
 
 // The bounds of sending.
@@ -173,7 +173,7 @@ func transactionHash(params []byte) []byte {
 		return nil
 	}
 	if raw[0] == blobType {
-		raw = withoutSidecar(raw)
+		raw = verify.WithoutBlobs(raw)
 	}
 	return []byte(`"0x` + hex.EncodeToString(crypto.Keccak256(raw)) + `"`)
 }
@@ -202,18 +202,4 @@ const (
 func standardType(params []byte) bool {
 	raw := rawTransaction(params)
 	return len(raw) > 0 && (raw[0] <= newestType || raw[0] >= firstList)
-}
-
-// withoutSidecar takes the blobs off a transaction: they travel with it, and are not
-// part of its hash.
-func withoutSidecar(raw []byte) []byte {
-	content, _, err := rlp.SplitList(raw[1:])
-	if err != nil {
-		return raw
-	}
-	kind, _, rest, err := rlp.Split(content)
-	if err != nil || kind != rlp.List {
-		return raw
-	}
-	return append([]byte{blobType}, content[:len(content)-len(rest)]...)
 }

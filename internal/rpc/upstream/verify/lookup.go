@@ -64,16 +64,16 @@ func (c *check) rawTransaction(result []byte) *Finding {
 		return nil
 	}
 	f := &Finding{Kind: TransactionHash, Shape: uint64(raw[0]), What: "the encoded transaction doesn't hash to the hash that was asked for"}
-	if !fixed(f.Claim[:], c.ask.Hash) || *c.hash(raw) == f.Claim || raw[0] == blobType && *c.hash(withoutBlobs(raw)) == f.Claim {
+	if !fixed(f.Claim[:], c.ask.Hash) || *c.hash(raw) == f.Claim || raw[0] == blobType && *c.hash(WithoutBlobs(raw)) == f.Claim {
 		c.pass(TransactionHash)
 		return nil
 	}
 	return c.failed(f)
 }
 
-// withoutBlobs takes the blobs off a transaction: they travel with it before it is in a
+// WithoutBlobs takes the blobs off a transaction: they travel with it before it is in a
 // block, and are not part of its hash.
-func withoutBlobs(raw []byte) []byte {
+func WithoutBlobs(raw []byte) []byte {
 	content, _, err := rlp.SplitList(raw[1:])
 	if err != nil {
 		return raw

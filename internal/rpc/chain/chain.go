@@ -30,6 +30,7 @@ import (
 	"github.com/nodegate/nodegate/internal/rpc/chain/guard"
 	"github.com/nodegate/nodegate/internal/rpc/chain/lane"
 	"github.com/nodegate/nodegate/internal/rpc/chain/native"
+	"github.com/nodegate/nodegate/internal/rpc/chain/steplog"
 )
 
 // Config describes one embedded chain.
@@ -61,6 +62,7 @@ type Node struct {
 
 	callTimeout time.Duration
 	traceBytes  int64
+	chunks      steplog.Chunks // of traces
 }
 
 // Open starts the chain, importing its chain file at the first start.

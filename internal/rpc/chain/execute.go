@@ -64,12 +64,16 @@ func (n *Node) lightly(ctx context.Context, m *apiMethod, params []byte) (result
 		return nil, closed, lane.ErrAborted
 	}
 	ended = make(chan struct{})
-	limit, end := n.lanes.Light(ctx)
-	ctx, cancel := context.WithTimeout(ctx, limit)
+	light := n.lanes.Light(ctx)
+	ctx, cancel := context.WithTimeout(ctx, light.Limit)
 	defer cancel()
-	g := guard.New(time.Now().Add(limit), lane.LightWork)
-	result, err = n.guarded(ctx, m, params, g, amongOthers, func() {
-		end()
+	g := guard.New(time.Now().Add(light.Limit), lane.LightWork)
+	p := amongOthers
+	if light.Brief { // most attempts of this account take all of their time
+		p.run = background.Run
+	}
+	result, err = n.guarded(ctx, m, params, g, p, func() {
+		light.End()
 		<-n.briefs
 		close(ended)
 	})
@@ -91,7 +95,7 @@ var (
 // at once. What go-ethereum answers then is not to be believed, since a stopped execution
 // looks like one that ended.
 func (n *Node) guarded(ctx context.Context, m *apiMethod, params []byte, g *guard.Guard, p pace, ended func()) ([]byte, error) {
-	g.LimitOutput(n.traceBytes)
+	g.LimitOutput(n.traceBytes, &n.chunks)
 	stop := context.AfterFunc(ctx, g.Stop)
 	defer stop()
 	done := make(chan returned, 1)

@@ -19,6 +19,8 @@ import (
 	"math"
 	"sync/atomic"
 	"time"
+
+	"github.com/nodegate/nodegate/internal/rpc/chain/steplog"
 )
 
 // Errors of an execution that was stopped.
@@ -37,16 +39,18 @@ type Guard struct {
 	deadline time.Time
 	gas      int64 // left for precompiled contracts, hashes and frames
 	output   int64 // bytes left for what a trace keeps
+	chunks   *steplog.Chunks
+	atEnd    []func()
 }
 
 // New returns the guard of an execution that must end at the deadline, and that may
 // spend so much gas on work that the EVM can't interrupt.
 func New(deadline time.Time, gas int64) *Guard {
-	return &Guard{deadline: deadline, gas: gas, output: math.MaxInt64}
+	return &Guard{deadline: deadline, gas: gas, output: math.MaxInt64, chunks: new(steplog.Chunks)}
 }
 
-// LimitOutput bounds what a trace may keep.
-func (g *Guard) LimitOutput(bytes int64) { g.output = bytes }
+// LimitOutput bounds what a trace may keep, and says where its memory comes from.
+func (g *Guard) LimitOutput(bytes int64, chunks *steplog.Chunks) { g.output, g.chunks = bytes, chunks }
 
 // Stop ends the execution at the next place where it is asked.
 func (g *Guard) Stop() { g.stopped.Store(true) }
@@ -84,6 +88,13 @@ func (g *Guard) spend(gas uint64, took time.Duration) {
 	}
 	if took > quick && time.Until(g.deadline) < took {
 		g.end(ErrStopped)
+	}
+}
+
+// fit stops before bytes are written that a trace's output has no room for.
+func (g *Guard) fit(bytes int) {
+	if g.output < int64(bytes) {
+		g.end(ErrTooLarge)
 	}
 }
 

@@ -97,6 +97,9 @@ func (g *Guard) Here(work func() error) error {
 	defer func() {
 		guarded.count.Add(-1)
 		guarded.by.Delete(number)
+		for _, end := range g.atEnd {
+			end()
+		}
 	}()
 	return Run(work)
 }

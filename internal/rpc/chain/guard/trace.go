@@ -13,6 +13,8 @@ import (
 	"github.com/ethereum/go-ethereum/eth/tracers"
 	"github.com/ethereum/go-ethereum/eth/tracers/logger"
 	"github.com/ethereum/go-ethereum/params"
+
+	"github.com/nodegate/nodegate/internal/rpc/chain/steplog"
 )
 
 // boundedTracer is the name under which go-ethereum finds the tracer that wraps the one
@@ -78,45 +80,24 @@ func (g *Guard) structLogger(c *logger.Config) *tracers.Tracer {
 	if c != nil {
 		own = *c
 	}
-	cut := own.Limit > 0 && int64(own.Limit) <= g.output // go-ethereum stops logging there, and that is no error
+	cut := own.Limit > 0 && int64(own.Limit) <= g.output // it stops logging there, and that is no error
 	if !cut {
-		own.Limit = int(max(1, min(g.output, 1<<40)))
+		own.Limit = 0
 	}
-	l := logger.NewStructLogger(&own)
+	l := steplog.New(&own, g.chunks)
+	g.atEnd = append(g.atEnd, l.Free)
 	hooks := *l.Hooks()
 	hooks.OnOpcode = func(pc uint64, op byte, gas, cost uint64, scope tracing.OpContext, rData []byte, depth int, err error) {
 		g.check()
 		if !cut {
-			g.keep(leastEntry(&own, op, gas, scope, rData))
+			g.fit(steplog.AtLeast(&own, scope, rData))
 		}
-		l.OnOpcode(pc, op, gas, cost, scope, rData, depth, err)
+		n := l.Step(pc, op, gas, cost, scope, rData, depth, err)
+		if !cut {
+			g.keep(n + len(","))
+		}
 	}
-	return &tracers.Tracer{Hooks: &hooks, GetResult: l.GetResult, Stop: l.Stop}
-}
-
-// leastEntry is how many bytes of JSON an instruction takes at least: what is over the
-// limit by this count is over it in truth.
-func leastEntry(c *logger.Config, op byte, gas uint64, scope tracing.OpContext, rData []byte) int {
-	size := len(`{"pc":0,"op":"","gas":,"gasCost":0,"depth":1},`) + len(vm.OpCode(op).String()) + digits(gas)
-	if !c.DisableStack {
-		size += len(`"stack":[],`) + len(`"0x0",`)*len(scope.StackData())
-	}
-	if c.EnableMemory {
-		size += len(scope.MemoryData()) / 32 * (len(`"0x",`) + 64)
-	}
-	if c.EnableReturnData {
-		size += 2 * len(rData)
-	}
-	return size
-}
-
-// digits is how many a number has in decimal.
-func digits(n uint64) int {
-	count := 1
-	for ; n >= 10; n /= 10 {
-		count++
-	}
-	return count
+	return &tracers.Tracer{Hooks: &hooks, GetResult: l.Result, Stop: l.Stop}
 }
 
 // traceCost is what a tracer keeps of the events it sees, in bytes of its answer.

@@ -89,11 +89,18 @@ func (l *Lanes) runLight(ctx context.Context, work func(context.Context, time.Du
 	return work(ctx, limit)
 }
 
-// Light is for whoever runs light work by itself: how long it may take, and what to call
-// at its end.
-func (l *Lanes) Light(ctx context.Context) (limit time.Duration, end func()) {
+// Light is an attempt to run work among the others.
+type Light struct {
+	Limit time.Duration
+	Brief bool   // the account sends heavy calls
+	End   func() // to be called when the work has ended
+}
+
+// Light is for whoever runs light work by itself.
+func (l *Lanes) Light(ctx context.Context) Light {
 	id := nodegate.GrantFrom(ctx).AccountID
-	return l.beginLight(id), func() { l.endLight(id) }
+	limit := l.beginLight(id)
+	return Light{Limit: limit, Brief: limit == briefLimit, End: func() { l.endLight(id) }}
 }
 
 func (l *Lanes) beginLight(id string) time.Duration {

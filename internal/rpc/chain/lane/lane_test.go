@@ -258,11 +258,14 @@ func TestHeavyIsForgotten(t *testing.T) {
 			leave()
 		}
 		heavy("a")
+		light := l.Light(as("a"))
+		if light.End(); light.Limit != briefLimit || !light.Brief {
+			t.Errorf("right after it the account gets %v", light.Limit)
+		}
 		time.Sleep(moment)
-		if limit, end := l.Light(as("a")); limit != LightLimit {
-			t.Errorf("a while later the account gets %v", limit)
-		} else {
-			end()
+		light = l.Light(as("a"))
+		if light.End(); light.Limit != LightLimit || light.Brief {
+			t.Errorf("a while later the account gets %v", light.Limit)
 		}
 		heavy("b")
 		if _, ok := l.heavy["a"]; ok || len(l.heavy) != 1 {

@@ -49,8 +49,18 @@ func (c *conn) migrate(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), migrateTimeout)
 	defer cancel()
 	texts, err := c.dialect.migrations()
-	for done := false; err == nil && !done; {
-		done, err = c.migrateOnce(ctx, texts)
+	first, have := -1, -1
+	for err == nil && have < len(texts) {
+		have, err = c.migrateOnce(ctx, texts)
+		if first < 0 {
+			first = have
+		}
+		if err == nil && first > 0 && have < len(texts) {
+			c.log.Info("migrating the database", "database", c.dialect.name, "version", have+1)
+		}
+	}
+	if first == 0 && err == nil { // all of its steps are no news
+		c.log.Info("created the database", "database", c.dialect.name, "version", len(texts))
 	}
 	var known *nodegate.Error
 	if err == nil || errors.As(err, &known) {
@@ -59,34 +69,32 @@ func (c *conn) migrate(ctx context.Context) error {
 	return badConfig("can't bring the database's tables up to date: check that it is nodegate's own and that its user may create tables", errors.New(err.Error()))
 }
 
-// migrateOnce takes the next step, and is done when there is none.
-func (c *conn) migrateOnce(ctx context.Context, texts []string) (done bool, err error) {
+// migrateOnce takes the next step, if there is one, and returns the number before it.
+func (c *conn) migrateOnce(ctx context.Context, texts []string) (have int, err error) {
 	t, err := c.begin(ctx)
 	if err != nil {
-		return false, err
+		return have, err
 	}
 	defer func() { _ = t.Rollback() }() // does nothing after the commit
 	for _, statement := range append(c.dialect.lock, "CREATE TABLE IF NOT EXISTS migrations (number BIGINT PRIMARY KEY, at BIGINT NOT NULL)") {
 		if _, err := t.ExecContext(ctx, statement); err != nil {
-			return false, err
+			return have, err
 		}
 	}
-	have := 0
 	if err := t.QueryRowContext(ctx, "SELECT COALESCE(MAX(number), 0) FROM migrations").Scan(&have); err != nil {
-		return false, err
+		return have, err
 	}
 	if have > len(texts) {
-		return false, badConfig(fmt.Sprintf("the database is of a newer nodegate: its tables have number %d and this one knows %d. Install the newer nodegate again, or restore the backup from before it", have, len(texts)), nil)
+		return have, badConfig(fmt.Sprintf("the database is of a newer nodegate: its tables have number %d and this one knows %d. Install the newer nodegate again, or restore the backup from before it", have, len(texts)), nil)
 	}
 	if have == len(texts) {
-		return true, nil
+		return have, nil
 	}
 	if _, err := t.ExecContext(ctx, texts[have]); err != nil {
-		return false, fmt.Errorf("migration %d: %w", have+1, err)
+		return have, fmt.Errorf("migration %d: %w", have+1, err)
 	}
 	if _, err := t.ExecContext(ctx, "INSERT INTO migrations (number, at) VALUES ($1, $2)", have+1, time.Now().UnixMicro()); err != nil {
-		return false, err
+		return have, err
 	}
-	c.log.Info("migrating the database", "database", c.dialect.name, "version", have+1)
-	return false, t.Commit()
+	return have, t.Commit()
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"os"
 	"path/filepath"
@@ -35,6 +36,30 @@ func TestReopen(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A new database is one line of the log, and one that is up to date is none.
+func TestMigrationsAreLogged(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "test.db")
+	open := func(want ...string) {
+		t.Helper()
+		var text bytes.Buffer
+		s, err := OpenSQLite(t.Context(), path, nil, slog.New(slog.NewTextHandler(&text, nil)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		if n := strings.Count(text.String(), "\n"); n != len(want) {
+			t.Errorf("%d lines: %s", n, &text)
+		}
+		for _, w := range want {
+			if !strings.Contains(text.String(), w) {
+				t.Errorf("no line says %q: %s", w, &text)
+			}
+		}
+	}
+	open("created the database")
+	open()
 }
 
 // Servers that start at once on an empty database migrate it once.

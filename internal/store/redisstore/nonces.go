@@ -2,7 +2,9 @@ package redisstore
 
 import (
 	"context"
+	"errors"
 	"strconv"
+	"time"
 
 	"github.com/redis/rueidis"
 )
@@ -27,15 +29,21 @@ type Nonces struct {
 	store      *Store
 	sent, list *rueidis.Lua
 	life, most string // seconds, nonces of a sender
+	pause
 }
 
 // NonceBounds is how long a nonce is remembered, in seconds, and how many of a sender are.
 type NonceBounds struct{ Life, Most int }
 
+// noncePause is how long Redis is left alone after it hasn't answered in time. Who sends a
+// transaction, or reads a pending nonce, waits for it; meanwhile nonces are what nodes say.
+const noncePause = time.Second
+
 // Nonces remembers nonces within bounds.
 func (s *Store) Nonces(b NonceBounds) *Nonces {
 	return &Nonces{
 		store: s, life: strconv.Itoa(b.Life), most: strconv.Itoa(b.Most), sent: rueidis.NewLuaScript(sentScript), list: rueidis.NewLuaScript(noncesScript),
+		pause: pause{after: 1, rest: noncePause},
 	}
 }
 
@@ -47,26 +55,20 @@ func nonceName(network, sender string) []string {
 //
 // Returns Busy when Redis does not answer.
 func (n *Nonces) Sent(ctx context.Context, network, sender string, nonce uint64) error {
-	client, err := n.store.connected("redisstore.nonce")
-	if err != nil {
-		return err
-	}
 	args := []string{strconv.FormatUint(nonce, 10), n.life, n.most}
-	if err := n.sent.Exec(ctx, client, nonceName(network, sender), args).Error(); err != nil {
-		return unreachable("redisstore.nonce", err)
-	}
-	return nil
+	_, err := n.run(ctx, n.sent, nonceName(network, sender), args)
+	return err
 }
 
 // Nonces returns the nonces that a sender used in the last seconds.
 //
 // Returns Busy when Redis does not answer.
 func (n *Nonces) Nonces(ctx context.Context, network, sender string) ([]uint64, error) {
-	client, err := n.store.connected("redisstore.nonce")
+	reply, err := n.run(ctx, n.list, nonceName(network, sender), nil)
 	if err != nil {
 		return nil, err
 	}
-	list, err := n.list.Exec(ctx, client, nonceName(network, sender), nil).AsStrSlice()
+	list, err := reply.AsStrSlice()
 	if err != nil {
 		return nil, unreachable("redisstore.nonce", err)
 	}
@@ -77,4 +79,24 @@ func (n *Nonces) Nonces(ctx context.Context, network, sender string) ([]uint64, 
 		}
 	}
 	return nonces, nil
+}
+
+// run runs a script, unless Redis is left alone.
+func (n *Nonces) run(ctx context.Context, script *rueidis.Lua, keys, args []string) (rueidis.RedisResult, error) {
+	const op = "redisstore.nonce"
+	client, err := n.store.connected(op)
+	if err != nil {
+		return rueidis.RedisResult{}, err
+	}
+	if !n.allowed() {
+		return rueidis.RedisResult{}, unreachable(op, nil)
+	}
+	reply := script.Exec(ctx, client, keys, args)
+	if err = reply.Error(); !errors.Is(ctx.Err(), context.Canceled) { // a caller that left says nothing about Redis
+		n.note(err)
+	}
+	if err != nil {
+		return reply, unreachable(op, err)
+	}
+	return reply, nil
 }

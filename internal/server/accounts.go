@@ -179,6 +179,7 @@ func (a *accounts) shared() shared {
 	if a.redis == nil {
 		return shared{filters: &filter.Memory{}, nonces: &nonce.Memory{}}
 	}
-	bounds := redisstore.FilterBounds{Life: int(filter.Life.Seconds()), Places: filter.MaxPlaces, Pending: filter.MaxPending}
-	return shared{heads: a.redis, cache: a.answers, filters: a.redis.Filters(bounds), nonces: a.redis}
+	filters := redisstore.FilterBounds{Life: int(filter.Life.Seconds()), Places: filter.MaxPlaces, Pending: filter.MaxPending}
+	nonces := redisstore.NonceBounds{Life: int(nonce.Life.Seconds()), Most: nonce.MaxNonces}
+	return shared{heads: a.redis, cache: a.answers, filters: a.redis.Filters(filters), nonces: a.redis.Nonces(nonces)}
 }

@@ -128,7 +128,8 @@ func TestStores(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	for name, store := range map[string]nonce.Store{"memory": &nonce.Memory{}, "redis": s} {
+	bounds := redisstore.NonceBounds{Life: int(nonce.Life.Seconds()), Most: nonce.MaxNonces}
+	for name, store := range map[string]nonce.Store{"memory": &nonce.Memory{}, "redis": s.Nonces(bounds)} {
 		t.Run(name, func(t *testing.T) {
 			read := func(network, sender string) []uint64 {
 				t.Helper()

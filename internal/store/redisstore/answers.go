@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"sync/atomic"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -28,8 +27,7 @@ type Answers struct {
 	store  *Store
 	within time.Duration // for one answer of Redis; tests give it more
 	puts   chan entry
-	faults atomic.Int32
-	resume atomic.Int64 // Unix nanoseconds; before that nothing is tried
+	pause
 }
 
 type entry struct {
@@ -39,7 +37,7 @@ type entry struct {
 
 // Answers starts the second cache level, once for a store. It ends with the store.
 func (s *Store) Answers() *Answers {
-	a := &Answers{store: s, within: answerWithin, puts: make(chan entry, answersQueued)}
+	a := &Answers{store: s, within: answerWithin, puts: make(chan entry, answersQueued), pause: pause{after: faultsInRow, rest: leftAlone}}
 	s.ended.Go(a.write)
 	return a
 }
@@ -69,7 +67,7 @@ func (a *Answers) Get(ctx context.Context, key []byte) (result []byte, ok bool) 
 
 // Put keeps an answer for a day, or drops it when too many wait to be written.
 func (a *Answers) Put(key, result []byte) {
-	if len(key)+len(result) > largestAnswer || a.resume.Load() > time.Now().UnixNano() {
+	if len(key)+len(result) > largestAnswer || a.resting() {
 		return
 	}
 	select {
@@ -100,29 +98,6 @@ func (a *Answers) set(e entry) {
 	err = client.Do(ctx, client.B().Set().Key(e.name).Value(rueidis.BinaryString(e.value)).Ex(answersKept).Build()).Error()
 	if a.store.ending.Err() == nil {
 		a.note(err)
-	}
-}
-
-// allowed tells whether Redis may be asked. After a pause one caller finds out whether
-// it is back; the others wait for what comes of it.
-func (a *Answers) allowed() bool {
-	resume := a.resume.Load()
-	if resume == 0 {
-		return true
-	}
-	now := time.Now()
-	return now.UnixNano() >= resume && a.resume.CompareAndSwap(resume, now.Add(leftAlone).UnixNano())
-}
-
-// note learns from an outcome. An answer that is an error is an answer.
-func (a *Answers) note(err error) {
-	if _, answered := rueidis.IsRedisErr(err); err == nil || answered {
-		a.faults.Store(0)
-		a.resume.Store(0)
-		return
-	}
-	if a.faults.Add(1) >= faultsInRow {
-		a.resume.Store(time.Now().Add(leftAlone).UnixNano())
 	}
 }
 

@@ -32,8 +32,6 @@ type Store struct {
 	take     *rueidis.Lua
 	announce *rueidis.Lua
 	raise    *rueidis.Lua
-	sent     *rueidis.Lua
-	nonces   *rueidis.Lua
 	id       string // of this server among those that publish
 	acks     acks
 	log      *slog.Logger
@@ -65,7 +63,6 @@ func Open(ctx context.Context, url string, log *slog.Logger) (*Store, error) {
 	}
 	s := &Store{
 		options: options, id: rand.Text(), log: log, take: rueidis.NewLuaScript(takeScript), announce: rueidis.NewLuaScript(announceScript), raise: rueidis.NewLuaScript(raiseScript),
-		sent: rueidis.NewLuaScript(sentScript), nonces: rueidis.NewLuaScript(noncesScript),
 	}
 	err = s.connect(ctx)
 	if _, refused := rueidis.IsRedisErr(err); refused {

@@ -10,6 +10,7 @@ import (
 	"github.com/nodegate/nodegate/internal/rpc"
 	"github.com/nodegate/nodegate/internal/rpc/jsonrpc"
 	"github.com/nodegate/nodegate/internal/rpc/upstream/heads"
+	"github.com/nodegate/nodegate/internal/rpc/upstream/hexjson"
 )
 
 // logStep is a block that was added to the chain or taken off it.
@@ -158,7 +159,7 @@ func (k *logKeeper) fetch(ctx context.Context, s logStep, filters []*logFilter) 
 	for try := range logTries {
 		var raw []byte
 		if raw, err = k.ask(ctx, s, params, try == 0); err == nil {
-			logs, ok := readLogs(raw, s.Hash)
+			logs, ok := readLogs(raw, &s.Header)
 			if ok {
 				return logs, nil
 			}
@@ -184,18 +185,20 @@ func (k *logKeeper) ask(ctx context.Context, s logStep, params string, first boo
 }
 
 // readLogs splits a block's logs and checks that they are of the block.
-func readLogs(raw []byte, hash string) (list []logEntry, ok bool) {
+func readLogs(raw []byte, block *heads.Header) (list []logEntry, ok bool) {
 	elements, ok := jsonrpc.Elements(nil, raw)
 	if !ok {
 		return nil, false
 	}
 	for _, e := range elements {
 		entry := logEntry{raw: e}
-		of := ""
+		of, at, numbered := "", uint64(0), false
 		whole := jsonrpc.Fields(e, func(name, value []byte) bool {
 			switch string(name) {
 			case "blockHash":
 				of = string(value)
+			case "blockNumber":
+				at, numbered = hexjson.Quantity(value)
 			case "address":
 				entry.address = strings.ToLower(string(value))
 			case "topics":
@@ -203,7 +206,7 @@ func readLogs(raw []byte, hash string) (list []logEntry, ok bool) {
 			}
 			return true
 		})
-		if !whole || !strings.EqualFold(of, hash) {
+		if !whole || !strings.EqualFold(of, block.Hash) || !numbered || at != block.Number {
 			return nil, false
 		}
 		list = append(list, entry)

@@ -66,7 +66,7 @@ func (a *asker) lookHead(ctx context.Context, n *node) {
 	if err != nil {
 		return
 	}
-	if head, ok := heads.Read(raw); ok && n.Checked.Load() {
+	if head, ok := heads.Read(raw); ok && n.Checked.Load() && a.vouch(n, method.EthGetBlockByNumber, raw) == nil {
 		a.judge.heads.Report(&n.Node, head)
 	}
 }

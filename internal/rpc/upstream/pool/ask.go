@@ -140,11 +140,15 @@ func refused(err error) bool {
 
 var errRemoved = errors.New("the node was removed")
 
-// lookAt is look for a node that the tracker of heads means.
+// lookAt asks a node that the tracker of heads means for a block.
 func (a *asker) lookAt(ctx context.Context, followed *heads.Node, name, params string) ([]byte, error) {
 	n := a.nodes.find(followed)
 	if n == nil {
 		return nil, errRemoved
 	}
-	return a.look(ctx, n, name, params)
+	raw, err := a.look(ctx, n, name, params)
+	if err != nil || string(raw) == "null" {
+		return raw, err
+	}
+	return raw, a.vouch(n, name, raw)
 }

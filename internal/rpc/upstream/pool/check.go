@@ -42,7 +42,7 @@ func (a *asker) check(ctx context.Context, n *node, q *query, o *outcome) {
 	o.doubt = &doubt{finding: f, ask: ask, result: o.result}
 	o.result, o.err, o.verdict = nil, &client.Fault{Sent: true, Err: f}, lying
 	if f.Kind == verify.Identity { // on no chain is this an answer
-		a.nodes.accuse(n, q, f)
+		a.nodes.accuse(n, q.info.Name, f)
 	}
 }
 

@@ -55,7 +55,7 @@ func (a *asker) recheck(o *outcome) {
 func (ns *nodeSet) contradicted(n *node, q *query, f *verify.Finding, held verify.Kinds) {
 	proof := held.Has(f.Kind) && (q.hash != nil && f.Kind.Proves() || ns.proven(n, verify.HeaderHash))
 	if proof || ns.proven(n, f.Kind) {
-		ns.accuse(n, q, f)
+		ns.accuse(n, q.info.Name, f)
 		return
 	}
 	n.noteFailure(f)
@@ -80,8 +80,8 @@ func (ns *nodeSet) proven(n *node, k verify.Kind) bool {
 	return passed >= min(enoughNodes, len(all)-1)
 }
 
-// accuse ejects a node for a false answer, unless nobody else would be left.
-func (ns *nodeSet) accuse(n *node, q *query, f *verify.Finding) {
+// accuse ejects a node for a false answer to a method, unless nobody else would be left.
+func (ns *nodeSet) accuse(n *node, name string, f *verify.Finding) {
 	n.noteFailure(f)
 	ns.ejecting.Lock()
 	defer ns.ejecting.Unlock()
@@ -91,7 +91,7 @@ func (ns *nodeSet) accuse(n *node, q *query, f *verify.Finding) {
 	n.breaker.lied.Store(true)
 	window := n.breaker.eject(time.Now())
 	n.figures.Ejected()
-	ns.log.Warn("node ejected for a false answer", "node", n.cfg.Name, "for", window, "method", q.info.Name, "reason", f.What)
+	ns.log.Warn("node ejected for a false answer", "node", n.cfg.Name, "for", window, "method", name, "reason", f.What)
 }
 
 // release gives out an answer that failed a check, where nobody could say more about it and
@@ -116,26 +116,6 @@ func (r *reader) release(q *query, doubted, last *outcome) {
 func (r *reader) known(q *query) bool {
 	form := q.info.Answer
 	return (form == method.TransactionAnswer || form == method.ReceiptAnswer) && r.ask.checker.Known(q.hash)
-}
-
-// observe learns from the blocks that the health check asks for: whether headers of this
-// network hash as they should, or two nodes show the same one that doesn't.
-func (a *asker) observe(n *node, raw []byte) {
-	_, f := a.checker.Read(raw)
-	if f == nil {
-		n.honest.passed(verify.Of(verify.HeaderHash))
-		return
-	}
-	if a.checker.Excepted(f) {
-		return
-	}
-	n.honest.setDoubt(f)
-	for _, other := range a.nodes.all() {
-		if other != n && other.honest.doubts(f) {
-			a.except(f)
-			return
-		}
-	}
 }
 
 func (h *honest) setDoubt(f *verify.Finding) {

@@ -216,8 +216,7 @@ func (h *health) block(ctx context.Context, n *node, tag string) (heads.Header, 
 	if !ok {
 		return heads.Header{}, errNoBlock
 	}
-	h.ask.observe(n, raw)
-	return block, nil
+	return block, h.ask.vouch(n, method.EthGetBlockByNumber, raw)
 }
 
 // atSeal is the block that a node has where the one is that clients were told is final;

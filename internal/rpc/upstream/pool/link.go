@@ -18,6 +18,7 @@ type link struct {
 	mu    sync.Mutex
 	sock  socket // nil while there is none
 	heard atomic.Int64
+	whole atomic.Bool // heads that came over it could be hashed
 }
 
 // fresh tells whether a head came over the link a short while ago.
@@ -94,6 +95,10 @@ func (h *health) hold(ctx context.Context, n *node) error {
 		head, ok := heads.Read(raw)
 		if !ok {
 			return errNoBlock
+		}
+		if head, err = h.ask.vouchEvent(ctx, n, head); err != nil {
+			n.noteFailure(err)
+			continue
 		}
 		n.link.heard.Store(time.Now().UnixNano())
 		if n.Checked.Load() {

@@ -21,8 +21,9 @@ const (
 )
 
 var logNames = names{
-	list: []string{"address", "topics", "data", "blockHash", "blockNumber", "transactionHash", "transactionIndex", "logIndex", "removed", "blockTimestamp"},
-	at:   logField,
+	list:   []string{"address", "topics", "data", "blockHash", "blockNumber", "transactionHash", "transactionIndex", "logIndex", "removed", "blockTimestamp"},
+	at:     logField,
+	nested: logTopics,
 }
 
 func logField(name []byte) int {
@@ -79,8 +80,8 @@ func (s *scratch) scanLogs(in *scanner) {
 }
 
 func (s *scratch) scanLog(in *scanner, l *logRow) {
-	o := logNames.scan(in, l.fields[:], s.seed, &s.logHabit, func(field int) bool {
-		if field != logTopics || in.peek() != '[' {
+	o := logNames.scan(in, l.fields[:], s.seed, &s.logHabit, func() bool {
+		if in.peek() != '[' {
 			return false
 		}
 		in.take('[')
@@ -192,7 +193,7 @@ type spot struct {
 
 // checkLogs checks logs against the filter, and that they are in order.
 func (s *scratch) checkLogs(f *filter, result []byte, known func([32]byte) *Header) *Finding {
-	in := scanner{d: result}
+	in := s.begin(result)
 	if s.scanLogs(&in); !in.ended() {
 		return falsely(Identity, "the answer is not a list of logs")
 	}

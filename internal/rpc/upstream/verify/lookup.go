@@ -87,7 +87,11 @@ func WithoutBlobs(raw []byte) []byte {
 
 // oneReceipt checks a receipt by itself. Its status and what it costs are the node's word.
 func (c *check) oneReceipt(result []byte) *Finding {
-	v, f := c.receipt(result, -1, blooming)
+	in := c.begin(result)
+	v, f := c.receipt(&in, -1, blooming)
+	if f == nil && !in.ended() {
+		f = falsely(Identity, "the answer is not a receipt")
+	}
 	if wrong := c.named(v.fields[rcTransactionHash], nil); wrong != nil {
 		return wrong
 	}
@@ -105,47 +109,66 @@ func (c *check) oneReceipt(result []byte) *Finding {
 
 // receipts checks the receipts of a block, and their root where the header is known.
 func (c *check) receipts(result []byte) *Finding {
-	list, ok := elements(c.list[:0], result)
-	c.list = list
-	if !ok {
+	in := c.begin(result)
+	if !in.take('[') || in.peek() != '{' && in.peek() != ']' {
 		return falsely(Identity, "the answer is not a list of receipts")
 	}
-	h, f := c.headerOfReceipts(list)
+	h, f := c.headerOfReceipts(in)
 	if f != nil {
 		return f
 	}
-	m := encoding
+	l := receiptList{mode: encoding}
 	if h == nil {
-		m = blooming
+		l.mode = blooming
 	}
+	if f := c.eachReceipt(&in, &l); f != nil {
+		return c.failed(f) // an exception ends the check: the rest can't be told
+	}
+	if l.count > 0 {
+		c.pass(Placement)
+	}
+	return c.receiptsRoot(h, &l)
+}
+
+// receiptList is what is known of the receipts of a block while they are read.
+type receiptList struct {
+	mode    mode
+	count   int
+	foreign bool      // there are types that Ethereum doesn't have
+	next    int       // the index of the next log
+	block   [2][]byte // the hash and the number that the last receipt named
+	hash    []byte    // the transaction of the last receipt
+}
+
+// eachReceipt checks one receipt after the other.
+func (c *check) eachReceipt(in *scanner, l *receiptList) *Finding {
 	c.trie.reset()
-	next, foreign := 0, false
-	var first [2][]byte // the block's hash and number
-	for i, raw := range list {
-		v, f := c.receipt(raw, next, m)
-		if wrong := c.inBlock(&v, i, first); f == nil || wrong != nil && wrong.Kind == Identity {
+	for ; in.more(l.count == 0, ']'); l.count++ {
+		v, f := c.receipt(in, l.next, l.mode)
+		if wrong := c.inBlock(&v, l.count, l.block); f == nil || wrong != nil && wrong.Kind == Identity {
 			f = wrong
 		}
 		if f != nil {
-			return c.failed(f) // an exception ends the check: the rest can't be told
+			return f
 		}
-		next, foreign = v.next, foreign || v.kind > setCodeType
-		first = [2][]byte{v.fields[rcBlockHash], v.fields[rcBlockNumber]}
+		l.next, l.foreign = v.next, l.foreign || v.kind > setCodeType
+		l.block, l.hash = [2][]byte{v.fields[rcBlockHash], v.fields[rcBlockNumber]}, v.fields[rcTransactionHash]
 	}
-	if len(list) > 0 {
-		c.pass(Placement)
+	if !in.ended() {
+		return falsely(Identity, "the answer is not a list of receipts")
 	}
-	return c.receiptsRoot(h, list, foreign)
+	return nil
 }
 
-// headerOfReceipts is the header of the block that receipts are of.
-func (c *check) headerOfReceipts(list [][]byte) (*Header, *Finding) {
+// headerOfReceipts is the header of the block that receipts are of. The scanner, a copy, is
+// before the first one.
+func (c *check) headerOfReceipts(in scanner) (*Header, *Finding) {
 	if c.rules.off().Has(ReceiptsRoot) {
 		return nil, nil
 	}
 	token := c.ask.Hash
-	if len(list) > 0 {
-		o, _ := receiptNames.read(list[0], c.fields[:receiptFields], c.scratch.seed)
+	if in.peek() == '{' {
+		o := receiptNames.scan(&in, c.fields[:receiptFields], c.scratch.seed, nil, nil)
 		token = o.fields[rcBlockHash]
 	}
 	h := c.findToken(token)
@@ -178,26 +201,22 @@ func (c *check) inBlock(v *view, i int, before [2][]byte) *Finding {
 }
 
 // receiptsRoot compares the root of the receipts with that of the header.
-func (c *check) receiptsRoot(h *Header, list [][]byte, foreign bool) *Finding {
+func (c *check) receiptsRoot(h *Header, l *receiptList) *Finding {
 	if h == nil {
 		return nil
 	}
-	if c.trie.root() == h.ReceiptsRoot || c.withoutStateSync(h, list) {
+	if c.trie.root() == h.ReceiptsRoot || c.withoutStateSync(h, l) {
 		c.pass(ReceiptsRoot)
 		return nil
 	}
-	return c.failed(&Finding{Kind: ReceiptsRoot, Claim: h.Hash, Foreign: foreign, What: "the receipts don't have the root of their block's header"})
+	return c.failed(&Finding{Kind: ReceiptsRoot, Claim: h.Hash, Foreign: l.foreign, What: "the receipts don't have the root of their block's header"})
 }
 
 // withoutStateSync tells whether the last receipt is the one that Polygon's nodes show for
 // state from the base chain, and the others have the header's root.
-func (c *check) withoutStateSync(h *Header, list [][]byte) bool {
-	if len(list) == 0 {
-		return false
-	}
-	v, _ := receiptNames.read(list[len(list)-1], c.fields[:receiptFields], c.scratch.seed)
+func (c *check) withoutStateSync(h *Header, l *receiptList) bool {
 	var hash [32]byte
-	if !fixed(hash[:], v.fields[rcTransactionHash]) || *c.hash(stateSyncText(h.Number, h.Hash)) != hash {
+	if l.count == 0 || !fixed(hash[:], l.hash) || *c.hash(stateSyncText(h.Number, h.Hash)) != hash {
 		return false
 	}
 	c.trie.drop()

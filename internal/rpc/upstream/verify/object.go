@@ -10,6 +10,8 @@ import (
 type names struct {
 	list []string
 	at   func(name []byte) int // the place of a name; -1: not known
+	// nested is the field whose value a visitor reads.
+	nested int
 }
 
 // object is the raw values of an object's known fields. A field that is null is absent.
@@ -28,54 +30,53 @@ func (n *names) read(raw []byte, fields [][]byte, seed maphash.Seed) (o object, 
 	return o, s.ended()
 }
 
-// scan reads the next object. A visitor, where there is one, may read values by itself,
-// and tells whether it did.
-func (n *names) scan(s *scanner, fields [][]byte, seed maphash.Seed, habit *habit, visit func(field int) bool) (o object) {
+// scan reads the next object. A visitor, where there is one, may read the value of the
+// nested field by itself, and tells whether it did.
+func (n *names) scan(s *scanner, fields [][]byte, seed maphash.Seed, habit *habit, visit func() bool) (o object) {
 	clear(fields)
 	o.fields = fields
 	if !s.take('{') {
 		return o
 	}
 	for at := 0; s.more(at == 0, '}'); at++ {
+		if habit.repeated(s, at, &o) {
+			continue
+		}
+		start := s.i
 		i, other := n.field(s, seed, habit, at, &o)
 		if s.peek(); s.bad {
 			return o
 		}
-		if i < 0 {
-			o.strange, o.other = true, o.other^other
-			s.value()
-			continue
-		}
-		o.broken = o.broken || o.present>>i&1 != 0
-		o.present |= 1 << i
-		start := s.i
-		if visit == nil || !visit(i) {
+		value := s.i
+		if visit == nil || i != n.nested || !visit() {
 			s.value()
 		}
-		if value := s.d[start:s.i:s.i]; !s.bad && value[0] != 'n' {
-			fields[i] = value
+		if s.bad {
+			return o
 		}
+		o.note(i, other, s.d[value:s.i:s.i])
+		habit.remember(s, at, start, value)
 	}
 	return o
 }
 
-// habit is the names of the last object of a kind, in order: a node writes all of them in
-// the same order, so that most names need only be compared.
-type habit struct {
-	seen [maxFields]struct {
-		text  []byte // with its quotes and the colon
-		field int    // -1: not known
-		other uint64
+// note keeps the value of a member. The field is -1 where the name isn't known.
+func (o *object) note(field int, other uint64, value []byte) {
+	if field < 0 {
+		o.strange, o.other = true, o.other^other
+		return
+	}
+	o.broken = o.broken || o.present>>field&1 != 0
+	o.present |= 1 << field
+	if value[0] != 'n' {
+		o.fields[field] = value
 	}
 }
 
 // field reads a member's name. It returns its place, or what its name adds to the unknown.
 func (n *names) field(s *scanner, seed maphash.Seed, h *habit, at int, o *object) (field int, other uint64) {
-	if h != nil && at < maxFields && s.peek() == '"' {
-		if was := &h.seen[at]; was.text != nil && bytes.HasPrefix(s.d[s.i:], was.text) {
-			s.i += len(was.text)
-			return was.field, was.other
-		}
+	if field, other, ok := h.expected(s, at); ok {
+		return field, other
 	}
 	start := s.i
 	name := s.name()
@@ -86,13 +87,11 @@ func (n *names) field(s *scanner, seed maphash.Seed, h *habit, at int, o *object
 		other = maphash.Bytes(seed, name)
 		if n.disguised(name) {
 			o.broken = true
+			h.forget(at)
 			return field, other
 		}
 	}
-	if h != nil && at < maxFields && s.d[start] == '"' {
-		was := &h.seen[at]
-		was.text, was.field, was.other = append(was.text[:0], s.d[start:s.i]...), field, other
-	}
+	h.learn(at, s.d[start:s.i], field, other)
 	return field, other
 }
 

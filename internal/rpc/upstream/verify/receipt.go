@@ -24,7 +24,8 @@ var receiptNames = names{
 		"transactionHash", "transactionIndex", "blockHash", "blockNumber", "cumulativeGasUsed", "logs", "logsBloom", "type", "status", "root",
 		"depositNonce", "depositReceiptVersion",
 	},
-	at: receiptField,
+	at:     receiptField,
+	nested: rcLogs,
 }
 
 func receiptField(name []byte) int {
@@ -72,18 +73,17 @@ const (
 	encoding             // the receipt is encoded, into the trie
 )
 
-// receipt reads a receipt and checks that its logs are where it is itself. next is the index
-// of its first log in the block, or -1 when that isn't known.
-func (s *scratch) receipt(raw []byte, next int, m mode) (v view, f *Finding) {
-	in := scanner{d: raw}
-	v.object = receiptNames.scan(&in, s.fields[:receiptFields], s.seed, &s.receiptHabit, func(field int) bool {
-		if field != rcLogs || in.peek() != '[' {
+// receipt reads the next receipt and checks that its logs are where it is itself. next is the
+// index of its first log in the block, or -1 when that isn't known.
+func (s *scratch) receipt(in *scanner, next int, m mode) (v view, f *Finding) {
+	v.object = receiptNames.scan(in, s.fields[:receiptFields], s.seed, &s.receiptHabit, func() bool {
+		if in.peek() != '[' {
 			return false
 		}
-		s.scanLogs(&in)
+		s.scanLogs(in)
 		return true
 	})
-	if !in.ended() || v.broken {
+	if in.bad || v.broken {
 		return v, falsely(Identity, "the receipt can't be read, or names a field twice")
 	}
 	v.next = next

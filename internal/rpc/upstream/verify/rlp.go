@@ -51,12 +51,16 @@ func appendHex(dst, hex []byte) ([]byte, bool) {
 	start := len(dst)
 	dst = slices.Grow(dst, len(hex)/2)[:start+len(hex)/2]
 	out := dst[start:]
-	for len(hex) >= 8 {
-		four, ok := fourBytes(binary.LittleEndian.Uint64(hex))
-		if !ok {
-			return dst, false
+	wrong := uint64(0) // what is left where bytes are no digits: looked at once, at the end
+	for len(hex) >= 8 && len(out) >= 4 {
+		x := binary.LittleEndian.Uint64(hex)
+		if x != '0'*lanes { // bloom filters are mostly that
+			v, not := fourBytes(x)
+			wrong |= not
+			binary.LittleEndian.PutUint32(out, v)
+		} else {
+			binary.LittleEndian.PutUint32(out, 0)
 		}
-		binary.LittleEndian.PutUint32(out, four)
 		out, hex = out[4:], hex[8:]
 	}
 	for i := range out {
@@ -64,26 +68,23 @@ func appendHex(dst, hex []byte) ([]byte, bool) {
 		bad |= high | low
 		out[i] = high<<4 | low
 	}
-	return dst, bad&0xf0 == 0
+	return dst, bad&0xf0 == 0 && wrong == 0
 }
 
+// lanes is a one in each byte of a word.
+const lanes = 0x0101010101010101
+
 // fourBytes decodes eight hex digits, each in a lane of a word. Letters have bit 6 set, and
-// their low bits are 9 less than their value. The digits are right if the values, written as
-// digits again, are the same.
-func fourBytes(x uint64) (four uint32, ok bool) {
-	const lanes = 0x0101010101010101
-	if x == '0'*lanes { // bloom filters are mostly that
-		return 0, true
-	}
+// their low bits are 9 less than their value. The digits are right, and wrong is 0, if the
+// values are, and give the same digits when they are written again.
+func fourBytes(x uint64) (four uint32, wrong uint64) {
 	letters := x >> 6 & lanes
 	v := x&(15*lanes) + 9*letters
 	again := v + '0'*lanes + ('a'-'9'-1)*((v+6*lanes)>>4&lanes)
-	if v&(0xf0*lanes) != 0 || x|letters<<5 != again {
-		return 0, false
-	}
+	wrong = v&(0xf0*lanes) | (x | letters<<5) ^ again
 	v = (v<<4 | v>>8) & 0x00ff00ff00ff00ff
 	v = (v | v>>8) & 0x0000ffff0000ffff
-	return uint32(v | v>>16), true
+	return uint32(v | v>>16), wrong
 }
 
 // appendData appends the bytes of a token as a string.

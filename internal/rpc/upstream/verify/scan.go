@@ -64,7 +64,7 @@ func (s *scanner) text() []byte {
 			return nil
 		}
 		at += n + 1
-		if !escaped(s.d[start+1 : at-1]) {
+		if s.d[at-2] != '\\' || !escaped(s.d[start+1:at-1]) {
 			s.i = at
 			return s.d[start:at:at]
 		}

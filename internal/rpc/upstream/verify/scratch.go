@@ -27,6 +27,13 @@ type scratch struct {
 // maxFields is the most fields that a kind of object has.
 const maxFields = 40
 
+// begin is the scanner for an answer with receipts or logs.
+func (s *scratch) begin(answer []byte) scanner {
+	s.receiptHabit.begin()
+	s.logHabit.begin()
+	return scanner{d: answer}
+}
+
 // hash is the hash of some bytes. The result is valid until the next one.
 func (s *scratch) hash(b []byte) *[32]byte {
 	s.keccak.Reset()

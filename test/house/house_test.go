@@ -43,7 +43,7 @@ var mayImport = map[string][]string{
 	"internal/disk":                  {""},
 	"internal/fairshare":             {},
 	"internal/index":                 {},
-	"internal/ipfs/blockstore":       {"", "internal/fairshare", "internal/disk", "internal/ipfs/identity"},
+	"internal/ipfs/blockstore":       {"", "internal/background", "internal/fairshare", "internal/disk", "internal/ipfs/identity"},
 	"internal/ipfs/blocktest":        {"", "internal/ipfs/unixfs"},
 	"internal/ipfs/files":            {""},
 	"internal/ipfs/gateway":          {"", "internal/budget", "internal/obs", "internal/web", "internal/method/permit", "internal/accounts/usage", "internal/accounts/requestlog", "internal/ipfs/unixfs", "internal/fairshare", "internal/background", "internal/tokenbucket"},

@@ -2,6 +2,7 @@ package blockstore
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"sync"
 	"sync/atomic"
@@ -9,6 +10,7 @@ import (
 	"github.com/ipfs/go-cid"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/fairshare"
 	"github.com/nodegate/nodegate/internal/ipfs/identity"
 )
 
@@ -34,8 +36,9 @@ type Batch struct {
 	ops        []pinOp
 	ended      bool
 
-	result  *result     // belongs to the committer
-	applied atomic.Bool // the index has all of it
+	turns   context.Context // of the request that commits it; belongs to the committer
+	result  *result         // belongs to the committer
+	applied atomic.Bool     // the index has all of it
 }
 
 // pinOp is one change of a pin.
@@ -81,14 +84,21 @@ func (b *Batch) Put(ctx context.Context, c cid.Cid, data []byte) error {
 		return err
 	}
 	defer b.s.calls.leave()
+	// The write only reaches the kernel's memory: it is as short as the look-ups before it,
+	// which are most of the work for many small blocks.
+	turnErr := fairshare.Do(ctx, func() { err = b.put(hash, data) })
+	return cmp.Or(turnErr, err)
+}
+
+func (b *Batch) put(hash, data []byte) error {
 	if known, err := b.known(hash); err != nil || known {
 		return err
 	}
 	stored, err := b.s.blocks.putAgain(b, hash, data)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
-	}
-	if stored {
+	case stored:
 		return b.noteAgain(hash, len(data))
 	}
 	return b.write(hash, data)
@@ -309,7 +319,16 @@ func (b *Batch) Commit(ctx context.Context) error {
 	if err := b.writeTouched(); err != nil {
 		return err
 	}
+	// The committer works for this request, which may not end before.
+	b.turns = fairshare.Others(context.WithoutCancel(ctx))
 	return b.s.committer.submit(&request{batch: b, prepare: b.prepare, apply: b.apply})
+}
+
+// inTurn does work of the commit when it is the request's turn.
+func (b *Batch) inTurn(work func()) {
+	if b.turns == nil || b.small() || fairshare.Do(b.turns, work) != nil {
+		work() // small ones are as short as a turn
+	}
 }
 
 // looseBytes is what the batch stores that no pin of it keeps.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/background"
 )
 
 const (
@@ -150,7 +151,32 @@ func (c *committer) commitFirst() {
 	if r.batch != nil {
 		pause = func() { c.commitSmall(r.batch) }
 	}
+	if r.batch != nil && !r.batch.small() {
+		r.apply = apart(r.apply)
+	}
 	c.commitGroup([]*request{r}, pause)
+}
+
+// apart lets a thread of low priority do the work, so that it doesn't hold up requests of
+// others. What the pauses are for stays here, at full priority.
+func apart(work func(pause func()) error) func(pause func()) error {
+	return func(pause func()) (err error) {
+		asked, done := make(chan struct{}), make(chan struct{})
+		go func() {
+			defer close(asked)
+			background.Run(func() {
+				err = work(func() {
+					asked <- struct{}{}
+					<-done
+				})
+			})
+		}()
+		for range asked {
+			pause()
+			done <- struct{}{}
+		}
+		return err
+	}
 }
 
 func (c *committer) commitGroup(list []*request, pause func()) {
@@ -343,7 +369,8 @@ func (b *Batch) small() bool { return b.blocks.count() <= smallBatch }
 // its first record on.
 func (b *Batch) apply(pause func()) error {
 	err := b.blocks.each(b.s.index, func(list []found) error {
-		err := b.s.blocks.add(b.toEnter(list), b.result.time)
+		var err error
+		b.inTurn(func() { err = b.s.blocks.add(b.toEnter(list), b.result.time) })
 		pause()
 		return err
 	})

@@ -255,7 +255,9 @@ func (c *call) run(name string) error {
 	}
 	g.metrics.UploadBegun()
 	defer g.metrics.UploadEnded()
-	return timedOut(c.once(func() error { return c.command.run(ctx, c) }))
+	return timedOut(c.once(func() error {
+		return apart(ctx, func(ctx context.Context) error { return c.command.run(ctx, c) })
+	}))
 }
 
 // unknownCommand is the answer to a name that is no command.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/budget"
+	"github.com/nodegate/nodegate/internal/fairshare"
 	"github.com/nodegate/nodegate/internal/ipfs/identity"
 )
 
@@ -121,12 +122,9 @@ func (in *importer) put(ctx context.Context, c cid.Cid, data []byte) error {
 	if in.out.Blocks >= int64(in.limits.blocks()) {
 		return tooLarge("too many blocks in one request: at most %d", in.limits.blocks())
 	}
-	err := verify(c, data)
-	if err == nil && len(data) > MaxBlock {
-		err = errBigBlock()
-	}
-	if err == nil {
-		_, err = Links(c, data)
+	var err error
+	if turnErr := fairshare.Do(ctx, func() { err = checkBlock(c, data) }); turnErr != nil {
+		return cancelled(turnErr)
 	}
 	if err != nil {
 		return failed("import failed at block %q: %s", c, nodegate.AsError(err).Msg)
@@ -140,6 +138,18 @@ func (in *importer) put(ctx context.Context, c cid.Cid, data []byte) error {
 		return err
 	}
 	return in.batch.Put(ctx, c, data)
+}
+
+// checkBlock tells whether a block is what its name says, and can be read.
+func checkBlock(c cid.Cid, data []byte) error {
+	if err := verify(c, data); err != nil {
+		return err
+	}
+	if len(data) > MaxBlock {
+		return errBigBlock()
+	}
+	_, err := Links(c, data)
+	return err
 }
 
 // note counts a block as loose until a root that reaches it is pinned.

@@ -171,7 +171,7 @@ type belt struct {
 
 // long adds a file of at least two chunks.
 func (a *adder) long(ctx context.Context, next source, s stat) (child, error) {
-	ctx, stop := context.WithCancelCause(ctx)
+	ctx, stop := context.WithCancelCause(fairshare.Others(ctx)) // workers share it
 	defer stop(nil)
 	n := a.opts.ahead()
 	b := &belt{work: make(chan *leaf, n), order: make(chan *leaf, n), free: make(chan *leaf, n)}

@@ -87,16 +87,22 @@ func patient(cfg *config.Config, n *config.Network) doctor.Network {
 	if n.Layer2 != nil {
 		p.Stack = n.Layer2.Stack
 	}
-	for _, node := range n.Nodes {
-		headers := map[string]string{}
-		for name, value := range node.Headers {
-			headers[name] = string(value)
-		}
-		p.Nodes = append(p.Nodes, doctor.Node{
-			Name: node.Name, URL: string(node.URL), WS: string(node.WS), Backup: node.Role == "backup", Headers: headers, MaxLogRange: node.MaxLogRange,
-		})
+	for i := range n.Nodes {
+		p.Nodes = append(p.Nodes, patientNode(&n.Nodes[i]))
 	}
 	return p
+}
+
+func patientNode(n *config.Node) doctor.Node {
+	node := doctor.Node{
+		Name: n.Name, URL: string(n.URL), WS: string(n.WS), Backup: n.Role == "backup", Headers: map[string]string{}, MaxLogRange: n.MaxLogRange,
+	}
+	for name, value := range n.Headers {
+		node.Headers[name] = string(value)
+	}
+	t := &node.Transport
+	t.CA, t.Cert, t.Key, t.Proxy, t.Gzip = string(n.CA), string(n.Cert), string(n.Key), string(n.Proxy), n.Gzip
+	return node
 }
 
 // reportCells is one line of the table, behind the network's name.

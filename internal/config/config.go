@@ -229,6 +229,13 @@ type Node struct {
 	CreditsPerDay    int64    // the same by UTC day
 	CreditsPerMonth  int64    // and by UTC month
 	MaxLogRange      uint64   // most blocks of one log query; 0 is learned
+	CAFile           string   // authorities of its certificate; "" is the system's
+	CertFile         string   // the client certificate that it gets, or ""
+	KeyFile          string   // the key of that, or ""
+	CA, Cert, Key    Secret   // what the three files hold
+	Proxy            NodeURL  // http or https; "" is none
+	ProxyFile        string   // where Proxy was read from, or ""
+	Gzip             bool     // its responses may be compressed
 	Only, Not        []string // patterns of methods that it gets, and of those that it doesn't
 	Headers          map[string]Secret
 	HeaderFiles      map[string]string // where some of Headers were read from, by the header's name

@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"github.com/nodegate/nodegate/test/tlstest"
 )
 
 // plainData leaves out where values came from.
@@ -190,6 +192,11 @@ networks:
         credits_per_month: 20000000
         header_files: {x-api-key: secrets/stripe}
         credits_per_second: 500
+        ca_file: secrets/ca
+        cert_file: secrets/client
+        key_file: secrets/client-key
+        proxy_file: secrets/proxy
+        gzip: true
 `
 
 // What networks have that don't say.
@@ -266,6 +273,9 @@ func TestFullFile(t *testing.T) {
 						URL: "https://h/swordfish", URLFile: filepath.Join(dir, "secrets/node"), WS: "wss://h/swordfish", WSFile: filepath.Join(dir, "secrets/ws"),
 						Headers:     map[string]Secret{"X-Api-Key": "sk_test_hidden"},
 						HeaderFiles: map[string]string{"X-Api-Key": filepath.Join(dir, "secrets/stripe")},
+						CAFile:      filepath.Join(dir, "secrets/ca"), CertFile: filepath.Join(dir, "secrets/client"), KeyFile: filepath.Join(dir, "secrets/client-key"),
+						CA: content(t, dir, "ca"), Cert: content(t, dir, "client"), Key: content(t, dir, "client-key"),
+						Proxy: "http://u:swordfish@proxy:3128", ProxyFile: filepath.Join(dir, "secrets/proxy"), Gzip: true,
 					},
 				},
 			},
@@ -423,9 +433,12 @@ func write(t *testing.T, dir, text string) string {
 func fullFolder(t *testing.T) string {
 	t.Helper()
 	dir := folder(t, "genesis.json", "sub/chain.rlp", "words", "cert.pem", "key.pem", "secrets/x")
+	authority := tlstest.NewAuthority(t)
+	cert, key := authority.Issue(t)
 	for name, text := range map[string]string{
 		"postgres": "postgres://u:p@h/db\n", "redis": "  redis://h:6379/1", "stripe": "sk_test_hidden\r\n", "smtp": "smtps://u:hidden@h\n", "admin": "hidden-admin-token\n",
 		"node": "https://h/swordfish\n", "ws": "wss://h/swordfish\n",
+		"ca": authority.CA, "client": cert, "client-key": key, "proxy": "http://u:swordfish@proxy:3128\n",
 		"headers": "authorization: Bearer hidden\r\n\nX-Two:2",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, "secrets", name), []byte(text), 0o600); err != nil {
@@ -433,6 +446,16 @@ func fullFolder(t *testing.T) string {
 		}
 	}
 	return dir
+}
+
+// content is what a file with a secret holds.
+func content(t *testing.T, dir, name string) Secret {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(dir, "secrets", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Secret(strings.TrimSpace(string(text)))
 }
 
 // thirtyTwo is a pepper that is just long enough.

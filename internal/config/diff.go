@@ -146,6 +146,7 @@ func flattenNode(out map[string]flat, n *Node, base string) {
 	out[base+".methods.only"] = plainly(flow(n.Only))
 	out[base+".methods.not"] = plainly(flow(n.Not))
 	out[base+".ws"] = flat{set + string(n.WS), n.WS.String()}
+	flattenTransport(out, n, base)
 	for name, value := range n.Headers {
 		out[base+".headers."+name] = flat{set + string(value), value.String()}
 	}

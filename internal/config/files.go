@@ -19,6 +19,10 @@ func (c *Config) Files() []string {
 		for _, node := range n.Nodes {
 			add(node.URLFile)
 			add(node.WSFile)
+			add(node.ProxyFile)
+			add(node.CAFile)
+			add(node.CertFile)
+			add(node.KeyFile)
 			for _, name := range slices.Sorted(maps.Keys(node.HeaderFiles)) {
 				add(node.HeaderFiles[name])
 			}

@@ -77,6 +77,30 @@ var nodeSettings = schema[Node]{
 			name: "max_log_range", def: "0",
 			help: "most blocks that the node allows in one " + method.EthGetLogs + "; wider calls are split. 0 learns it from the node's errors",
 			at:   func(n *Node) value { return whole(&n.MaxLogRange, 0, 10_000_000) },
+		}, {
+			name: "ca_file",
+			help: "PEM file with the authorities that may sign the node's certificate, instead of the system's; for https:// and wss://",
+			at:   func(n *Node) value { return text(&n.CAFile, anyText) },
+		}, {
+			name: "cert_file",
+			help: "PEM file with the client certificate that the node requires, and its intermediates",
+			at:   func(n *Node) value { return text(&n.CertFile, anyText) },
+		}, {
+			name: "key_file",
+			help: "PEM file with the private key of cert_file",
+			at:   func(n *Node) value { return text(&n.KeyFile, anyText) },
+		}, {
+			name: "proxy", secret: true,
+			help: "HTTP proxy for all connections to the node, by CONNECT. A user and password in it become a Proxy-Authorization header. Proxies in environment variables are not used",
+			at:   func(n *Node) value { return nodeURL(&n.Proxy, nodeProxy) },
+		}, {
+			name: "proxy_file",
+			help: "file that holds proxy",
+			at:   func(n *Node) value { return text(&n.ProxyFile, anyText) },
+		}, {
+			name: "gzip", def: "false",
+			help: "ask the node for compressed responses over HTTP; it saves bandwidth and costs CPU time",
+			at:   func(n *Node) value { return toggle(&n.Gzip) },
 		},
 	},
 	groups: []group[Node]{
@@ -220,6 +244,10 @@ func (s *settler) settleNodePaths(n *Network, at string) {
 		node, at := &n.Nodes[j], nodePath(at, j)
 		s.settlePath(at+"url_file", &node.URLFile)
 		s.settlePath(at+"ws_file", &node.WSFile)
+		s.settlePath(at+"ca_file", &node.CAFile)
+		s.settlePath(at+"cert_file", &node.CertFile)
+		s.settlePath(at+"key_file", &node.KeyFile)
+		s.settlePath(at+"proxy_file", &node.ProxyFile)
 		for name, file := range node.HeaderFiles {
 			s.settlePath(at+"header_files."+name, &file)
 			node.HeaderFiles[name] = file
@@ -253,6 +281,8 @@ func (s *settler) settleRemote(i int) {
 		s.settleTier(node, at)
 		s.readNodeSecret(node, at, "url")
 		s.readNodeSecret(node, at, "ws")
+		s.readNodeSecret(node, at, "proxy")
+		s.readNodeTLS(node, at)
 		s.readHeaderSecrets(node, at)
 		s.settleUser(node, at)
 	}
@@ -353,6 +383,7 @@ func (c *checker) checkRemote(i int) {
 		if node.URL == "" && node.URLFile == "" && node.WS == "" && node.WSFile == "" {
 			c.failAt(at, "has no address; add url: or ws: to it, or url_file: or ws_file:")
 		}
+		c.checkNodeTransport(&node, at)
 		if node.Role == "primary" {
 			primaries++
 		}

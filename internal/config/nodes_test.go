@@ -22,6 +22,7 @@ networks:
       - url: https://user:swordfish@a.example/swordfish?key=swordfish
         ws: wss://user:swordfish@a.example/swordfish
         headers: {x-key: swordfish}
+        proxy: http://user:swordfish@proxy.example:3128
       - {name: open, url: "http://b.example:8545"}
 `
 
@@ -48,7 +49,7 @@ func TestNodeSecretsStayHidden(t *testing.T) {
 			t.Errorf("%s is shown in:\n%s", secret, &out)
 		}
 	}
-	for _, want := range []string{"# url: https://a.example/[redacted]", `url: "http://b.example:8545"`, "# header X-Key: [redacted]"} {
+	for _, want := range []string{"# url: https://a.example/[redacted]", `url: "http://b.example:8545"`, "# header X-Key: [redacted]", "# proxy: http://proxy.example:3128/[redacted]"} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the dump lacks %q:\n%s", want, &out)
 		}
@@ -63,6 +64,9 @@ func TestNodeErrorsHideSecrets(t *testing.T) {
 		"{url: http://h, ws: http://h/swordfish}", "{url: http://h, headers: {X-A: \"swordfish\\nX-B: c\"}}", "{url: http://h, headers: {X-A: [swordfish]}}",
 		"{url: 'http://u:swordfish@h', headers: {Authorization: swordfish}}", "{url: 'http://u:swordfish@h', ws: 'ws://u:swordfish2@h'}",
 		"{url: 'http://u:sword%zzfish@h/swordfish'}", "https://h/swordfish", "{url: http://h, headers: {X-A: swordfish, x-a: swordfish}}",
+		"{url: http://h, proxy: 'socks5://u:swordfish@h'}", "{url: http://h, proxy: 'http://u:swordfish@h/path'}", "{url: http://h, proxy: 'http://u:sword fish swordfish@h'}",
+		"{url: http://h, proxy_file: secret}", "{url: http://h, proxy: 'http://u:swordfish@h', proxy_file: secret}",
+		"{url: https://h, ca_file: secret}", "{url: https://h, cert_file: secret, key_file: secret}", "{url: http://h/swordfish, gzip: true, ca_file: secret}",
 		"{url: http://h/swordfish, url_file: secret}", "{url_file: secret}", "{url: http://h, header_files: {X-A: secret-lines}}",
 	} {
 		dir := t.TempDir()
@@ -127,7 +131,7 @@ func TestFiles(t *testing.T) {
 	dir := fullFolder(t)
 	file := write(t, dir, strings.ReplaceAll(full, "KEY", "key.pem"))
 	got := mustLoad(t, Options{File: file}).Files()
-	if got[0] != file || !slices.Contains(got, filepath.Join(dir, "secrets", "node")) || !slices.Contains(got, filepath.Join(dir, "secrets", "ws")) || len(got) != 4 {
+	if got[0] != file || !slices.Contains(got, filepath.Join(dir, "secrets", "node")) || !slices.Contains(got, filepath.Join(dir, "secrets", "ws")) || !slices.Contains(got, filepath.Join(dir, "secrets", "client-key")) || len(got) != 8 {
 		t.Errorf("the files are %q", got)
 	}
 	if got := Default().Files(); len(got) != 0 {

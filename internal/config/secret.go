@@ -80,9 +80,13 @@ func (s *settler) fromFile(path, file, allowed string, set func(string) error) b
 // maxSecret bounds a file that holds a secret.
 const maxSecret = 16 << 10
 
-// slurpSecret reads a file without the line break at its end. It looks at what
-// the file is first: opening a pipe would wait for its other end.
 func slurpSecret(name string) (string, error) {
+	return slurp(name, maxSecret, errors.New("it is larger than 16 KiB; that is not a secret"))
+}
+
+// slurp reads a file without the line break at its end. It looks at what
+// the file is first: opening a pipe would wait for its other end.
+func slurp(name string, most int, tooLarge error) (string, error) {
 	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
 		return "", errors.New("it is not a regular file")
 	}
@@ -91,9 +95,9 @@ func slurpSecret(name string) (string, error) {
 		return "", err
 	}
 	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxSecret+1))
-	if len(text) > maxSecret {
-		return "", errors.New("it is larger than 16 KiB; that is not a secret")
+	text, err := io.ReadAll(io.LimitReader(f, int64(most)+1))
+	if len(text) > most {
+		return "", tooLarge
 	}
 	return strings.TrimSpace(string(text)), err
 }

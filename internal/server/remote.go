@@ -13,6 +13,7 @@ import (
 	"github.com/nodegate/nodegate/internal/rpc/cache"
 	"github.com/nodegate/nodegate/internal/rpc/eth"
 	"github.com/nodegate/nodegate/internal/rpc/nonce"
+	"github.com/nodegate/nodegate/internal/rpc/upstream/client"
 	"github.com/nodegate/nodegate/internal/rpc/upstream/pool"
 )
 
@@ -80,6 +81,7 @@ func nodesOf(n *config.Network) []pool.Node {
 			Name: node.Name, URL: string(node.URL), WS: string(node.WS), Backup: node.Role == "backup", Tier: node.Tier, Weight: node.Weight,
 			Headers: map[string]string{}, Only: node.Only, Not: node.Not, CreditsPerSecond: node.CreditsPerSecond,
 			CreditsPerDay: node.CreditsPerDay, CreditsPerMonth: node.CreditsPerMonth, MaxLogRange: node.MaxLogRange,
+			Transport: client.Transport{CA: string(node.CA), Cert: string(node.Cert), Key: string(node.Key), Proxy: string(node.Proxy), Gzip: node.Gzip},
 		}
 		if node.Name == "" {
 			list[i].Name = fmt.Sprintf("node-%d", i+1)

@@ -88,6 +88,7 @@ var mayImport = map[string][]string{
 	"internal/web":                   {"", "internal/obs", "internal/tokenbucket"},
 	"test/dbtest":                    {},
 	"test/smtptest":                  {},
+	"test/tlstest":                   {},
 }
 
 // unbound may use everything: they join the others, or test them.

@@ -16,14 +16,17 @@ import (
 	"github.com/nodegate/nodegate/internal/rpc/jsonrpc"
 )
 
-// Client makes JSON-RPC calls to one node over kept HTTP/1.1 connections. It uses no
-// proxy. All its methods may be called at the same time.
+// Client makes JSON-RPC calls to one node over kept HTTP/1.1 connections. It uses the
+// proxy of its configuration, and none of the environment. All its methods may be called
+// at the same time.
 type Client struct {
 	end     *endpoint
 	head    []byte // of every request, up to the length
 	pool    pool
 	buffers sync.Pool // *[]byte: a request, then its answer
 	ids     atomic.Uint64
+
+	inflaters sync.Pool // *inflater
 }
 
 // maxKept is the largest buffer that is kept for another call.
@@ -42,6 +45,7 @@ func NewClient(cfg Config) (*Client, error) {
 		b := make([]byte, 0, firstBuffer)
 		return &b
 	}
+	c.inflaters.New = func() any { return new(inflater) }
 	return c, nil
 }
 
@@ -86,10 +90,16 @@ func (c *Client) call(ctx context.Context, method string, params []byte, safe bo
 		result, err = x.answer(id)
 	}
 	x.giveBack(err)
-	if *buf = x.in.buf[:0]; cap(*buf) <= maxKept {
+	*buf = x.in.buf
+	c.keep(buf)
+	return result, err
+}
+
+// keep takes back a buffer for other calls, unless it has become very large.
+func (c *Client) keep(buf *[]byte) {
+	if *buf = (*buf)[:0]; cap(*buf) <= maxKept {
 		c.buffers.Put(buf)
 	}
-	return result, err
 }
 
 // dialCause puts the end of the context, or of our own time, in place of what the
@@ -145,7 +155,11 @@ func (x *exchange) once(id []byte, method string, params []byte) error {
 		return err
 	}
 	n, err := x.conn.Write(buf[from:])
-	x.sent = x.sent || n > 0 || err == nil || x.client.end.secure
+	secure := x.conn.Conn != x.conn.raw // TLS doesn't say how much of a failed write went out
+	x.sent = x.sent || n > 0 || err == nil || secure
+	if err != nil && secure {
+		return x.conn.farewell(err)
+	}
 	if err != nil {
 		return err
 	}
@@ -189,9 +203,14 @@ func (x *exchange) answer(id []byte) ([]byte, error) {
 	h := &x.in.head
 	fault := &Fault{Sent: true, Status: h.status, RetryAfter: h.retryAfter}
 	ok := h.status >= 200 && h.status < 300
-	if !ok && (h.status < 400 || h.status >= 500 || refusal(h.status)) || h.encoded {
+	if !ok && (h.status < 400 || h.status >= 500 || refusal(h.status)) || h.encoded && !x.inflatable() {
 		fault.Err = statusCause(h)
 		return nil, fault
+	}
+	if h.encoded {
+		if fault.Err = x.inflate(); fault.Err != nil {
+			return nil, fault
+		}
 	}
 	a, isAnswer := jsonrpc.ScanAnswer(x.in.body)
 	switch {

@@ -3,8 +3,6 @@ package client
 import (
 	"bytes"
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
@@ -494,9 +492,8 @@ func TestTLS(t *testing.T) {
 	server.Config.ErrorLog = log.New(io.Discard, "", 0) // of handshakes that are meant to fail
 	server.StartTLS()
 	defer server.Close()
-	roots := x509.NewCertPool()
-	roots.AddCert(server.Certificate())
-	c := newClient(t, Config{URL: server.URL, TLS: &tls.Config{RootCAs: roots}})
+	ca := Transport{CA: certPEM(server.Certificate())}
+	c := newClient(t, Config{URL: server.URL, Transport: ca})
 	for range 3 {
 		got, err := c.Call(soon(t), "m", nil)
 		if err != nil || len(got) != 100_002 {
@@ -507,8 +504,11 @@ func TestTLS(t *testing.T) {
 	if _, err := c.CallSafe(soon(t), "m", nil); err != nil || c.pool.open != 1 {
 		t.Errorf("after a rest: %v", err)
 	}
-	for name, cfg := range map[string]*tls.Config{"an unknown authority": {RootCAs: x509.NewCertPool()}, "another name": {RootCAs: roots, ServerName: "elsewhere.test"}} {
-		_, err := newClient(t, Config{URL: server.URL, TLS: cfg}).Call(soon(t), "m", nil)
+	for name, cfg := range map[string]Config{
+		"an unknown authority": {URL: server.URL},
+		"another name":         {URL: strings.Replace(server.URL, "127.0.0.1", "localhost", 1), Transport: ca},
+	} {
+		_, err := newClient(t, cfg).Call(soon(t), "m", nil)
 		if f := asFault(t, err); f.Sent || !strings.Contains(err.Error(), "certificate") {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -21,7 +21,7 @@ type Config struct {
 	MaxConns  int               // of a Client, in all; 64 when 0
 	MaxAnswer int64             // bytes; 64 MiB when 0
 	Timeout   time.Duration     // of one call, connecting and waiting included; 30 s when 0
-	TLS       *tls.Config       // nil for the system's roots
+	Transport
 }
 
 const (
@@ -44,6 +44,7 @@ type endpoint struct {
 	address string   // to dial: host:port
 	secure  bool
 	tls     *tls.Config // nil unless secure
+	proxy   *proxy      // nil without one
 	headers http.Header
 }
 
@@ -64,25 +65,41 @@ func check(cfg Config, plain, secure string) (*endpoint, error) {
 		return nil, bad("the node's URL has no host that can be used: write its name in ASCII")
 	}
 	e := &endpoint{Config: cfg, url: u, secure: u.Scheme == secure}
-	port := u.Port()
-	switch {
-	case port == "" && e.secure:
-		port = "443"
-	case port == "":
-		port = "80"
-	}
-	e.address = net.JoinHostPort(u.Hostname(), port)
+	e.address = hostPort(u, e.secure)
 	if e.headers, err = checkHeaders(cfg.Headers, u.User); err != nil {
 		return nil, err
 	}
 	u.User, u.Fragment = nil, ""
 	if e.secure {
-		e.tls = tlsConfig(cfg.TLS, u.Hostname())
+		if e.tls, err = cfg.tlsConfig(u.Hostname()); err != nil {
+			return nil, err
+		}
+	}
+	if e.proxy, err = newProxy(cfg.Transport, e.address); err != nil {
+		return nil, err
 	}
 	e.MaxConns = positive(cfg.MaxConns, defaultConns)
 	e.MaxAnswer = positive(cfg.MaxAnswer, defaultAnswer)
 	e.Timeout = positive(cfg.Timeout, defaultTimeout)
 	return e, nil
+}
+
+// hostPort is where to dial for a URL.
+func hostPort(u *url.URL, secure bool) string {
+	port := u.Port()
+	switch {
+	case port == "" && secure:
+		port = "443"
+	case port == "":
+		port = "80"
+	}
+	return net.JoinHostPort(u.Hostname(), port)
+}
+
+// basicAuth is the value of a header that names a user.
+func basicAuth(user *url.Userinfo) string {
+	password, _ := user.Password()
+	return "Basic " + base64.StdEncoding.EncodeToString([]byte(user.Username()+":"+password))
 }
 
 // positive is a limit, or what it is when it is not set.
@@ -96,8 +113,7 @@ func positive[T int | int64 | time.Duration](value, otherwise T) T {
 func checkHeaders(given map[string]string, user *url.Userinfo) (http.Header, error) {
 	headers := http.Header{"User-Agent": {userAgent}}
 	if user != nil {
-		password, _ := user.Password()
-		headers.Set("Authorization", "Basic "+base64.StdEncoding.EncodeToString([]byte(user.Username()+":"+password)))
+		headers.Set("Authorization", basicAuth(user))
 	}
 	for name, value := range given {
 		canonical := http.CanonicalHeaderKey(name)
@@ -117,27 +133,18 @@ func checkHeaders(given map[string]string, user *url.Userinfo) (http.Header, err
 
 // requestHead is all of a request that is the same every time, up to its length.
 func (e *endpoint) requestHead() []byte {
+	encoding := "identity"
+	if e.Gzip {
+		encoding = "gzip"
+	}
 	var b strings.Builder
 	b.WriteString("POST " + e.url.RequestURI() + " HTTP/1.1\r\nHost: " + e.url.Host +
-		"\r\nAccept-Encoding: identity\r\nContent-Type: application/json\r\n")
+		"\r\nAccept-Encoding: " + encoding + "\r\nContent-Type: application/json\r\n")
 	for _, name := range slices.Sorted(maps.Keys(e.headers)) {
 		b.WriteString(name + ": " + e.headers.Get(name) + "\r\n")
 	}
 	b.WriteString("Content-Length: ")
 	return []byte(b.String())
-}
-
-// tlsConfig offers HTTP/1.1 only, which is all that is spoken here.
-func tlsConfig(given *tls.Config, host string) *tls.Config {
-	cfg := given.Clone()
-	if cfg == nil {
-		cfg = &tls.Config{}
-	}
-	if cfg.ServerName == "" {
-		cfg.ServerName = host
-	}
-	cfg.NextProtos = []string{"http/1.1"}
-	return cfg
 }
 
 // visible takes ASCII without spaces and control characters.

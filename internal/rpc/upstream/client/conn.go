@@ -12,7 +12,7 @@ import (
 
 // Times of a connection.
 const (
-	dialTime = 5 * time.Second  // to connect, TLS included
+	dialTime = 5 * time.Second  // to connect, proxy and TLS included
 	idleTime = 60 * time.Second // an unused connection is closed after this
 	// A call that is answered within quickTime never asks its context for Done: that
 	// may cost as much as the whole call, where it means to watch a client's connection.
@@ -27,7 +27,7 @@ const largeRequest = 8 << 10
 
 // conn is one connection. It belongs to one call at a time.
 type conn struct {
-	net.Conn                 // what is spoken on: raw, or TLS over it
+	net.Conn                 // what is spoken on: raw, or TLS over it, to the proxy or the node or both
 	raw      net.Conn        // what is closed
 	control  syscall.RawConn // nil where there is none to look at
 
@@ -47,18 +47,18 @@ func (e *endpoint) dial(ctx context.Context, deadline time.Time) (*conn, error) 
 	}
 	ctx, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
-	raw, err := new(net.Dialer).DialContext(ctx, "tcp", e.address)
+	spoken, raw, err := e.open(ctx)
 	if err != nil {
 		return nil, err
 	}
-	c := &conn{Conn: raw, raw: raw, idleFor: idleTime}
+	c := &conn{Conn: spoken, raw: raw, idleFor: idleTime}
 	if sys, ok := raw.(syscall.Conn); ok {
 		c.control, _ = sys.SyscallConn()
 	}
 	if !e.secure {
 		return c, nil
 	}
-	secure := tls.Client(raw, e.tls)
+	secure := tls.Client(spoken, e.tls)
 	if err := secure.HandshakeContext(ctx); err != nil {
 		_ = raw.Close()
 		return nil, err
@@ -99,6 +99,17 @@ func (c *conn) Read(b []byte) (int, error) {
 		return 0, err
 	}
 	return c.Conn.Read(b)
+}
+
+// farewell is why a write over TLS failed. A node that refuses our certificate says so
+// after the handshake, as far as we see it, and hangs up: that is still there to be read.
+func (c *conn) farewell(err error) error {
+	_, end := c.Conn.Read(make([]byte, 1))
+	var alert *net.OpError
+	if errors.As(end, &alert) && alert.Op == "remote error" {
+		return alert
+	}
+	return err
 }
 
 // finish takes the connection back from its call. It reports whether it is still

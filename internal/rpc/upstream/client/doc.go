@@ -5,11 +5,11 @@
 //
 // [Client] is the HTTP side. It writes every request itself, in one piece, and reads
 // the answer with a parser of its own that takes less than HTTP allows: a length or
-// chunks, never both, no folded lines, no encodings, no redirects, everything bounded.
-// A fuzz test holds it to net/http's. A connection is used by one call at a time, is
-// kept afterwards, and is closed as soon as anything about it is odd. [Client.CallSafe]
-// tries once more when a kept connection turns out to be closed by the node; a call
-// that may do something, by [Client.Call], is never sent twice.
+// chunks, never both, no folded lines, no redirects, gzip only where it is configured,
+// everything bounded. A fuzz test holds it to net/http's. A connection is used by one
+// call at a time, is kept afterwards, and is closed as soon as anything about it is odd.
+// [Client.CallSafe] tries once more when a kept connection turns out to be closed by the
+// node; a call that may do something, by [Client.Call], is never sent twice.
 //
 // [Socket] is the WebSocket side. One goroutine reads, in order; so an event is never
 // taken for one of a subscription that began later, and none is lost that comes before
@@ -22,6 +22,7 @@
 // [Fault] is everything else, and says whether the node may have seen the call.
 //
 // The parts, in the order of a call: config.go (what is configured, and the head of
-// every request), pool.go (which connection), conn.go (one connection, its time), client.go
-// (the call), head.go and body.go (reading). Then socket.go and subscription.go.
+// every request), pool.go (which connection), conn.go (one connection, its time),
+// transport.go and proxy.go (how it is opened), client.go (the call), head.go, body.go and
+// gzip.go (reading). Then socket.go and subscription.go.
 package client

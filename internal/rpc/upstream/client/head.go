@@ -23,6 +23,7 @@ type head struct {
 	chunked    bool
 	last       bool          // the connection ends with this answer
 	encoded    bool          // the body is compressed
+	gzipped    bool          // in gzip, once
 	idle       time.Duration // how long the node keeps an idle connection; 0 when it doesn't say
 	retryAfter time.Duration
 }
@@ -107,7 +108,7 @@ func (f *fields) field(name, value []byte) error {
 		}
 		f.chunked = true
 	case is(name, "content-encoding"):
-		f.encoded = f.encoded || len(value) > 0 && !is(value, "identity")
+		f.setEncoding(value)
 	case is(name, "connection"):
 		f.setConnection(value)
 	case is(name, "keep-alive"):
@@ -125,6 +126,14 @@ func (f *fields) setLength(value []byte) error {
 	}
 	f.sized, f.length = true, n
 	return nil
+}
+
+func (f *fields) setEncoding(value []byte) {
+	if len(value) == 0 || is(value, "identity") {
+		return
+	}
+	f.gzipped = !f.encoded && (is(value, "gzip") || is(value, "x-gzip"))
+	f.encoded = true
 }
 
 func (f *fields) setConnection(value []byte) {

@@ -103,13 +103,7 @@ func dialSocket(ctx context.Context, cfg Config, pulse beat) (*Socket, error) {
 // handshake dials with a transport of its own, which follows no redirect and keeps
 // hold of the connection.
 func (s *Socket) handshake(ctx context.Context) error {
-	transport := &http.Transport{
-		DialContext: func(ctx context.Context, network, address string) (c net.Conn, err error) {
-			s.raw, err = (&net.Dialer{Timeout: dialTime}).DialContext(ctx, network, address)
-			return s.raw, err
-		},
-		TLSClientConfig: s.end.tls, TLSHandshakeTimeout: dialTime, MaxResponseHeaderBytes: maxHead, DisableCompression: true, DisableKeepAlives: true,
-	}
+	transport := s.end.httpTransport(func(raw net.Conn) { s.raw = raw })
 	client := &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	ws, resp, err := websocket.Dial(ctx, s.end.url.String(), &websocket.DialOptions{HTTPClient: client, HTTPHeader: s.end.headers})
 	if err == nil {

@@ -60,12 +60,12 @@ func examine(ctx context.Context, n *Network, node *Node) Report {
 // connect prefers HTTP; a node that has a WebSocket only is asked there.
 func (x *exam) connect() (err error) {
 	if x.node.URL != "" {
-		x.caller, err = client.NewClient(client.Config{URL: x.node.URL, Headers: x.node.Headers, Timeout: callTime})
+		x.caller, err = client.NewClient(x.node.over(x.node.URL))
 		return err
 	}
 	ctx, cancel := context.WithTimeout(x.ctx, callTime)
 	defer cancel()
-	x.caller, err = client.DialSocket(ctx, client.Config{URL: x.node.WS, Headers: x.node.Headers, Timeout: callTime})
+	x.caller, err = client.DialSocket(ctx, x.node.over(x.node.WS))
 	return err
 }
 
@@ -246,7 +246,7 @@ func (x *exam) latency() {
 func (x *exam) events() error {
 	ctx, cancel := context.WithTimeout(x.ctx, callTime)
 	defer cancel()
-	socket, err := client.DialSocket(ctx, client.Config{URL: x.node.WS, Headers: x.node.Headers, Timeout: callTime})
+	socket, err := client.DialSocket(ctx, x.node.over(x.node.WS))
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/nodegate/nodegate/internal/method"
+	"github.com/nodegate/nodegate/internal/rpc/upstream/client"
 )
 
 // maxBatchAnswer is far more than two small answers need.
@@ -16,7 +17,7 @@ const maxBatchAnswer = 64 << 10
 const batchBody = `[{"jsonrpc":"2.0","id":1,"method":"` + method.EthChainID + `","params":[]},{"jsonrpc":"2.0","id":2,"method":"` + method.EthBlockNumber + `","params":[]}]`
 
 // takesBatch sends two calls in one request. The service itself never does, so this
-// has a client of its own; like the service's, it follows no redirect.
+// has a client of its own, over connections like the service's; it follows no redirect either.
 func takesBatch(ctx context.Context, node *Node) bool {
 	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
@@ -28,10 +29,13 @@ func takesBatch(ctx context.Context, node *Node) bool {
 		req.Header.Set(name, value)
 	}
 	req.Header.Set("Content-Type", "application/json")
-	transport := &http.Transport{}
+	transport, err := client.HTTPTransport(node.over(node.URL))
+	if err != nil {
+		return false
+	}
 	defer transport.CloseIdleConnections()
-	client := &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	res, err := client.Do(req)
+	once := &http.Client{Transport: transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	res, err := once.Do(req)
 	if err != nil {
 		return false
 	}

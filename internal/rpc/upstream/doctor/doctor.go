@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"github.com/nodegate/nodegate/internal/rpc/upstream/client"
 )
 
 // Node is how one node is reached.
@@ -15,6 +17,13 @@ type Node struct {
 	Headers map[string]string
 	// MaxLogRange is how wide its log queries are configured to be; 0 is as wide as it answers.
 	MaxLogRange uint64
+	// Transport is how connections to the node are made.
+	Transport client.Transport
+}
+
+// over is how to reach the node at one of its addresses.
+func (n *Node) over(url string) client.Config {
+	return client.Config{URL: url, Headers: n.Headers, Timeout: callTime, Transport: n.Transport}
 }
 
 // Network is what is expected of its nodes.

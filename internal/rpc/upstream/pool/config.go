@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/nodegate/nodegate/internal/obs"
+	"github.com/nodegate/nodegate/internal/rpc/upstream/client"
 	"github.com/nodegate/nodegate/internal/rpc/upstream/heads"
 )
 
@@ -29,6 +30,8 @@ type Node struct {
 	CreditsPerDay, CreditsPerMonth int64
 	// MaxLogRange is how many blocks the node allows in one log query; 0 is learned from its errors.
 	MaxLogRange uint64
+	// Transport is how connections to the node are made; it may hold keys and is never shown.
+	Transport client.Transport
 }
 
 func (n Node) equal(o Node) bool {

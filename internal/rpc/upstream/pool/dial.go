@@ -36,7 +36,7 @@ const (
 
 func wireDialer(cfg Config) dialer {
 	settings := func(n Node, url string) client.Config {
-		return client.Config{URL: url, Headers: n.Headers, MaxConns: maxConns, MaxAnswer: cfg.MaxAnswer, Timeout: cfg.Timeout}
+		return client.Config{URL: url, Headers: n.Headers, MaxConns: maxConns, MaxAnswer: cfg.MaxAnswer, Timeout: cfg.Timeout, Transport: n.Transport}
 	}
 	return dialer{
 		client: func(n Node) (caller, error) {

@@ -27,6 +27,7 @@ type health struct {
 	failures int
 	ejected  int       // how often, since a request went well
 	banned   time.Time // out of use until then
+	away     time.Time // when it was first out of use, since a request went well
 	suspect  time.Time // asked after all others until then
 }
 
@@ -36,11 +37,21 @@ func (h *health) usable(now time.Time) bool {
 	return h.failures < maxFailures && !now.Before(h.banned)
 }
 
+// awayFor is how long the node has been out of use, or 0 while it is in use.
+func (h *health) awayFor(now time.Time) time.Duration {
+	if h.usable(now) {
+		return 0
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return now.Sub(h.away)
+}
+
 // ok notes a request that went well.
 func (h *health) ok() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.failures, h.ejected = 0, 0
+	h.failures, h.ejected, h.away = 0, 0, time.Time{}
 }
 
 // failed notes a failure, and reports whether it put the node out of use. One that
@@ -51,6 +62,9 @@ func (h *health) failed(now time.Time) bool {
 	h.failures++
 	if h.failures != maxFailures {
 		return false
+	}
+	if h.away.IsZero() {
+		h.away = now
 	}
 	if h.ejected > 0 {
 		h.banned = now.Add(min(time.Second<<min(h.ejected, 10), longestBan))

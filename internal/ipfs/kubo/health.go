@@ -34,16 +34,18 @@ type health struct {
 func (h *health) usable(now time.Time) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.failures < maxFailures && !now.Before(h.banned)
+	return h.inUse(now)
 }
+
+func (h *health) inUse(now time.Time) bool { return h.failures < maxFailures && !now.Before(h.banned) }
 
 // awayFor is how long the node has been out of use, or 0 while it is in use.
 func (h *health) awayFor(now time.Time) time.Duration {
-	if h.usable(now) {
-		return 0
-	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	if h.inUse(now) || h.away.IsZero() { // a late answer may have come during a ban
+		return 0
+	}
 	return now.Sub(h.away)
 }
 

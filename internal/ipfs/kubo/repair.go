@@ -14,7 +14,8 @@ const (
 	repairLease = "storage.repair"
 	// leaseTime is longer than what is done between two renewals: one piece of content
 	// is copied for at most limits.pinning.
-	leaseTime = claimTime
+	leaseTime  = claimTime
+	renewEvery = time.Minute
 	// repairTries is how often in an interval a server looks whether the next pass is due.
 	repairTries = 10
 )
@@ -77,12 +78,15 @@ func (r *Repair) Run(ctx context.Context) {
 // Pass goes through all content once, unless another server does. After a whole pass
 // all servers wait for an interval.
 func (r *Repair) Pass(ctx context.Context) (RepairReport, error) {
-	if mine, err := r.lease(ctx, leaseTime); err != nil || !mine {
-		r.missing.Store(0) // it is now the other server's to know
+	mine, err := r.lease(ctx, leaseTime)
+	if err == nil && !mine {
+		r.missing.Store(0) // the other server knows it now
+	}
+	if err != nil || !mine {
 		return RepairReport{}, err
 	}
-	p := &pass{Repair: r, report: RepairReport{Ran: true}}
-	err := p.run(ctx)
+	p := &pass{Repair: r, report: RepairReport{Ran: true}, renewed: time.Now()}
+	err = p.run(ctx)
 	pause := r.every
 	if err != nil {
 		pause = 0 // another server may go on

@@ -21,8 +21,9 @@ const (
 type pass struct {
 	*Repair
 	report  RepairReport
-	example string // of what is missing
-	cause   error  // of the first failure
+	renewed time.Time // the lease
+	example string    // of what is missing
+	cause   error     // of the first failure
 }
 
 func (p *pass) run(ctx context.Context) error {
@@ -48,7 +49,11 @@ func (p *pass) run(ctx context.Context) error {
 
 // renew keeps other servers from beginning a pass.
 func (p *pass) renew(ctx context.Context) error {
+	if time.Since(p.renewed) < renewEvery {
+		return nil
+	}
 	mine, err := p.lease(ctx, leaseTime)
+	p.renewed = time.Now()
 	if err == nil && !mine {
 		return &nodegate.Error{Op: "kubo.repair", Code: nodegate.Conflict, Msg: "another server repairs the copies of stored content now"}
 	}

@@ -161,7 +161,7 @@ func TestRepairMissing(t *testing.T) {
 func TestRepairFails(t *testing.T) {
 	t.Parallel()
 	r, good, bad := newRepairs(t), start(t), newRogue(t)
-	mustStore(t, r.engine(1, good.endpoint), "a", "for a full node")
+	mustStore(t, r.engine(1, good.endpoint), "a", "for a full node, "+t.TempDir()) // other runs leave theirs on the shared node
 	bad.on("dag/import", says(507, "text/plain", "insufficient storage"))
 	repair := r.repair(r.engine(2, good.endpoint, bad.endpoint))
 	r.pass(repair, kubo.RepairReport{Checked: 1, RepairStat: kubo.RepairStat{Failed: 1}})

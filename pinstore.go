@@ -38,6 +38,10 @@ type PinStore interface {
 	// ReleasePins gives up a claim. One that is not there is no error.
 	ReleasePins(ctx context.Context, accountID, claim string) error
 
+	// HeldContent lists content that pins need, those that can be undone included, in
+	// order, after one. Repairs compare it with what the nodes have.
+	HeldContent(ctx context.Context, after string, limit int) ([]string, error)
+
 	// ExpirePins forgets what is past its time, and frees content that this leaves
 	// without anybody. A dry run only counts.
 	ExpirePins(ctx context.Context, before PinCutoffs, dryRun bool) (ExpiredPins, error)

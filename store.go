@@ -108,6 +108,14 @@ type MetaStore interface {
 	ReplaceMeta(ctx context.Context, name, value string) error
 }
 
+// LeaseStore lets one of several servers do what only one should do at a time.
+type LeaseStore interface {
+	// Lease gives the lease of a name to a holder until a time, or moves the end of one
+	// that the holder has; an end that is not after now gives it back. It reports false
+	// while another holder has it.
+	Lease(ctx context.Context, name, holder string, now, until time.Time) (bool, error)
+}
+
 // UsageWriter keeps usage, by the minute, the hour and the day at once.
 type UsageWriter interface {
 	// AddUsage adds a batch to all resolutions in one transaction, once.

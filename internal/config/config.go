@@ -156,7 +156,8 @@ type Storage struct {
 // Kubo is the engine of that name: nodes elsewhere that keep the blocks.
 type Kubo struct {
 	Copies    int
-	Fetch     bool // from the public network, what no node has
+	Fetch     bool     // from the public network, what no node has
+	Repair    Duration // how often the copies on the nodes are checked; 0 is never
 	Endpoints []KuboEndpoint
 }
 

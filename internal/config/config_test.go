@@ -36,7 +36,7 @@ func TestDefault(t *testing.T) {
 		Storage: Storage{
 			Engine: "embedded", Undo: 24 * time.Hour, Collect: time.Hour, Reserve: 1 << 30, MaxParts: 10_000, Timeout: 30 * time.Second,
 			MaxNodes: 1 << 18, MaxRead: 1 << 40, MaxCompress: 1 << 30, MaxRequests: 64, MaxHeavy: 4,
-			Kubo:    Kubo{Copies: 1, Fetch: true},
+			Kubo:    Kubo{Copies: 1, Fetch: true, Repair: time.Hour},
 			Gateway: "off", GatewayRate: 50,
 		},
 		Accounts:  Accounts{Follow: 500 * time.Millisecond},
@@ -133,6 +133,7 @@ storage:
   kubo:
     copies: 2
     fetch: false
+    repair_interval: 2h
     endpoints:
       - url: http://10.0.0.1:5001/api/v0/
       - {url: "https://h", headers_file: secrets/headers}
@@ -235,7 +236,7 @@ func TestFullFile(t *testing.T) {
 			Reserve: 2 << 30, MaxFile: 1 << 40, MaxParts: 5, Timeout: time.Minute,
 			MaxNodes: 2000, MaxRead: 3 << 20, MaxCompress: 4 << 20, MaxRequests: 6, MaxHeavy: 7, Gateway: "public", GatewayRate: 9,
 			Hosts: []string{"files.example.com", "2001:db8::5"},
-			Kubo: Kubo{Copies: 2, Endpoints: []KuboEndpoint{
+			Kubo: Kubo{Copies: 2, Repair: 2 * time.Hour, Endpoints: []KuboEndpoint{
 				{URL: "http://10.0.0.1:5001"},
 				{URL: "https://h", HeadersFile: filepath.Join(dir, "secrets/headers"), Headers: map[string]Secret{"Authorization": "Bearer hidden", "X-Two": "2"}},
 			}},

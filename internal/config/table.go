@@ -283,6 +283,10 @@ var settings = schema[Config]{
 			help: "whether the nodes may fetch from the public network what none of them has",
 			at:   func(c *Config) value { return toggle(&c.Storage.Kubo.Fetch) },
 		}, {
+			name: "storage.kubo.repair_interval", def: "1h",
+			help: "how often nodegate checks that content is pinned on storage.kubo.copies nodes, and copies what is missing; a node that is unavailable for that long counts as lost; 0 is off",
+			at:   func(c *Config) value { return span(&c.Storage.Kubo.Repair, 0, 30*24*time.Hour) },
+		}, {
 			name: "usage.flush", def: "5s",
 			help: "how often usage is written to the store",
 			at:   func(c *Config) value { return span(&c.Usage.Flush, time.Second, time.Minute) },

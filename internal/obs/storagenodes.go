@@ -37,3 +37,25 @@ func (m *Metrics) FollowNodes(count int, stat func(i int) NodeStat) {
 		)
 	}
 }
+
+// RepairStat is what is counted of the repair of copies on storage nodes.
+type RepairStat struct {
+	Copied  int64
+	Failed  int64
+	Missing int64
+}
+
+// FollowRepair adds the counters of the repair.
+func (m *Metrics) FollowRepair(stat func() RepairStat) {
+	m.registry.MustRegister(
+		prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Name: "nodegate_storage_repair_copies_total", Help: "Copies of content that were made on storage nodes that lacked it.",
+		}, func() float64 { return float64(stat().Copied) }),
+		prometheus.NewCounterFunc(prometheus.CounterOpts{
+			Name: "nodegate_storage_repair_failures_total", Help: "Content that could not be copied to another storage node.",
+		}, func() float64 { return float64(stat().Failed) }),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "nodegate_storage_missing_content", Help: "Pinned CIDs that no storage node had whole at the last check of this server.",
+		}, func() float64 { return float64(stat().Missing) }),
+	)
+}

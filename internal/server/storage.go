@@ -20,6 +20,7 @@ import (
 	"github.com/nodegate/nodegate/internal/config"
 	"github.com/nodegate/nodegate/internal/ipfs/blockstore"
 	"github.com/nodegate/nodegate/internal/ipfs/gateway"
+	"github.com/nodegate/nodegate/internal/ipfs/kubo"
 	"github.com/nodegate/nodegate/internal/ipfs/unixfs"
 	"github.com/nodegate/nodegate/internal/localca"
 	"github.com/nodegate/nodegate/internal/web"
@@ -29,7 +30,8 @@ import (
 type storageSide struct {
 	*common
 	figures nodegate.UsageReader
-	engine  engine // nil when there is no gateway
+	engine  engine       // nil when there is no gateway
+	repair  *kubo.Repair // nil with another engine, or when it is off
 	gateway *gateway.Gateway
 	server  *web.Server
 	addr    string
@@ -66,6 +68,7 @@ func (s *storageSide) open(ctx context.Context, a *accounts, memory *budget.Budg
 	}
 	s.figures, a.control.stored = a.control.Store, s.engine.Stored
 	s.watchNodes()
+	s.prepareRepair(a.control.Store)
 	s.gateway = gateway.New(s.withReading(gateway.Config{
 		Auth: a.auth, Usage: a.usage, RequestLog: a.requests, Engine: s.engine, Memory: memory,
 		Limits: unixfs.Limits{Parts: s.cfg.Storage.MaxParts, FileBytes: int64(s.cfg.Storage.MaxFile)},
@@ -85,7 +88,7 @@ func (s *storageSide) movedIn(accountID string, month time.Time) (int64, error) 
 	return f.Moved, err
 }
 
-// start serves and begins to collect.
+// start serves, and begins to collect and to repair.
 func (s *storageSide) start(ln net.Listener, on *listeners) {
 	srv := on.httpServer(s.gateway)
 	srv.ReadTimeout = 0 // an upload may take as long as it moves; see web.Paced
@@ -94,6 +97,9 @@ func (s *storageSide) start(ln net.Listener, on *listeners) {
 	ctx, cancel := context.WithCancel(context.Background())
 	s.stop = cancel
 	s.ended.Go(func() { s.collectEvery(ctx) })
+	if s.repair != nil {
+		s.ended.Go(func() { s.repair.Run(ctx) })
+	}
 }
 
 // listen serves TLS; on a loopback address plain HTTP beside it.

@@ -110,6 +110,15 @@ func (s *storageSide) watchNodes() {
 	s.metrics.FollowNodes(len(r.Stats()), func(i int) obs.NodeStat { return obs.NodeStat(r.Stats()[i]) })
 }
 
+// prepareRepair builds the repair of copies on storage nodes, where there are any.
+func (s *storageSide) prepareRepair(leases nodegate.LeaseStore) {
+	r, ok := s.engine.(kuboEngine)
+	if every := s.cfg.Storage.Kubo.Repair; ok && every > 0 {
+		s.repair = kubo.NewRepair(r.Engine, leases, every)
+		s.metrics.FollowRepair(func() obs.RepairStat { return obs.RepairStat(s.repair.Stats()) })
+	}
+}
+
 // blocksMeta is where the account store names the one block store beside it.
 const blocksMeta = "storage.blocks"
 

@@ -31,6 +31,10 @@
 // pins or claims is unpinned on every node; what is then deleted, and when, is the
 // nodes' own business.
 //
+// Repair (repair.go) compares the store with the nodes now and then, and copies content
+// to further nodes where too few have it. It claims what it copies, as Commit does, so
+// that Collect finds what its owner has unpinned meanwhile.
+//
 // A Kubo loses a good pin when a second pin/add of the same content is cancelled. So
 // content that somebody holds already is looked up before it is pinned, and a
 // pin/add does not end with the request that it is for.

@@ -44,13 +44,14 @@ type limits struct {
 	stall      time.Duration // an upload or a pin that does not get on
 	finish     time.Duration // the end of an import
 	pinning    time.Duration // all pins of one batch; claims live longer
+	pause      time.Duration // of a repair, between two pieces of content
 	kept       int64         // bytes of a batch that can be sent again
 }
 
 func defaultLimits() limits {
 	return limits{
 		probeEvery: 2 * time.Second, probe: 1500 * time.Millisecond, answer: 5 * time.Second, stall: 15 * time.Second, finish: time.Minute,
-		pinning: 50 * time.Minute, kept: 4 << 20,
+		pinning: 50 * time.Minute, pause: 20 * time.Millisecond, kept: 4 << 20,
 	}
 }
 

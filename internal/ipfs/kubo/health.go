@@ -27,20 +27,33 @@ type health struct {
 	failures int
 	ejected  int       // how often, since a request went well
 	banned   time.Time // out of use until then
+	away     time.Time // when it was first out of use, since a request went well
 	suspect  time.Time // asked after all others until then
 }
 
 func (h *health) usable(now time.Time) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	return h.failures < maxFailures && !now.Before(h.banned)
+	return h.inUse(now)
+}
+
+func (h *health) inUse(now time.Time) bool { return h.failures < maxFailures && !now.Before(h.banned) }
+
+// awayFor is how long the node has been out of use, or 0 while it is in use.
+func (h *health) awayFor(now time.Time) time.Duration {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.inUse(now) || h.away.IsZero() { // a late answer may have come during a ban
+		return 0
+	}
+	return now.Sub(h.away)
 }
 
 // ok notes a request that went well.
 func (h *health) ok() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.failures, h.ejected = 0, 0
+	h.failures, h.ejected, h.away = 0, 0, time.Time{}
 }
 
 // failed notes a failure, and reports whether it put the node out of use. One that
@@ -51,6 +64,9 @@ func (h *health) failed(now time.Time) bool {
 	h.failures++
 	if h.failures != maxFailures {
 		return false
+	}
+	if h.away.IsZero() {
+		h.away = now
 	}
 	if h.ejected > 0 {
 		h.banned = now.Add(min(time.Second<<min(h.ejected, 10), longestBan))

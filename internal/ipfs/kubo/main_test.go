@@ -121,7 +121,7 @@ func (c *clock) Advance(d time.Duration) {
 }
 
 // pinStore is a store of a test's own.
-func pinStore(t *testing.T) nodegate.PinStore {
+func pinStore(t *testing.T) *sqlstore.Store {
 	t.Helper()
 	s, err := sqlstore.OpenSQLite(t.Context(), filepath.Join(t.TempDir(), "pins.db"), []byte("key"), slog.New(slog.DiscardHandler))
 	if err != nil {

@@ -83,7 +83,7 @@ func (e *Engine) pinPart(ctx context.Context, n *node, contents []string, home b
 		if err == nil {
 			continue
 		}
-		if err := e.carry(ctx, n, c); err != nil {
+		if err := e.carry(ctx, n, c, source{fetch: e.cfg.Fetch}); err != nil {
 			return err
 		}
 		if err := n.pinAdd(ctx, []string{text}); err != nil {
@@ -164,8 +164,15 @@ func (n *node) unpin(ctx context.Context, content string) error {
 	return err
 }
 
-// carry brings a node all of some content that other nodes have.
-func (e *Engine) carry(ctx context.Context, to *node, root cid.Cid) error {
+// source says where content is carried from.
+type source struct {
+	first []*node // asked before the others
+	fetch bool    // from the network too
+}
+
+// carry brings a node all of some content that other nodes have. Each block is checked,
+// and the nodes need no connection to each other.
+func (e *Engine) carry(ctx context.Context, to *node, root cid.Cid, from source) error {
 	u, err := e.beginUpload(ctx, to)
 	if err != nil {
 		return err
@@ -175,7 +182,7 @@ func (e *Engine) carry(ctx context.Context, to *node, root cid.Cid) error {
 		c := todo[len(todo)-1]
 		todo = todo[:len(todo)-1]
 		var links []cid.Cid
-		if links, err = e.carryBlock(ctx, u, c); err != nil {
+		if links, err = e.carryBlock(ctx, u, c, from); err != nil {
 			break
 		}
 		for _, l := range links {
@@ -192,8 +199,8 @@ func (e *Engine) carry(ctx context.Context, to *node, root cid.Cid) error {
 	return u.finish(ctx)
 }
 
-func (e *Engine) carryBlock(ctx context.Context, u *upload, c cid.Cid) ([]cid.Cid, error) {
-	data, _, err := e.find(ctx, c, nil, e.cfg.Fetch)
+func (e *Engine) carryBlock(ctx context.Context, u *upload, c cid.Cid, from source) ([]cid.Cid, error) {
+	data, _, err := e.find(ctx, c, from.first, from.fetch)
 	if err != nil {
 		return nil, err
 	}

@@ -35,3 +35,26 @@ func TestStuck(t *testing.T) {
 		t.Error("an upload that had nothing to send before is stuck at once")
 	}
 }
+
+// TestAwayFor: a node is away from its first ejection on, also while trials fail, until a
+// request goes well.
+func TestAwayFor(t *testing.T) {
+	h, now := &health{}, time.Now()
+	expect := func(what string, at, want time.Duration) {
+		t.Helper()
+		if got := h.awayFor(now.Add(at)); got != want {
+			t.Errorf("%s: %v, want %v", what, got, want)
+		}
+	}
+	expect("well", 0, 0)
+	for range maxFailures {
+		h.failed(now)
+	}
+	expect("ejected", time.Minute, time.Minute)
+	h.trial()
+	expect("on trial", time.Minute, 0)
+	h.failed(now.Add(time.Minute))
+	expect("ejected again", 2*time.Minute, 2*time.Minute)
+	h.ok()
+	expect("well during a ban", time.Minute+time.Second, 0)
+}

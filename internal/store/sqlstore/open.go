@@ -32,6 +32,7 @@ type Store struct {
 	auditTable
 	sessionTable
 	metaTable
+	leaseTable
 	usageRows
 	alertTable
 	pinTables
@@ -48,6 +49,7 @@ type (
 	auditTable   struct{ *conn }
 	sessionTable struct{ *conn }
 	metaTable    struct{ *conn }
+	leaseTable   struct{ *conn }
 	usageRows    struct {
 		*conn
 		maxRows int // of one answer
@@ -59,7 +61,7 @@ type (
 func newStore(c *conn, auditKey []byte) *Store {
 	return &Store{
 		conn: c, accountTable: accountTable{c}, keyTable: keyTable{c}, changeTable: changeTable{c, auditKey}, auditTable: auditTable{c},
-		sessionTable: sessionTable{c}, metaTable: metaTable{c}, usageRows: usageRows{c, maxUsageRows}, alertTable: alertTable{c}, pinTables: pinTables{c},
+		sessionTable: sessionTable{c}, metaTable: metaTable{c}, leaseTable: leaseTable{c}, usageRows: usageRows{c, maxUsageRows}, alertTable: alertTable{c}, pinTables: pinTables{c},
 	}
 }
 

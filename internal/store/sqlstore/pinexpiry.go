@@ -121,9 +121,18 @@ func (t *tx) dropExpired(e expiring, account string) (gone expired, err error) {
 	return gone, rows.Err()
 }
 
+// HeldContent lists content that pins need, in order, after one.
+func (s *pinTables) HeldContent(ctx context.Context, after string, limit int) ([]string, error) {
+	return s.contents(ctx, "heldContent", "EXISTS (SELECT 1 FROM pins WHERE pins.content = pin_content.content)", after, limit)
+}
+
 // FreedContent lists content that somebody let go of, in order, after one.
-func (s *pinTables) FreedContent(ctx context.Context, after string, limit int) (list []string, err error) {
-	err = s.each(ctx, "freedContent", "content", "SELECT content FROM pin_content WHERE freed IS NOT NULL AND content > $1 ORDER BY content LIMIT $2",
+func (s *pinTables) FreedContent(ctx context.Context, after string, limit int) ([]string, error) {
+	return s.contents(ctx, "freedContent", "freed IS NOT NULL", after, limit)
+}
+
+func (s *pinTables) contents(ctx context.Context, op, where, after string, limit int) (list []string, err error) {
+	err = s.each(ctx, op, "content", "SELECT content FROM pin_content WHERE "+where+" AND content > $1 ORDER BY content LIMIT $2",
 		[]any{cleaned(after), limit}, func(row scan) error {
 			var content string
 			err := row(&content)

@@ -43,6 +43,27 @@ func pinsExpire(t *testing.T, s Store) {
 	same(t, "the next page of it", must[[]string](t)(s.FreedContent(ctx, contentOf("c1"), 9)), []string{contentOf("c3")})
 }
 
+func heldContent(t *testing.T, s Store) {
+	ctx := t.Context()
+	mustPin(t, s, change("a", "1", adding(pinOf("a", "c1", 1)), adding(pinOf("a", "c3", 1)), adding(pinOf("a", "c4", 1))))
+	mustPin(t, s, change("b", "2", adding(pinOf("b", "c3", 1)), adding(pinOf("b", "c2", 1))))
+	must[[]string](t)(s.ClaimPins(ctx, change("a", "3", adding(pinOf("a", "c5", 1))))) // not pinned yet
+	for account, cid := range map[string]string{"a": "c4", "b": "c3"} {
+		if err := s.CommitPins(ctx, change(account, "", op(nodegate.PinRemove, cid))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	held := func(after string, limit int) []string {
+		t.Helper()
+		return must[[]string](t)(s.HeldContent(ctx, after, limit))
+	}
+	same(t, "the first page", held("", 2), []string{contentOf("c1"), contentOf("c2")})
+	same(t, "the rest", held(contentOf("c2"), 9), []string{contentOf("c3"), contentOf("c4")}) // an undo needs c4
+	same(t, "behind the end", len(held(contentOf("c4"), 9)), 0)
+	must[nodegate.ExpiredPins](t)(s.ExpirePins(ctx, everything(noon()), false))
+	same(t, "after the time of an undo", held("", 9), []string{contentOf("c1"), contentOf("c2"), contentOf("c3")})
+}
+
 // began begins a removal that must, or must not, be possible.
 func began(t *testing.T, s nodegate.PinStore, content string, at time.Time, want bool) {
 	t.Helper()

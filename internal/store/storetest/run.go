@@ -23,6 +23,7 @@ type Store interface {
 	nodegate.AuditStore
 	nodegate.SessionStore
 	nodegate.MetaStore
+	nodegate.LeaseStore
 	nodegate.UsageWriter
 	nodegate.UsageReader
 	nodegate.AlertStore
@@ -68,6 +69,7 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 		{"ending sessions", endingSessions},
 		{"meta values are set once", metaOnce},
 		{"meta values are replaced", metaReplaced},
+		{"a lease has one holder", leaseHolder},
 		{"usage adds up", usageAddsUp},
 		{"usage is selected", usageSelected},
 		{"usage is summed", usageSummed},
@@ -92,6 +94,7 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 		{"loose bytes count and end", looseCounts},
 		{"the quota holds in parallel", quotaInParallel},
 		{"pins expire", pinsExpire},
+		{"held content is listed in pages", heldContent},
 		{"content is removed when nobody needs it", contentRemoved},
 		{"claims and removals exclude each other", claimsAndRemovals},
 		{"odd names of pins", oddPinNames},

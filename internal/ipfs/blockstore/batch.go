@@ -36,7 +36,7 @@ type Batch struct {
 	ops        []pinOp
 	ended      bool
 
-	turns   context.Context // of the request that commits it; belongs to the committer
+	turns   context.Context // of the request that commits a large one; belongs to the committer
 	result  *result         // belongs to the committer
 	applied atomic.Bool     // the index has all of it
 }
@@ -319,15 +319,16 @@ func (b *Batch) Commit(ctx context.Context) error {
 	if err := b.writeTouched(); err != nil {
 		return err
 	}
-	// The committer works for this request, which may not end before.
-	b.turns = fairshare.Others(context.WithoutCancel(ctx))
+	if !b.small() { // the committer works for this request, whoever goes away
+		b.turns = fairshare.Others(context.WithoutCancel(ctx))
+	}
 	return b.s.committer.submit(&request{batch: b, prepare: b.prepare, apply: b.apply})
 }
 
-// inTurn does work of the commit when it is the request's turn.
-func (b *Batch) inTurn(work func()) {
-	if b.turns == nil || b.small() || fairshare.Do(b.turns, work) != nil {
-		work() // small ones are as short as a turn
+// inTurn does work when it is the turn of a request. Without one it is done at once.
+func inTurn(of context.Context, work func()) {
+	if of == nil || fairshare.Do(of, work) != nil {
+		work()
 	}
 }
 

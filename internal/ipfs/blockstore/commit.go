@@ -370,7 +370,7 @@ func (b *Batch) small() bool { return b.blocks.count() <= smallBatch }
 func (b *Batch) apply(pause func()) error {
 	err := b.blocks.each(b.s.index, func(list []found) error {
 		var err error
-		b.inTurn(func() { err = b.s.blocks.add(b.toEnter(list), b.result.time) })
+		inTurn(b.turns, func() { err = b.s.blocks.add(b.toEnter(list), b.result.time) })
 		pause()
 		return err
 	})

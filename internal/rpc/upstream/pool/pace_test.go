@@ -85,7 +85,7 @@ func TestPollTrustsTheSocket(t *testing.T) {
 func TestLooksAfterSending(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		a := newFake("a", 100)
-		p, _ := openFakes(t, nil, a)
+		p, _ := openFakes(t, func(c *Config) { c.Poll = time.Minute }, a) // its own looks don't count
 		settle()
 		n := p.nodes.all()[0]
 		before := a.count("eth_getBlockByNumber")

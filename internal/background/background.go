@@ -37,7 +37,10 @@ var threads atomic.Int64
 
 // Thread is the thread of a goroutine that may want low priority. The zero value is one that
 // has not asked for it.
-type Thread struct{ lowered bool }
+type Thread struct {
+	lowered bool
+	rests   Rests
+}
 
 // Lower gives the goroutine a thread for itself, of low priority, until it ends. A process
 // with one core keeps its priority: a thread that waits for other programs there would hold
@@ -52,6 +55,14 @@ func (t *Thread) Lower() {
 	}
 	t.lowered = true
 	lower()
+}
+
+// Rest is for lowered threads: it lets others that wait for the core have it, if it is long
+// enough ago that it did.
+func (t *Thread) Rest() {
+	if t.lowered {
+		t.rests.Now()
+	}
 }
 
 // End comes last in the goroutine, which takes its thread with it.

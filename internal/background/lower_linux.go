@@ -3,6 +3,7 @@ package background
 import (
 	"runtime"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -25,4 +26,12 @@ func lower() {
 	if unix.SchedSetAttr(0, &attr, 0) != nil { // filtered in some containers
 		_ = unix.Setpriority(unix.PRIO_PROCESS, unix.Gettid(), niceness)
 	}
+	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1, 0, 0, 0) // nanosecond, for rest
+}
+
+// rest sleeps for as short as the kernel can. It doesn't tell Go's scheduler, to which that
+// is no longer than a system call that does some work.
+func rest() {
+	short := unix.Timespec{Nsec: 1}
+	_, _, _ = unix.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&short)), 0, 0)
 }

@@ -30,6 +30,7 @@ type turns struct {
 	own  atomic.Int64
 	free *atomic.Int64 // nanoseconds left of Free: own, or that of the request's first context
 	late func()        // called once that is over, in the goroutine that works
+	rest func()        // called after each turn from then on
 
 	// Of a slot that is kept between two turns. The pool's lock guards them.
 	kept  bool
@@ -59,13 +60,14 @@ func With(ctx context.Context, p *Pool, name string) context.Context {
 }
 
 // Alone is the context of a request that has a goroutine for itself. Before the first of its
-// turns, late is called there. No other goroutine may work with this context: see Others.
-func Alone(ctx context.Context, late func()) context.Context {
+// turns, late is called there, and rest after each. No other goroutine may work with this
+// context: see Others.
+func Alone(ctx context.Context, late, rest func()) context.Context {
 	t, _ := ctx.Value(contextKey{}).(*turns)
 	if t == nil {
 		return ctx
 	}
-	return &turns{Context: ctx, pool: t.pool, name: t.name, free: t.free, late: late}
+	return &turns{Context: ctx, pool: t.pool, name: t.name, free: t.free, late: late, rest: rest}
 }
 
 // Others is the context for further goroutines that work on such a request.
@@ -111,6 +113,9 @@ func (t *turns) do(ctx context.Context, work func()) error {
 	}
 	defer t.end(since)
 	work()
+	if t.rest != nil {
+		t.rest()
+	}
 	return nil
 }
 

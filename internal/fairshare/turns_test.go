@@ -83,7 +83,7 @@ func TestLessFree(t *testing.T) {
 func TestAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p, late := New(1, 1), 0
-		ctx := Alone(longWorked(t, p, "a"), func() { late++ })
+		ctx := Alone(longWorked(t, p, "a"), func() { late++ }, nil)
 		helper := Others(ctx)
 		if err := Do(helper, func() {}); err != nil || late != 0 {
 			t.Errorf("%v, called %d times", err, late)
@@ -93,7 +93,7 @@ func TestAlone(t *testing.T) {
 				t.Errorf("%v, called %d times", err, late)
 			}
 		}
-		if p.Used() != 0 || Alone(t.Context(), nil) != t.Context() || Others(t.Context()) != t.Context() {
+		if p.Used() != 0 || Alone(t.Context(), nil, nil) != t.Context() || Others(t.Context()) != t.Context() {
 			t.Error("something is left, or added to a context without turns")
 		}
 	})
@@ -104,7 +104,7 @@ func TestAlone(t *testing.T) {
 func TestKeptSlot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := New(1, 1)
-		mine, theirs := Alone(longWorked(t, p, "mine"), func() {}), longWorked(t, p, "other")
+		mine, theirs := Alone(longWorked(t, p, "mine"), func() {}, nil), longWorked(t, p, "other")
 		other := make(chan time.Duration, 1)
 		begun := time.Now()
 		turn := func(work time.Duration) {

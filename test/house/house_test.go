@@ -59,7 +59,7 @@ var mayImport = map[string][]string{
 	"internal/rpc/cache":             {"", "internal/rpc", "internal/obs", "internal/rpc/jsonrpc", "internal/method"},
 	"internal/rpc/chain":             {"", "internal/obs", "internal/rpc/rollup", "internal/rpc/chain/guard", "internal/rpc/chain/lane", "internal/rpc/chain/native", "internal/rpc/chain/steplog", "internal/rpc/chain/devchain", "internal/rpc/chain/txjournal", "internal/disk", "internal/background", "internal/method"},
 	"internal/rpc/chain/devchain":    {"internal/rpc/rollup"},
-	"internal/rpc/chain/guard":       {"internal/rpc/chain/steplog"},
+	"internal/rpc/chain/guard":       {"internal/background", "internal/rpc/chain/steplog"},
 	"internal/rpc/chain/steplog":     {},
 	"internal/rpc/chain/lane":        {"", "internal/fairshare", "internal/background"},
 	"internal/rpc/chain/native":      {"", "internal/rpc/chain/guard", "internal/rpc/chain/lane", "internal/method"},

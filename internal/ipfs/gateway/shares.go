@@ -82,7 +82,7 @@ func (p *place) leave() {
 // apart runs the work of a heavy request in a goroutine of its own. What takes long gets
 // low priority there, so that it doesn't hold up small requests.
 func apart(ctx context.Context, work func(context.Context) error) (err error) {
-	background.Apart(func(t *background.Thread) { err = work(fairshare.Alone(ctx, t.Lower)) })
+	background.Apart(func(t *background.Thread) { err = work(fairshare.Alone(ctx, t.Lower, t.Rest)) })
 	return err
 }
 

@@ -88,7 +88,7 @@ func (w *walk) share(ctx context.Context) {
 		workers.Go(func() {
 			var t background.Thread
 			defer t.End()
-			w.work(fairshare.Alone(ctx, t.Lower))
+			w.work(fairshare.Alone(ctx, t.Lower, t.Rest))
 		})
 	}
 	workers.Wait()

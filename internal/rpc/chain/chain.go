@@ -56,9 +56,11 @@ type Node struct {
 	feeds  *feeds
 	lanes  *lane.Lanes
 	briefs chan struct{} // short attempts in progress in go-ethereum's API
-	native *native.Path
-	evm    *devMethods
-	gifts  sync.Mutex // of the faucet
+	// lowBriefs are those at low priority. They may take longer, and are fewer than cores.
+	lowBriefs chan struct{}
+	native    *native.Path
+	evm       *devMethods
+	gifts     sync.Mutex // of the faucet
 
 	callTimeout time.Duration
 	traceBytes  int64
@@ -104,6 +106,7 @@ func open(cfg Config) (*Node, error) {
 		n.lanes = lane.New(lane.Seats(), lane.Seats())
 	}
 	n.briefs = make(chan struct{}, 2*background.Cores())
+	n.lowBriefs = make(chan struct{}, lane.Seats())
 	n.evm = &devMethods{engine: engine}
 	if !cfg.GenericOnly {
 		n.native, err = native.New(engine.eth.BlockChain(), native.Config{

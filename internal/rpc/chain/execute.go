@@ -58,23 +58,24 @@ var closed = func() chan struct{} {
 // lightly makes an attempt among the others. Only so many are made at once; one that is
 // given up counts until it ends.
 func (n *Node) lightly(ctx context.Context, m *apiMethod, params []byte) (result []byte, ended chan struct{}, err error) {
+	light := n.lanes.Light(ctx)
+	places, p := n.briefs, amongOthers
+	if light.Brief { // most attempts of this account take all of their time
+		places, p.run, p.low = n.lowBriefs, background.Run, true
+	}
 	select {
-	case n.briefs <- struct{}{}:
+	case places <- struct{}{}:
 	default:
+		light.End()
 		return nil, closed, lane.ErrAborted
 	}
 	ended = make(chan struct{})
-	light := n.lanes.Light(ctx)
 	ctx, cancel := context.WithTimeout(ctx, light.Limit)
 	defer cancel()
 	g := guard.New(time.Now().Add(light.Limit), lane.LightWork)
-	p := amongOthers
-	if light.Brief { // most attempts of this account take all of their time
-		p.run = background.Run
-	}
 	result, err = n.guarded(ctx, m, params, g, p, func() {
 		light.End()
-		<-n.briefs
+		<-places
 		close(ended)
 	})
 	return result, ended, err
@@ -84,11 +85,12 @@ func (n *Node) lightly(ctx context.Context, m *apiMethod, params []byte) (result
 type pace struct {
 	run     func(work func())
 	largest int
+	low     bool // at low priority
 }
 
 var (
-	amongOthers = pace{func(work func()) { work() }, lane.LightResult}
-	alone       = pace{background.Run, math.MaxInt} // in the heavy lane
+	amongOthers = pace{func(work func()) { work() }, lane.LightResult, false}
+	alone       = pace{background.Run, math.MaxInt, true} // in the heavy lane
 )
 
 // guarded makes one attempt in a goroutine of its own. When its time is up it is answered
@@ -99,6 +101,9 @@ func (n *Node) guarded(ctx context.Context, m *apiMethod, params []byte, g *guar
 	stop := context.AfterFunc(ctx, g.Stop)
 	defer stop()
 	done := make(chan returned, 1)
+	if p.low {
+		g.LowPriority()
+	}
 	go func() {
 		defer ended()
 		p.run(func() { done <- m.run(noDeadline{ctx}, params, g, p.largest) })

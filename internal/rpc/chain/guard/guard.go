@@ -20,6 +20,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/nodegate/nodegate/internal/background"
 	"github.com/nodegate/nodegate/internal/rpc/chain/steplog"
 )
 
@@ -40,6 +41,9 @@ type Guard struct {
 	gas      int64 // left for precompiled contracts, hashes and frames
 	output   int64 // bytes left for what a trace keeps
 	chunks   *steplog.Chunks
+	low      bool // the thread has low priority
+	steps    uint
+	rests    background.Rests
 	atEnd    []func()
 }
 
@@ -88,6 +92,20 @@ func (g *Guard) spend(gas uint64, took time.Duration) {
 	}
 	if took > quick && time.Until(g.deadline) < took {
 		g.end(ErrStopped)
+	}
+}
+
+// LowPriority tells that the thread that executes lets others go first.
+func (g *Guard) LowPriority() { g.low = true }
+
+// restSteps is how many instructions of a trace there are between looks at the clock.
+const restSteps = 64
+
+// traced is asked before each instruction of a trace.
+func (g *Guard) traced() {
+	g.check()
+	if g.steps++; g.low && g.steps%restSteps == 0 {
+		g.rests.Now()
 	}
 }
 

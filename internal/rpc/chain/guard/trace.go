@@ -88,7 +88,7 @@ func (g *Guard) structLogger(c *logger.Config) *tracers.Tracer {
 	g.atEnd = append(g.atEnd, l.Free)
 	hooks := *l.Hooks()
 	hooks.OnOpcode = func(pc uint64, op byte, gas, cost uint64, scope tracing.OpContext, rData []byte, depth int, err error) {
-		g.check()
+		g.traced()
 		if !cut {
 			g.fit(steplog.AtLeast(&own, scope, rData))
 		}
@@ -137,7 +137,7 @@ func (g *Guard) hooks(inner *tracing.Hooks, cost traceCost) *tracing.Hooks {
 	h := *inner
 	h.OnOpcode = nil
 	h.OnOpcodeV2 = func(pc uint64, op byte, gas, opCost tracing.Gas, scope tracing.OpContext, rData []byte, depth int, err error) {
-		g.check()
+		g.traced()
 		if cost.preimages > 0 && vm.OpCode(op) == vm.KECCAK256 {
 			g.keep(cost.preimages * hashed(scope))
 		}

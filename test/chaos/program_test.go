@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"io/fs"
 	"mime/multipart"
 	"net/http"
 	"os"
@@ -37,6 +38,9 @@ func buildProgram(t *testing.T) string {
 		if b.path = os.Getenv(programEnv); b.path != "" {
 			return
 		}
+		if b.err = lookAtSources(); b.err != nil {
+			return
+		}
 		if b.dir, b.err = os.MkdirTemp("", "nodegate-chaos"); b.err != nil {
 			return
 		}
@@ -49,6 +53,22 @@ func buildProgram(t *testing.T) string {
 		t.Fatal(b.err)
 	}
 	return b.path
+}
+
+// lookAtSources looks at every file that the program may be built from. go test runs a test
+// again when a file that it looked at has changed; of a program that it builds it knows
+// nothing, and would show results of the one before.
+func lookAtSources() error {
+	return filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			if err == nil && d.Name() == ".git" {
+				return fs.SkipDir
+			}
+			return err
+		}
+		_, err = os.Stat(path)
+		return err
+	})
 }
 
 // sandbox is the folder of one test. All that the program may touch is below it.

@@ -256,6 +256,9 @@ func (c *call) run(name string) error {
 	g.metrics.UploadBegun()
 	defer g.metrics.UploadEnded()
 	return timedOut(c.once(func() error {
+		if n := c.req.ContentLength; n >= 0 && n <= smallUpload {
+			return c.command.run(ctx, c)
+		}
 		return apart(ctx, func(ctx context.Context) error { return c.command.run(ctx, c) })
 	}))
 }

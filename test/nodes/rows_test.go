@@ -56,16 +56,21 @@ func erringNode(t *testing.T, to string, code int, text string) string {
 			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%q}}`, call.ID, code, text)
 			return
 		}
-		resp, err := http.Post(to, "application/json", bytes.NewReader(body))
-		if err != nil {
-			http.Error(w, "next", http.StatusBadGateway)
-			return
-		}
-		defer resp.Body.Close()
-		_, _ = io.Copy(w, resp.Body)
+		passOn(w, to, body)
 	}))
 	t.Cleanup(s.Close)
 	return s.URL
+}
+
+// passOn has another node answer.
+func passOn(w http.ResponseWriter, to string, body []byte) {
+	resp, err := http.Post(to, "application/json", bytes.NewReader(body))
+	if err != nil {
+		http.Error(w, "next", http.StatusBadGateway)
+		return
+	}
+	defer resp.Body.Close()
+	_, _ = io.Copy(w, resp.Body)
 }
 
 // TestErrorsOfOneNode is row 55: one of three nodes answers errors with HTTP 200, and no

@@ -13,8 +13,8 @@ import (
 	"github.com/nodegate/nodegate/internal/background"
 )
 
-// TestLongUploadsStepBack: an upload of very many files works on a thread of
-// low priority. Small requests of others don't wait for it.
+// TestLongUploadsStepBack: an upload of very many files works on threads of
+// low priority, in the request or in its commit. Small requests of others don't wait for it.
 func TestLongUploadsStepBack(t *testing.T) {
 	if background.Cores() == 1 {
 		t.Skip("there is one core: work keeps its priority")

@@ -19,8 +19,8 @@ const (
 	defaultCompress = 1 << 30
 )
 
-// smallUpload is the size of a request that can't take long. A goroutine of its own would
-// cost it a third more of the processor.
+// smallUpload is the size of a request that can't take long. It stays in the
+// goroutine of its connection, which is the cheapest.
 const smallUpload = 64 << 10
 
 // heavyWait is how long a heavy request waits for others of its account to end.

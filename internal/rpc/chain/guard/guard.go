@@ -50,7 +50,7 @@ type Guard struct {
 // New returns the guard of an execution that must end at the deadline, and that may
 // spend so much gas on work that the EVM can't interrupt.
 func New(deadline time.Time, gas int64) *Guard {
-	return &Guard{deadline: deadline, gas: gas, output: math.MaxInt64, chunks: new(steplog.Chunks)}
+	return &Guard{deadline: deadline, gas: gas, output: math.MaxInt64}
 }
 
 // LimitOutput bounds what a trace may keep, and says where its memory comes from.

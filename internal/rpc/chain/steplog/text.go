@@ -7,14 +7,23 @@ const chunkSize = 64 << 10
 
 type chunk [chunkSize]byte
 
-// Chunks are those that no log uses at the moment. The zero value has none.
+// Chunks are those that no log uses at the moment. The zero value has none, and nil keeps
+// none.
 type Chunks struct{ pool sync.Pool }
 
 func (c *Chunks) get() *chunk {
-	if b, ok := c.pool.Get().(*chunk); ok {
-		return b
+	if c != nil {
+		if b, ok := c.pool.Get().(*chunk); ok {
+			return b
+		}
 	}
 	return new(chunk)
+}
+
+func (c *Chunks) put(b *chunk) {
+	if c != nil {
+		c.pool.Put(b)
+	}
 }
 
 // text is what a log has written: JSON objects with commas between them.
@@ -65,7 +74,7 @@ func (t *text) appendTo(b []byte) []byte {
 
 func (t *text) free() {
 	for _, c := range t.chunks {
-		t.from.pool.Put(c)
+		t.from.put(c)
 	}
 	t.chunks, t.used, t.size = nil, 0, 0
 }

@@ -6,7 +6,10 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
+	"os"
+	"os/exec"
 	"strings"
 	"sync"
 	"testing"
@@ -134,49 +137,115 @@ func TestDAGBombs(t *testing.T) {
 		control := p.innocent("devnet", p.key, 50, during)
 		attack := b.keepBombing(commands, 20)
 		under := p.innocent("devnet", p.key, 50, during)
-		sent, slowest, wrong := attack()
-		for _, text := range wrong {
+		bombs := attack()
+		for _, text := range bombs.Wrong {
 			t.Error(text)
 		}
-		return fmt.Sprintf("alone %v; under attack %v; %d bombs, the slowest ended after %v", control, under, sent, slowest.Round(time.Millisecond)),
-			under.Failed == 0 && under.P99 <= 2*control.P99 && slowest <= 5*time.Second
+		return fmt.Sprintf("alone %v; under attack %v; %d bombs, the slowest ended after %v", control, under, bombs.Sent, bombs.Slowest.Round(time.Millisecond)),
+			under.Failed == 0 && under.P99 <= 2*control.P99 && bombs.Slowest <= 5*time.Second
 	})
 }
 
-// keepBombing sends commands, so many at a time, until the result is called.
-func (b *bomber) keepBombing(commands []string, at int) (stop func() (sent int, slowest time.Duration, wrong []string)) {
+// raid is what an attacking client does: so many requests at a time, until it is told to
+// end.
+type raid struct {
+	Base, Key, Secret string
+	Commands          []string
+	At                int
+}
+
+// raided is what came of a raid. Wrong are answers that name no bound.
+type raided struct {
+	Sent    int
+	Slowest time.Duration
+	Wrong   []string
+}
+
+// raidEnv makes the test program an attacking client: it is what the client is told.
+const raidEnv = "NODEGATE_CHAOS_RAID"
+
+// keepBombing sends commands, so many at a time, until the result is called. The client
+// is a process of its own at low priority. In the field it is another machine; here it
+// would take the cores from the client that is measured.
+func (b *bomber) keepBombing(commands []string, at int) (stop func() raided) {
+	b.t.Helper()
+	told, err := json.Marshal(raid{b.p.base, b.key, b.secret, commands, at})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	cmd := exec.Command("nice", "-n", "19", os.Args[0], "-test.run=^$")
+	cmd.Env = append(os.Environ(), raidEnv+"="+string(told))
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, os.Stderr
+	end, err := cmd.StdinPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return func() (r raided) {
+		_ = end.Close()
+		err := cmd.Wait()
+		if err == nil {
+			err = json.Unmarshal(out.Bytes(), &r)
+		}
+		if err != nil {
+			b.t.Errorf("the attacking client: %v: %.300s", err, out.String())
+		}
+		return r
+	}
+}
+
+// runRaid is the attacking client's process. It ends with its input.
+func runRaid(told string) error {
+	var r raid
+	if err := json.Unmarshal([]byte(told), &r); err != nil {
+		return err
+	}
+	end := make(chan struct{})
+	go func() {
+		_, _ = io.Copy(io.Discard, os.Stdin)
+		close(end)
+	}()
+	return json.NewEncoder(os.Stdout).Encode(r.run(end))
+}
+
+func (r raid) run(end <-chan struct{}) (all raided) {
+	p := &program{base: r.Base, client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: r.At}}}
 	var mu sync.Mutex
 	var wait sync.WaitGroup
-	var sent int
-	var slowest time.Duration
-	var wrong []string
-	end := make(chan struct{})
-	for i := range at {
+	for i := range r.At {
 		wait.Go(func() {
-			for n := i; ; n++ {
-				select {
-				case <-end:
-					return
-				default:
-				}
-				command := commands[n%len(commands)]
+			for n := i; !closed(end); n++ {
+				command := r.Commands[n%len(r.Commands)]
 				begun := time.Now()
-				r := b.p.postAs(b.key, b.secret, command, "", nil, nil)
+				answer := p.postAs(r.Key, r.Secret, command, "", nil, nil)
 				took := time.Since(begun)
 				mu.Lock()
-				sent++
-				slowest = max(slowest, took)
-				if !namesABound(r) && len(wrong) < 3 {
-					wrong = append(wrong, fmt.Sprintf("%s: %d %.200s", command, r.status, r.body))
-				}
+				all.note(command, answer, took)
 				mu.Unlock()
 			}
 		})
 	}
-	return func() (int, time.Duration, []string) {
-		close(end)
-		wait.Wait()
-		return sent, slowest, wrong
+	wait.Wait()
+	return all
+}
+
+func closed(end <-chan struct{}) bool {
+	select {
+	case <-end:
+		return true
+	default:
+		return false
+	}
+}
+
+func (r *raided) note(command string, answer reply, took time.Duration) {
+	r.Sent++
+	r.Slowest = max(r.Slowest, took)
+	if !namesABound(answer) && len(r.Wrong) < 3 {
+		r.Wrong = append(r.Wrong, fmt.Sprintf("%s: %d %.200s", command, answer.status, answer.body))
 	}
 }
 

@@ -4,9 +4,7 @@
 package background
 
 import (
-	"fmt"
 	"runtime"
-	"runtime/debug"
 	"sync"
 	"sync/atomic"
 )
@@ -72,35 +70,14 @@ func (t *Thread) End() {
 	}
 }
 
-// Run does work on a thread of low priority and waits for it. A panic of the work goes on
-// in the caller.
-func Run(work func()) {
-	Apart(func(*Thread) {
-		if Cores() > 1 {
-			lower()
-		}
-		work()
-	})
-}
-
 // Apart does work in a goroutine of its own and waits for it, so that it may lower its
 // thread. A panic of the work goes on in the caller.
 func Apart(work func(*Thread)) {
-	var failed error
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
+	j := newJob(func() {
 		var t Thread
 		defer t.End()
-		defer func() {
-			if p := recover(); p != nil {
-				failed = fmt.Errorf("%v\n%s", p, debug.Stack())
-			}
-		}()
 		work(&t)
-	}()
-	<-done
-	if failed != nil {
-		panic(failed)
-	}
+	})
+	go j.do()
+	j.wait()
 }

@@ -69,3 +69,22 @@ func TestThreadsAreBounded(t *testing.T) {
 		t.Errorf("%d threads were lowered, %d are left", count, threads.Load())
 	}
 }
+
+// TestRestLetsGo: a rest gives the core away, which is what it is for. The kernel counts that.
+func TestRestLetsGo(t *testing.T) {
+	if Cores() == 1 {
+		t.Skip("there is one core: work keeps its priority")
+	}
+	const rests = 200
+	var before, after unix.Rusage
+	Run(func() {
+		_ = unix.Getrusage(unix.RUSAGE_THREAD, &before)
+		for range rests {
+			rest()
+		}
+		_ = unix.Getrusage(unix.RUSAGE_THREAD, &after)
+	})
+	if n := after.Nvcsw - before.Nvcsw; n < rests/2 {
+		t.Errorf("%d rests gave the core away %d times", rests, n)
+	}
+}

@@ -1,0 +1,72 @@
+package background
+
+import (
+	"fmt"
+	"runtime/debug"
+	"time"
+)
+
+// job is work that another goroutine does.
+type job struct {
+	work   func()
+	done   chan struct{}
+	failed error
+}
+
+func newJob(work func()) *job { return &job{work: work, done: make(chan struct{})} }
+
+func (j *job) do() {
+	defer close(j.done)
+	defer func() {
+		if p := recover(); p != nil {
+			j.failed = fmt.Errorf("%v\n%s", p, debug.Stack())
+		}
+	}()
+	j.work()
+}
+
+// wait returns when the job is done. A panic of its work goes on here.
+func (j *job) wait() {
+	<-j.done
+	if j.failed != nil {
+		panic(j.failed)
+	}
+}
+
+// keepFor is how long a thread of low priority waits for more work. To start and to end one
+// costs more than many pieces of work do.
+const keepFor = 2 * time.Second
+
+// idle hands work to a thread that waits for it.
+var idle = make(chan *job)
+
+// Run does work on a thread of low priority and waits for it. A panic of the work goes on
+// in the caller.
+func Run(work func()) {
+	j := newJob(work)
+	if Cores() == 1 {
+		go j.do()
+	} else {
+		select {
+		case idle <- j:
+		default:
+			go serve(j)
+		}
+	}
+	j.wait()
+}
+
+// serve does one job after the other at low priority, until none comes for a while. The
+// thread ends with it.
+func serve(j *job) {
+	lower()
+	for end := time.NewTimer(keepFor); ; {
+		j.do()
+		end.Reset(keepFor)
+		select {
+		case j = <-idle:
+		case <-end.C:
+			return
+		}
+	}
+}

@@ -47,7 +47,7 @@ func (e *Edge) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 // serve does one request; an error is what is answered instead.
 func (e *Edge) serve(w http.ResponseWriter, req *http.Request, r route) error {
 	if req.Method == http.MethodOptions {
-		web.Preflight(w)
+		web.Preflight(w, req)
 		return nil
 	}
 	if r.socket {

@@ -243,11 +243,11 @@ func wantCode(t *testing.T, err error, code int) {
 func checkClosedDoors(t *testing.T, svc *service) {
 	for _, want := range []struct {
 		network, key, message string
-		status                int
+		status, code          int
 	}{
-		{"devnet", badKey, "invalid API key", http.StatusUnauthorized},
-		{"devnet", "", "API key required", http.StatusUnauthorized},
-		{"nowhere", key, "unknown network", http.StatusNotFound},
+		{"devnet", badKey, "invalid API key", http.StatusUnauthorized, -32041},
+		{"devnet", "", "API key required", http.StatusUnauthorized, -32041},
+		{"nowhere", key, "unknown network", http.StatusNotFound, -32001},
 	} {
 		client, err := ethclient.Dial(svc.http(want.network, want.key))
 		if err != nil {
@@ -255,7 +255,7 @@ func checkClosedDoors(t *testing.T, svc *service) {
 		}
 		_, err = client.BlockNumber(t.Context())
 		var refused rpc.HTTPError
-		body := fmt.Sprintf(`{"jsonrpc":"2.0","id":null,"error":{"code":-32001,"message":%q}}`, want.message)
+		body := fmt.Sprintf(`{"jsonrpc":"2.0","id":null,"error":{"code":%d,"message":%q}}`, want.code, want.message)
 		if !errors.As(err, &refused) || refused.StatusCode != want.status || string(refused.Body) != body {
 			t.Errorf("%v, want %d %s", err, want.status, body)
 		}

@@ -26,8 +26,8 @@ func TestHandshakeRefusals(t *testing.T) {
 		status, code       int // a status of 0 is any 4xx
 		message            string
 	}{
-		{"no key", "GET", "/devnet/ws/v3", upgrade, 401, -32001, "API key required"},
-		{"short key", "GET", "/devnet/ws/v3/abc", upgrade, 401, -32001, "invalid API key"},
+		{"no key", "GET", "/devnet/ws/v3", upgrade, 401, -32041, "API key required"},
+		{"short key", "GET", "/devnet/ws/v3/abc", upgrade, 401, -32041, "invalid API key"},
 		{"unknown network", "GET", "/nope/ws/v3/" + keyA, upgrade, 404, -32001, "unknown network"},
 		{"no upgrade", "GET", "/devnet/ws/v3/" + keyA, nil, 426, -32600, "this address is for WebSockets"},
 		{"POST", "POST", "/devnet/ws/v3/" + keyA, nil, 405, -32600, "this address is for WebSockets"},

@@ -6,7 +6,9 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -100,7 +102,7 @@ func TestCloseCodes(t *testing.T) {
 			sockets = append(sockets, map[string]string{"library": library, "url": "ws" + strings.TrimPrefix(srv.URL, "http") + "/" + library + "/" + code})
 		}
 	}
-	leave(t, sockets)
+	leave(t, "restart.mjs", map[string]any{"sockets": sockets})
 	time.Sleep(3 * time.Second) // thirty times their delay
 	for library, name := range names {
 		row := []string{name}
@@ -161,16 +163,17 @@ func gethComesBack(t *testing.T, node *closer, base, path string) string {
 	return "ends the subscription, connects again for the next call"
 }
 
-// leave runs restart.mjs until the test ends, and returns when its sockets are open.
-func leave(t *testing.T, sockets []map[string]string) {
+// leave runs a script until the test ends, and returns when it says that it is open.
+func leave(t *testing.T, script string, input any) {
 	t.Helper()
 	needNode(t)
-	input, err := json.Marshal(map[string]any{"sockets": sockets})
+	data, err := json.Marshal(input)
 	if err != nil {
 		t.Fatal(err)
 	}
-	cmd := exec.CommandContext(t.Context(), "node", "restart.mjs")
-	cmd.Dir, cmd.Stdin = scriptFolder(t, install(t)), bytes.NewReader(input)
+	cmd := exec.CommandContext(t.Context(), "node", script)
+	cmd.Dir, cmd.Stdin = scriptFolder(t, install(t)), bytes.NewReader(data)
+	writePattern(t, cmd.Dir)
 	out := new(harness.Buffer)
 	cmd.Stdout, cmd.Stderr = out, out
 	if err := cmd.Start(); err != nil {
@@ -179,14 +182,35 @@ func leave(t *testing.T, sockets []map[string]string) {
 	t.Cleanup(func() {
 		_, _ = cmd.Process.Kill(), cmd.Wait()
 		if t.Failed() {
-			t.Logf("restart.mjs said: %s", out)
+			t.Logf("%s said: %s", script, out)
 		}
 	})
-	await(t, "restart.mjs", func() bool { return strings.Contains(out.String(), "open") })
+	await(t, script, func() bool { return strings.Contains(out.String(), "open") })
 }
 
-// TestRestart restarts the service beside viem, web3.js and go-ethereum's client: the first
-// two connect again, viem with its subscription, and the third at its next call.
+// writePattern saves the program for ethers that docs/compatibility.md shows. It reads the
+// address from its input instead, as all scripts do, and says that it is open.
+func writePattern(t *testing.T, dir string) {
+	t.Helper()
+	page, err := os.ReadFile(compatPage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, code, _ := strings.Cut(string(page), "```js\n")
+	code, _, found := strings.Cut(code, "```")
+	const address = `"ws://localhost:8545/devnet/ws/v3/$KEY"`
+	if !found || !strings.Contains(code, address) {
+		t.Fatal("docs/compatibility.md has no program for ethers")
+	}
+	code = `import { input } from "./harness.mjs";` + "\n" + strings.Replace(code, address, "input.url", 1) + `console.log("open");`
+	if err := os.WriteFile(filepath.Join(dir, "pattern.mjs"), []byte(code), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestRestart restarts the service beside viem, web3.js, go-ethereum's client and the
+// documented program for ethers: all connect again, viem and ethers with their
+// subscriptions, go-ethereum at its next call.
 func TestRestart(t *testing.T) {
 	dir := t.TempDir()
 	first, err := harness.Launch(dir, nil)
@@ -197,7 +221,9 @@ func TestRestart(t *testing.T) {
 	for _, library := range []string{"viem", "web3"} {
 		sockets = append(sockets, map[string]string{"library": library, "url": first.WS("devnet", key)})
 	}
-	leave(t, sockets)
+	leave(t, "restart.mjs", map[string]any{"sockets": sockets})
+	leave(t, "pattern.mjs", map[string]any{"url": first.WS("devnet", key)})
+	await(t, "subscriptions", func() bool { return strings.Contains(metrics(t, first), subscribed+"3") })
 	geth, err := ethclient.Dial(first.WS("devnet", key))
 	if err != nil {
 		t.Fatal(err)
@@ -211,14 +237,14 @@ func TestRestart(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer second.Close() //nolint:errcheck // the test is over
-	await(t, "viem and web3.js after the restart", func() bool {
+	await(t, "viem, web3.js and ethers after the restart", func() bool {
 		m := metrics(t, second)
-		return strings.Contains(m, "\nnodegate_websockets 2\n") && strings.Contains(m, subscribed)
+		return strings.Contains(m, "\nnodegate_websockets 3\n") && strings.Contains(m, subscribed+"2")
 	})
 	await(t, "go-ethereum after the restart", func() bool { _, err := geth.BlockNumber(t.Context()); return err == nil })
 }
 
-const subscribed = `nodegate_rpc_requests_total{method="eth_subscribe",network="devnet",outcome="ok"} 1`
+const subscribed = `nodegate_rpc_requests_total{method="eth_subscribe",network="devnet",outcome="ok"} `
 
 func metrics(t *testing.T, s *harness.Service) string {
 	t.Helper()

@@ -249,8 +249,8 @@ func (p *process) testPlan(t *testing.T) {
 	if got := p.must(t, "account", "plan", "plan@example.com", "free")["plan"]; got != "free" {
 		t.Errorf("its plan is %v", got)
 	}
-	code, _, stderr := p.command(t, "", "key", "create", "--account", "plan@example.com", "--credits-per-second", "501")
-	if code != exitMistake || !strings.Contains(stderr, "can't pass the plan's 500 credits a second") {
+	code, _, stderr := p.command(t, "", "key", "create", "--account", "plan@example.com", "--credits-per-second", "2001")
+	if code != exitMistake || !strings.Contains(stderr, "can't pass the plan's 2000 credits a second") {
 		t.Errorf("a limit above the new plan's: %d %s", code, stderr)
 	}
 }

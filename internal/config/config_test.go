@@ -44,7 +44,7 @@ func TestDefault(t *testing.T) {
 		Plans: map[string]Plan{
 			"unlimited": {},
 			"free": {
-				CreditsPerSecond: 500, Burst: 10_000, CreditsPerDay: 3_000_000, StoredBytes: 5 << 30, MovedBytes: 50 << 30,
+				CreditsPerSecond: 2000, Burst: 40_000, CreditsPerDay: 20_000_000, StoredBytes: 5 << 30, MovedBytes: 50 << 30,
 				StorageWrites: 150, StorageReads: 1500, Keys: 1000,
 			},
 		},

@@ -35,7 +35,7 @@ const (
 func builtinPlans() map[string]Plan {
 	return map[string]Plan{
 		freePlan: {
-			CreditsPerSecond: 500, Burst: 10_000, CreditsPerDay: 3_000_000,
+			CreditsPerSecond: 2000, Burst: 40_000, CreditsPerDay: 20_000_000, // docs/limits.md says why
 			StoredBytes: 5 << 30, MovedBytes: 50 << 30, StorageWrites: 150, StorageReads: 1500, Keys: 1000,
 		},
 		unlimitedPlan: {},

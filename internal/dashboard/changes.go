@@ -5,6 +5,7 @@ import (
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/tokenbucket"
+	"github.com/nodegate/nodegate/internal/web"
 )
 
 // Entries of the audit log are never deleted, so an account can't add them as fast as it
@@ -27,7 +28,7 @@ func admitChange(v *visit) error {
 	}
 	return &nodegate.Error{
 		Op: "dashboard.change", Code: nodegate.RateLimited, RetryAfter: wait,
-		Msg: fmt.Sprintf("too many changes: an account can make %d at once and then %d a second. Nothing was changed. Wait %s s, go back and try again",
-			changesAtOnce, changesPerSecond, retrySeconds(wait)),
+		Msg: fmt.Sprintf("too many changes: an account can make %d at once and then %d a second. Nothing was changed. Wait %d s, go back and try again",
+			changesAtOnce, changesPerSecond, web.Seconds(wait)),
 	}
 }

@@ -59,7 +59,7 @@ func TestManyChanges(t *testing.T) {
 			continue
 		}
 		refused++
-		if got.Header().Get("Retry-After") != "1" || !strings.Contains(got.Body.String(), "Too many changes") {
+		if got.Header().Get("Retry-After") != "01" || !strings.Contains(got.Body.String(), "Too many changes") {
 			t.Fatalf("the refusal is %v %s", got.Header(), got.Body)
 		}
 	}

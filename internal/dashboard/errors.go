@@ -19,7 +19,7 @@ func (v *visit) fail(err error) {
 		message = "something went wrong; the server's log has the cause under id " + id
 	}
 	if e.RetryAfter > 0 {
-		v.w.Header().Set("Retry-After", retrySeconds(e.RetryAfter))
+		v.w.Header().Set("Retry-After", web.RetryAfter(e.RetryAfter))
 	}
 	if v.wantsJSON() {
 		v.failJSON(status, message)

@@ -83,7 +83,7 @@ func (p *pace) refuse(w http.ResponseWriter, req *http.Request, wait time.Durati
 	default:
 		w.Header().Set("Connection", "close")
 	}
-	w.Header().Set("Retry-After", retrySeconds(wait))
+	w.Header().Set("Retry-After", web.RetryAfter(wait))
 	http.Error(w, tooManyPages, http.StatusTooManyRequests)
 }
 

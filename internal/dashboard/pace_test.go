@@ -37,7 +37,7 @@ func TestPace(t *testing.T) {
 		}
 		start := time.Now()
 		w := get("192.0.2.1:1001", "", "/docs")
-		if w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") != "1" {
+		if w.Code != http.StatusTooManyRequests || w.Header().Get("Retry-After") != "01" {
 			t.Errorf("after the burst: %d, Retry-After %q", w.Code, w.Header().Get("Retry-After"))
 		}
 		if time.Since(start) != slowed {

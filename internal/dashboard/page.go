@@ -11,7 +11,6 @@ import (
 	"path"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/web"
@@ -127,8 +126,4 @@ var notices = map[string]string{
 	"revoked":      "Key revoked.",
 	"cordoned":     "Node cordoned. It gets no client calls until you uncordon it or the server restarts.",
 	"uncordoned":   "Node uncordoned.",
-}
-
-func retrySeconds(d time.Duration) string {
-	return strconv.FormatInt(max(1, int64((d+time.Second-1)/time.Second)), 10)
 }

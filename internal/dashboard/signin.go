@@ -81,7 +81,7 @@ func formAgain(v *visit, page string, form credentialsPage, err error) error {
 		return err
 	}
 	if e.RetryAfter > 0 {
-		v.w.Header().Set("Retry-After", retrySeconds(e.RetryAfter))
+		v.w.Header().Set("Retry-After", web.RetryAfter(e.RetryAfter))
 	}
 	form.Problem = sentence(e.Msg)
 	return v.showStatus(statusOf(e.Code), page, form)

@@ -6,6 +6,7 @@ const (
 	EthAccounts                          = "eth_accounts"
 	EthBlockNumber                       = "eth_blockNumber"
 	EthCall                              = "eth_call"
+	EthCapabilities                      = "eth_capabilities"
 	EthChainID                           = "eth_chainId"
 	EthCreateAccessList                  = "eth_createAccessList"
 	EthEstimateGas                       = "eth_estimateGas"

@@ -32,7 +32,7 @@ var nodeRows = []Row{
 		Rules: asked(), Result: Result{"Object", "fork id, blob schedule, precompiles and system contracts of each"}, Example: on(`[]`),
 	},
 	{
-		Name: "eth_capabilities", Group: groupNode, Summary: "Which blocks, states, receipts and logs the node keeps.",
+		Name: EthCapabilities, Group: groupNode, Summary: "Which blocks, states, receipts and logs the node keeps.",
 		Rules: asked(), Result: Result{"Object", "the ranges of blocks"}, Example: on(`[]`),
 	},
 	{

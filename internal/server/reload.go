@@ -21,7 +21,7 @@ import (
 //
 // Requests in progress end with what they began with. A network that gets other nodes
 // or another size of its cache goes on; with any other change it starts over, and its
-// WebSockets are closed with 1001.
+// WebSockets are closed with 1012.
 func (s *Server) Reload(ctx context.Context, cfg *config.Config) error {
 	return s.networks.reload(ctx, cfg, s.edge, s.accounts.setPlans)
 }

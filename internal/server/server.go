@@ -195,7 +195,7 @@ func (s *Server) Control() *Control { return s.accounts.control }
 func (s *Server) RequestLog() *requestlog.Log { return s.accounts.requests }
 
 // Close drains: no new requests, what is in progress is finished while ctx lasts,
-// WebSockets get 1001, then the pools of nodes and the chains close. A part of the time is kept for
+// WebSockets get 1012, then the pools of nodes and the chains close. A part of the time is kept for
 // what was recorded last, which must not be lost to a client that won't leave.
 func (s *Server) Close(ctx context.Context) error {
 	s.serving.Store(false)

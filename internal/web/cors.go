@@ -12,7 +12,6 @@ const ExposedHeaders = "Retry-After, X-Cache, Server-Timing, X-Request-Id"
 var (
 	anyOrigin      = []string{"*"}
 	exposedHeaders = []string{ExposedHeaders}
-	allowedHeaders = []string{"Content-Type, Authorization, X-API-Key, X-Explain, Idempotency-Key"}
 	allowedMethods = []string{"POST, OPTIONS"}
 	preflightAge   = []string{"86400"}
 )
@@ -46,11 +45,45 @@ func CORSOnly(h http.Header, origin string, allowed bool) {
 	h.Del("Access-Control-Allow-Origin")
 }
 
+// allowedHeaders are those that a page may always send.
+const allowedHeaders = "Content-Type, Authorization, X-API-Key, X-Explain, Idempotency-Key"
+
+// safeHeaders are those that libraries, caches and tracers add to a request, and that
+// change nothing here. A browser drops the whole request if one of them isn't allowed.
+var safeHeaders = []string{
+	"Accept", "Accept-Language", "Baggage", "B3", "Cache-Control", "Content-Language", "If-Modified-Since", "If-None-Match", "Pragma", "Range",
+	"Sentry-Trace", "Traceparent", "Tracestate", "User-Agent", "X-B3-Sampled", "X-B3-SpanId", "X-B3-TraceId", "X-Client-Name", "X-Client-Version",
+	"X-Request-Id", "X-Requested-With",
+}
+
+// asked returns the headers to allow: the usual ones, and of those that a preflight asks
+// for the safe ones.
+func asked(requested string) string {
+	allowed := allowedHeaders
+	for _, name := range safeHeaders {
+		if names(requested, name) {
+			allowed += ", " + name
+		}
+	}
+	return allowed
+}
+
+// names tells whether a list of header names has one.
+func names(list, name string) bool {
+	for one := range strings.SplitSeq(list, ",") {
+		if strings.EqualFold(strings.TrimSpace(one), name) {
+			return true
+		}
+	}
+	return false
+}
+
 // Preflight answers a browser's question before a cross-origin request.
-func Preflight(w http.ResponseWriter) {
+func Preflight(w http.ResponseWriter, req *http.Request) {
 	h := w.Header()
 	h["Access-Control-Allow-Origin"] = anyOrigin
-	h["Access-Control-Allow-Headers"] = allowedHeaders
+	h.Set("Access-Control-Allow-Headers", asked(req.Header.Get("Access-Control-Request-Headers")))
+	h.Add("Vary", "Access-Control-Request-Headers")
 	h["Access-Control-Allow-Methods"] = allowedMethods
 	h["Access-Control-Max-Age"] = preflightAge
 	w.WriteHeader(http.StatusNoContent)

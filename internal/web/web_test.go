@@ -71,9 +71,29 @@ func TestCORS(t *testing.T) {
 		t.Errorf("with an origin: %v", h)
 	}
 	w := httptest.NewRecorder()
-	Preflight(w)
+	Preflight(w, httptest.NewRequest(http.MethodOptions, "/", nil))
 	if w.Code != http.StatusNoContent || w.Header().Get("Access-Control-Allow-Credentials") != "" {
 		t.Errorf("preflight: %d %v", w.Code, w.Header())
+	}
+}
+
+// TestPreflightHeaders allows what a page asks for, within the list.
+func TestPreflightHeaders(t *testing.T) {
+	for requested, want := range map[string]string{
+		"":                                 allowedHeaders,
+		"content-type":                     allowedHeaders,
+		"content-type,traceparent":         allowedHeaders + ", Traceparent",
+		" X-REQUESTED-WITH , sentry-trace": allowedHeaders + ", Sentry-Trace, X-Requested-With",
+		"x-requested-with-more, cookie":    allowedHeaders,
+		"x-forwarded-for,host,x-api-key":   allowedHeaders,
+		"range\r\nSet-Cookie: a=b":         allowedHeaders,
+	} {
+		w, req := httptest.NewRecorder(), httptest.NewRequest(http.MethodOptions, "/", nil)
+		req.Header.Set("Access-Control-Request-Headers", requested)
+		Preflight(w, req)
+		if got := w.Header().Get("Access-Control-Allow-Headers"); got != want {
+			t.Errorf("%q: %q, want %q", requested, got, want)
+		}
 	}
 }
 

@@ -69,12 +69,12 @@ func TestAllowedCalls(t *testing.T) {
 			over := map[int]reply{403: send(t, s.URL(c.network, k.key), body), 0: ask(t, dial(t, s.WS(c.network, k.key)), body)}
 			for status, r := range over {
 				if c.allowed {
-					if _, e := answerOf(t, r.body); e.Code == -32002 {
+					if _, e := answerOf(t, r.body); e.Code == -32043 {
 						t.Errorf("refused: %s", e.Message)
 					}
 					continue
 				}
-				r.want(t, status, -32002, forbidden, "7")
+				r.want(t, status, -32043, forbidden, "7")
 			}
 			if c.allowed {
 				return
@@ -102,8 +102,8 @@ func TestScopes(t *testing.T) {
 	} {
 		k := newTenant(t, s, "unlimited", c.settings)
 		_, shake := handshake(t, k.ws())
-		send(t, k.url, callOf("eth_chainId", "[]")).want(t, 403, -32002, c.want, "null")
-		shake.want(t, 403, -32002, c.want, "null")
+		send(t, k.url, callOf("eth_chainId", "[]")).want(t, 403, -32043, c.want, "null")
+		shake.want(t, 403, -32043, c.want, "null")
 	}
 	k := newTenant(t, s, "unlimited", nodegate.KeySettings{Services: []string{"json-rpc"}})
 	req, err := http.NewRequest(http.MethodPost, strings.Replace(s.Server.Addresses().Storage, "https://", "http://", 1)+"/api/v0/version", nil)
@@ -132,7 +132,7 @@ func TestAllowedInBatch(t *testing.T) {
 			t.Fatalf("%s: %s (%v)", name, r.body, err)
 		}
 		reply{body: string(list[0])}.want(t, 0, 0, "", "1")
-		reply{body: string(list[1])}.want(t, 0, -32002, forbidden, "2")
+		reply{body: string(list[1])}.want(t, 0, -32043, forbidden, "2")
 		reply{body: string(list[2])}.want(t, 0, 0, "", "3")
 		if name == "http" && r.status != 200 {
 			t.Errorf("status %d", r.status)
@@ -210,7 +210,7 @@ func checkClient(t *testing.T, r reply, settings nodegate.KeySettings, origin st
 	if allowed {
 		r.want(t, 200, 0, "", "7")
 	} else {
-		r.want(t, 403, -32002, forbidden, "null") // the envelope was not read
+		r.want(t, 403, -32043, forbidden, "null") // the envelope was not read
 	}
 	want, vary := "*", ""
 	if len(settings.Origins) > 0 {
@@ -276,7 +276,7 @@ func TestSocketOrigins(t *testing.T) {
 			case conn != nil:
 				t.Error("with a list: let in")
 			default:
-				r.want(t, 403, -32002, forbidden, "null")
+				r.want(t, 403, -32043, forbidden, "null")
 			}
 		})
 	}
@@ -293,10 +293,10 @@ func TestSettingsOfOpenSocket(t *testing.T) {
 		code    int
 		message string
 	}{
-		{"methods", nodegate.KeySettings{Methods: []string{"eth_chainId"}}, -32002, forbidden},
-		{"origins", nodegate.KeySettings{Origins: []string{"https://app.example.com"}}, -32002, forbidden},
-		{"user agents", nodegate.KeySettings{UserAgents: []string{"Wallet/"}}, -32002, forbidden},
-		{"secret", nodegate.KeySettings{SecretRequired: true}, -32001, secretInvalid},
+		{"methods", nodegate.KeySettings{Methods: []string{"eth_chainId"}}, -32043, forbidden},
+		{"origins", nodegate.KeySettings{Origins: []string{"https://app.example.com"}}, -32043, forbidden},
+		{"user agents", nodegate.KeySettings{UserAgents: []string{"Wallet/"}}, -32043, forbidden},
+		{"secret", nodegate.KeySettings{SecretRequired: true}, -32041, secretInvalid},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			k := newTenant(t, s, "unlimited", nodegate.KeySettings{})

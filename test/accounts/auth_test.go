@@ -111,7 +111,7 @@ func checkDoor(t *testing.T, r reply, message string) {
 	if message == "" {
 		r.want(t, 200, 0, "", "1")
 	} else {
-		r.want(t, 401, -32001, message, "null")
+		r.want(t, 401, -32041, message, "null")
 	}
 	checkHeaders(t, r)
 }

@@ -167,7 +167,7 @@ func checkRate(t *testing.T, r reply, status int, rate, most int64, id string) {
 	if status == 0 {
 		return
 	}
-	if want := fmt.Sprintf("%02d", data.Rate.Backoff); r.header.Get("Retry-After") != want {
+	if want := fmt.Sprintf("0%d", data.Rate.Backoff); r.header.Get("Retry-After") != want {
 		t.Errorf("Retry-After is %q, want %q", r.header.Get("Retry-After"), want)
 	}
 	checkHeaders(t, r)
@@ -231,7 +231,7 @@ func TestDailyLimit(t *testing.T) {
 		checkDay(t, rawDial(t, s).post(t, path, balance, lines), 402, 400)
 	}
 	checkDay(t, ask(t, c, balance), 0, 400)
-	e := send(t, k.url, "["+balance+"]").want(t, 402, -32002, "daily credit limit reached", "null")
+	e := send(t, k.url, "["+balance+"]").want(t, 402, -32042, "daily credit limit reached", "null")
 	if e.Code == 0 {
 		t.Error("a batch passes")
 	}
@@ -250,7 +250,7 @@ func TestDailyLimit(t *testing.T) {
 
 func checkDay(t *testing.T, r reply, status int, limit int64) {
 	t.Helper()
-	e := r.want(t, status, -32002, "daily credit limit reached", "7")
+	e := r.want(t, status, -32042, "daily credit limit reached", "7")
 	var data struct {
 		Limit  int64     `json:"limit"`
 		Resets time.Time `json:"resets_at"`

@@ -82,7 +82,7 @@ func TestGuessing(t *testing.T) {
 				time.Sleep(time.Until(time.Now().Truncate(time.Second).Add(time.Second)))
 				k, second := newTenant(t, s, "unlimited", nodegate.KeySettings{}), time.Now().Unix()
 				for range allowance {
-					send(t, url(credential.NewKey()), chainID, "X-Forwarded-For", c.guesses).want(t, 401, -32001, keyInvalid, "null")
+					send(t, url(credential.NewKey()), chainID, "X-Forwarded-For", c.guesses).want(t, 401, -32041, keyInvalid, "null")
 				}
 				got := send(t, k.url, chainID, "X-Forwarded-For", c.last)
 				if time.Now().Unix() != second {

@@ -146,7 +146,7 @@ func TestRotate(t *testing.T) {
 	if after := at.Sub(begin); after < overlap {
 		t.Errorf("the socket was closed after %v, in the overlap", after)
 	}
-	send(t, k.url, chainID).want(t, 401, -32001, keyInvalid, "null")
+	send(t, k.url, chainID).want(t, 401, -32041, keyInvalid, "null")
 	ask(t, fresh, chainID).want(t, 0, 0, "", "1")
 	send(t, s.URL("devnet", issued.Value), chainID).want(t, 200, 0, "", "1")
 }
@@ -171,6 +171,6 @@ func TestRotateSecret(t *testing.T) {
 		t.Errorf("the old secret in its overlap: %d", r.status)
 	}
 	until(t, "the old secret stops", func() bool { return with(k.secret).status == 401 })
-	with(k.secret).want(t, 401, -32001, secretInvalid, "null")
+	with(k.secret).want(t, 401, -32041, secretInvalid, "null")
 	with(issued.Secret).want(t, 200, 0, "", "1")
 }

@@ -74,7 +74,7 @@ func awaitTraffic(g *gate, node string) (took time.Duration, ok bool) {
 // calls whose client goes to the other one when a connection is refused.
 func TestRollingRestart(t *testing.T) {
 	cycles := length(2, 10)
-	o := begin(t, 34, fmt.Sprintf("SIGTERM at 200 calls a second, %d cycles, two servers", cycles), "0 failed calls, WebSockets get 1001, exit within 10 s")
+	o := begin(t, 34, fmt.Sprintf("SIGTERM at 200 calls a second, %d cycles, two servers", cycles), "0 failed calls, WebSockets get 1012, exit within 10 s")
 	node := startRelay(t, startChains(t, 1)[0].rpc("dev"))
 	node.make(func(_ http.ResponseWriter, _ *http.Request, method string, _ []byte) bool {
 		if method == "eth_getBalance" {
@@ -137,8 +137,8 @@ func restart(t *testing.T, g *gate) (exit time.Duration) {
 	if err != nil || state.ExitCode() != 0 {
 		t.Errorf("SIGTERM ends with %v, %v\n%.2000s", state, err, g.logs)
 	}
-	if err := <-closed; websocket.CloseStatus(err) != websocket.StatusGoingAway {
-		t.Errorf("the WebSocket ends with %v, want 1001", err)
+	if err := <-closed; websocket.CloseStatus(err) != websocket.StatusServiceRestart {
+		t.Errorf("the WebSocket ends with %v, want 1012", err)
 	}
 	g.again()
 	return exit

@@ -284,15 +284,15 @@ async function errors(label, provider) {
 
 async function closedDoors() {
   const fixed = { staticNetwork: Network.from(1337) };
-  for (const [name, address, status, message] of [
-    ["bad key", input.badKey.http, 401, "invalid API key"], ["unknown network", input.unknown.http, 404, "unknown network"],
+  for (const [name, address, status, code, message] of [
+    ["bad key", input.badKey.http, 401, -32041, "invalid API key"], ["unknown network", input.unknown.http, 404, -32001, "unknown network"],
   ]) {
     await check(`http: ${name}`, async () => {
       const request = new FetchRequest(address);
       const err = await failure(new JsonRpcProvider(request, undefined, fixed).getBlockNumber());
       assert.ok(isError(err, "SERVER_ERROR"), err);
       assert.equal(err.response.statusCode, status);
-      assert.deepEqual(err.response.bodyJson, { jsonrpc: "2.0", id: null, error: { code: -32001, message } });
+      assert.deepEqual(err.response.bodyJson, { jsonrpc: "2.0", id: null, error: { code, message } });
     });
   }
   await check("ws: bad key", async () => {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"math/big"
 	"strings"
 	"testing"
@@ -22,6 +23,7 @@ import (
 	"github.com/ethereum/go-ethereum/rlp"
 	"github.com/ethereum/go-ethereum/rpc"
 	"github.com/ethereum/go-ethereum/trie"
+	"github.com/ethereum/go-ethereum/version"
 	"github.com/google/go-cmp/cmp"
 	"github.com/holiman/uint256"
 
@@ -55,6 +57,9 @@ func TestGoEthereum(t *testing.T) {
 		}
 	}
 	t.Run("closed doors", func(t *testing.T) { checkClosedDoors(t, svc) })
+	if !t.Failed() {
+		compatRow(t, "programs", "go-ethereum's client", fmt.Sprintf("%d.%d.%d", version.Major, version.Minor, version.Patch), "`test/clients/geth_test.go`, HTTP and WebSocket, both built-in networks", "ok")
+	}
 }
 
 type gethPart struct {

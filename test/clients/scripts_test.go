@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"regexp"
+	"strings"
 	"testing"
 	"time"
 
@@ -69,12 +70,16 @@ func TestLibraries(t *testing.T) {
 	} {
 		t.Run(script, func(t *testing.T) {
 			t.Parallel()
-			runScript(t, dir, script, svc.input(t, account))
+			result := runScript(t, dir, script, svc.input(t, account))
+			library := strings.TrimSuffix(script, ".mjs")
+			compatRow(t, "programs", library, packageVersion(t, library), "`test/clients/"+script+"`, HTTP and WebSocket, both built-in networks", result)
 		})
 	}
 }
 
-func runScript(t *testing.T, dir, script string, input []byte) {
+// runScript returns the script's last line.
+func runScript(t *testing.T, dir, script string, input []byte) string {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), scriptTime)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, "node", script)
@@ -87,6 +92,7 @@ func runScript(t *testing.T, dir, script string, input []byte) {
 		t.Fatalf("%s: %v\n%s", script, err, out)
 	}
 	t.Logf("%s in %s", bytes.TrimSpace(out), time.Since(start).Round(time.Millisecond))
+	return lastLine(string(out))
 }
 
 // input tells a script where the service is and what to expect there.

@@ -367,13 +367,14 @@ async function errors(label, client) {
 }
 
 async function closedDoors() {
-  // viem reads the envelope of any status; -32001 has this name in its table.
-  for (const [name, address, message] of [
-    ["bad key", input.badKey.http, "invalid API key"], ["unknown network", input.unknown.http, "unknown network"],
+  // viem reads the envelope of any status and has a name for some codes.
+  for (const [name, address, kind, code, message] of [
+    ["bad key", input.badKey.http, "RpcRequestError", -32041, "invalid API key"],
+    ["unknown network", input.unknown.http, "ResourceNotFoundRpcError", -32001, "unknown network"],
   ]) {
     await check(`http: ${name}`, async () => {
       const err = await failure(createPublicClient({ transport: httpTransport(address) }).getBlockNumber());
-      assert.deepEqual([err.name, err.code, err.details], ["ResourceNotFoundRpcError", -32001, message]);
+      assert.deepEqual([err.name, err.code, err.details], [kind, code, message]);
     });
   }
   await check("ws: bad key", async () => {

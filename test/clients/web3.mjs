@@ -268,15 +268,15 @@ async function errors(label, web3) {
 }
 
 async function closedDoors() {
-  for (const [name, address, status, message] of [
-    ["bad key", input.badKey.http, 401, "invalid API key"], ["unknown network", input.unknown.http, 404, "unknown network"],
+  for (const [name, address, status, code, message] of [
+    ["bad key", input.badKey.http, 401, -32041, "invalid API key"], ["unknown network", input.unknown.http, 404, -32001, "unknown network"],
   ]) {
     await check(`http: ${name}`, async () => {
       // web3.js reads the body of every status as JSON: without an envelope this would be a
       // SyntaxError. The envelope's id is null, which keeps its message out of err.message.
       const err = await failure(new Web3(address).eth.getBlockNumber());
       assert.deepEqual([err.name, err.statusCode], ["ResponseError", status]);
-      assert.deepEqual(err.cause, { code: -32001, message });
+      assert.deepEqual(err.cause, { code, message });
     });
   }
   await check("ws: bad key", async () => {

@@ -117,14 +117,14 @@ func TestMonth(t *testing.T) {
 	row := func(account string, credits int64) nodegate.Usage {
 		return nodegate.Usage{UsageKey: nodegate.UsageKey{AccountID: account, KeyID: "k", Method: "eth_call", Outcome: "ok"}, At: now, Requests: 7, Credits: credits}
 	}
-	err = store.AddUsage(t.Context(), &nodegate.UsageBatch{Server: "test", Number: 1, Rows: []nodegate.Usage{row(a.ID, 1_500_000), row("a-other", 987_654)},
+	err = store.AddUsage(t.Context(), &nodegate.UsageBatch{Server: "test", Number: 1, Rows: []nodegate.Usage{row(a.ID, 10_000_000), row("a-other", 987_654)},
 		Figures: []nodegate.Figures{{AccountID: a.ID, Month: now, Moved: 5 << 30}}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	p := v.Get("/billing")
-	wants(t, "the month", p, 200, "expires 01/2020", ">expired<", "Plan: free", "3,000,000", "up to 10,000 at once", "50 % of 3,000,000", "10 % of 50.0 GiB",
-		"0 % of 5.0 GiB", "1,500,000 credits in 7 requests", now.Format("<td>2006-01-02</td>"), "contact the operator")
+	wants(t, "the month", p, 200, "expires 01/2020", ">expired<", "Plan: free", "20,000,000", "up to 40,000 at once", "50 % of 20,000,000", "10 % of 50.0 GiB",
+		"0 % of 5.0 GiB", "10,000,000 credits in 7 requests", now.Format("<td>2006-01-02</td>"), "contact the operator")
 	if strings.Contains(p.Body, "987,654") {
 		t.Error("the page has somebody else's usage")
 	}

@@ -37,7 +37,7 @@ func TestAddressList(t *testing.T) {
 		switch {
 		case c.refusal == "" && (status != 200 || !strings.Contains(body, `"result"`)):
 			t.Errorf("%s%s: %d %s", c.method, c.params, status, body)
-		case c.refusal != "" && (status != 403 || !strings.Contains(body, "-32002") || !strings.Contains(body, c.refusal)):
+		case c.refusal != "" && (status != 403 || !strings.Contains(body, "-32043") || !strings.Contains(body, c.refusal)):
 			t.Errorf("%s%s: %d %s, want 403 and %q", c.method, c.params, status, body, c.refusal)
 		}
 	}

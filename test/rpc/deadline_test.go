@@ -13,7 +13,7 @@ import (
 )
 
 // TestDeadlines ends calls at every moment of their execution. Whoever notices
-// first that the time is up, the answer is the same: request timed out, -32000.
+// first that the time is up, the answer is the same: request timed out, -32002.
 func TestDeadlines(t *testing.T) {
 	preset := devchain.Devnet()
 	node, err := chain.Open(chain.Config{

@@ -148,7 +148,7 @@ func TestAnswerSize(t *testing.T) {
 	fit := 32<<10/(len(one)+1) + 1 // the last of these crosses the limit
 	tail := `{"jsonrpc":"2.0","id":"tail","method":"eth_chainId"}`
 	body := "[" + strings.Repeat(receipts+",", fit) + `{"jsonrpc":"2.0","method":"eth_chainId"},` + tail + "," + tail + "]"
-	refused := `{"jsonrpc":"2.0","id":"tail","error":{"code":-32003,"message":"response too large"}}`
+	refused := `{"jsonrpc":"2.0","id":"tail","error":{"code":-32045,"message":"response too large"}}`
 	want := "[" + strings.Repeat(one+",", fit) + refused + "," + refused + "]"
 	both(t, s, "devnet", body, func(t *testing.T, answer string) {
 		if answer != want {
@@ -189,7 +189,7 @@ func TestCallTimeout(t *testing.T) {
 	for _, block := range []string{"latest", "pending"} {
 		body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"eth_call","params":[%s,%q]}`, endlessCall, block)
 		both(t, s, "rollup", body, func(t *testing.T, answer string) {
-			if want := `{"jsonrpc":"2.0","id":1,"error":{"code":-32000,"message":"request timed out"}}`; answer != want {
+			if want := `{"jsonrpc":"2.0","id":1,"error":{"code":-32002,"message":"request timed out"}}`; answer != want {
 				t.Errorf("answered %s", answer)
 			}
 		})

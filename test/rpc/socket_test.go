@@ -26,8 +26,8 @@ func TestHandshakeRefusals(t *testing.T) {
 		status, code       int // a status of 0 is any 4xx
 		message            string
 	}{
-		{"no key", "GET", "/devnet/ws/v3", upgrade, 401, -32001, "API key required"},
-		{"short key", "GET", "/devnet/ws/v3/abc", upgrade, 401, -32001, "invalid API key"},
+		{"no key", "GET", "/devnet/ws/v3", upgrade, 401, -32041, "API key required"},
+		{"short key", "GET", "/devnet/ws/v3/abc", upgrade, 401, -32041, "invalid API key"},
 		{"unknown network", "GET", "/nope/ws/v3/" + keyA, upgrade, 404, -32001, "unknown network"},
 		{"no upgrade", "GET", "/devnet/ws/v3/" + keyA, nil, 426, -32600, "this address is for WebSockets"},
 		{"POST", "POST", "/devnet/ws/v3/" + keyA, nil, 405, -32600, "this address is for WebSockets"},
@@ -197,7 +197,7 @@ func TestSubscriptionInBatch(t *testing.T) {
 	readEvent(t, c)
 }
 
-// TestShutdown closes sockets with 1001 and finishes what is in progress over HTTP.
+// TestShutdown closes sockets with 1012 and finishes what is in progress over HTTP.
 func TestShutdown(t *testing.T) {
 	s, err := launch(t.TempDir(), func(c *config.Config) {
 		only("rollup")(c)
@@ -221,8 +221,8 @@ func TestShutdown(t *testing.T) {
 	done := make(chan error, 1)
 	go func() { done <- s.close() }()
 	for _, c := range sockets {
-		if got := closeStatus(t, c); got != websocket.StatusGoingAway {
-			t.Errorf("closed with %d, want 1001", got)
+		if got := closeStatus(t, c); got != websocket.StatusServiceRestart {
+			t.Errorf("closed with %d, want 1012", got)
 		}
 	}
 	if body := <-under; !strings.Contains(body, "request timed out") {
@@ -249,8 +249,8 @@ func TestShutdownBesideSlowClient(t *testing.T) {
 	ask(t, c, "eth_chainId", "[]")
 	start, done := time.Now(), make(chan error, 1)
 	go func() { done <- s.close() }()
-	if got := closeStatus(t, c); got != websocket.StatusGoingAway || time.Since(start) > 5*time.Second {
-		t.Errorf("closed with %d after %v, want 1001 soon", got, time.Since(start))
+	if got := closeStatus(t, c); got != websocket.StatusServiceRestart || time.Since(start) > 5*time.Second {
+		t.Errorf("closed with %d after %v, want 1012 soon", got, time.Since(start))
 	}
 	_ = slow.Close() // or the server waits for it as long as it may
 	if err := <-done; err != nil {

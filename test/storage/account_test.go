@@ -324,7 +324,7 @@ func rates(t *testing.T, s *service) {
 			a := n.do(command)
 			if a.status == http.StatusTooManyRequests {
 				refused++
-				if a.body != "rate limit exceeded\n" || a.header.Get("Retry-After") != "1" {
+				if a.body != "rate limit exceeded\n" || a.header.Get("Retry-After") != "01" {
 					t.Errorf("%q, after %q", a.body, a.header.Get("Retry-After"))
 				}
 			}

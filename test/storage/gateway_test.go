@@ -106,7 +106,7 @@ func TestGatewayPublic(t *testing.T) {
 		case http.StatusOK:
 			passed++
 		case http.StatusTooManyRequests:
-			if a.header.Get("Retry-After") != "1" || a.body != "rate limit exceeded\n" {
+			if a.header.Get("Retry-After") != "01" || a.body != "rate limit exceeded\n" {
 				t.Errorf("refused with %q, after %q", a.body, a.header.Get("Retry-After"))
 			}
 		default:

@@ -3,8 +3,6 @@ package gateway
 import (
 	"encoding/json"
 	"net/http"
-	"strconv"
-	"time"
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/web"
@@ -31,7 +29,7 @@ func (g *Gateway) refuse(w http.ResponseWriter, err error) {
 		h.Set("WWW-Authenticate", `Basic realm="storage"`)
 	}
 	if e.RetryAfter > 0 || e.Code == nodegate.RateLimited || e.Code == nodegate.Busy {
-		h.Set("Retry-After", retryAfter(e.RetryAfter))
+		h.Set("Retry-After", web.RetryAfter(e.RetryAfter))
 	}
 	status := statusOf(e.Code)
 	if status == http.StatusInternalServerError {
@@ -41,11 +39,6 @@ func (g *Gateway) refuse(w http.ResponseWriter, err error) {
 	h.Set("Content-Type", "text/plain; charset=utf-8")
 	w.WriteHeader(status)
 	_, _ = w.Write([]byte(e.Msg + "\n"))
-}
-
-// retryAfter is whole seconds, at least one.
-func retryAfter(d time.Duration) string {
-	return strconv.FormatInt(max(1, int64((d+time.Second-1)/time.Second)), 10)
 }
 
 // statusOf is the status of an error: 500 for every command that failed.

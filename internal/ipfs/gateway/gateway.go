@@ -91,7 +91,7 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 	if req.Method == http.MethodOptions {
 		h.Set("Allow", "OPTIONS, POST")
-		web.Preflight(w)
+		web.Preflight(w, req)
 		return
 	}
 	if req.Method != http.MethodPost {

@@ -161,7 +161,7 @@ func TestUploadsShareMemory(t *testing.T) {
 			t.Fatalf("%+v", b.Usage())
 		}
 	}
-	if got := whole(t, srv, "a", "add", 1000); !strings.HasPrefix(got, "429 1 ") || !strings.Contains(got, "memory") {
+	if got := whole(t, srv, "a", "add", 1000); !strings.HasPrefix(got, "429 01 ") || !strings.Contains(got, "memory") {
 		t.Errorf("an upload over the share: %s", got)
 	}
 	if got := whole(t, srv, "other", "add", 4<<20); !strings.HasPrefix(got, "200") {

@@ -287,7 +287,7 @@ func (r *reading) refuseRead(err error) {
 	case e.Code == nodegate.KeyRequired || e.Code == nodegate.KeyInvalid || e.Code == nodegate.SecretInvalid:
 		h.Set("WWW-Authenticate", `Basic realm="storage"`)
 	case e.RetryAfter > 0:
-		h.Set("Retry-After", retryAfter(e.RetryAfter))
+		h.Set("Retry-After", web.RetryAfter(e.RetryAfter))
 	}
 	msg := e.Msg
 	if e.Code == nodegate.Internal {

@@ -155,8 +155,11 @@ func (n *Node) answer(ctx context.Context, name string, params []byte) (result [
 	if call := n.evm.method(name); call != nil {
 		return call(params)
 	}
-	if name == method.EthSendRawTransactionSync {
+	switch name {
+	case method.EthSendRawTransactionSync:
 		return n.sendSync(ctx, params)
+	case method.EthCapabilities:
+		return n.capabilities(ctx, params)
 	}
 	return n.ask(ctx, name, params)
 }

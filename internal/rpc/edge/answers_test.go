@@ -72,13 +72,14 @@ func TestRetryAfterHeader(t *testing.T) {
 	h := build(t)
 	busy := &nodegate.Error{Code: nodegate.Busy, Msg: "server busy", RetryAfter: 1500 * time.Millisecond}
 	limited := &nodegate.Error{Code: nodegate.RateLimited, Msg: "rate limit exceeded", RetryAfter: time.Second}
+	long := &nodegate.Error{Code: nodegate.RateLimited, Msg: "rate limit exceeded", RetryAfter: 15 * time.Second}
 	spent := &nodegate.Error{Code: nodegate.CreditsSpent, Msg: "daily credit limit reached"}
 	for _, c := range []struct {
 		name   string
 		err    error
 		status int
 		want   string
-	}{{"busy", busy, 503, "02"}, {"limited", limited, 429, "01"}, {"spent", spent, 402, ""}} {
+	}{{"busy", busy, 503, "02"}, {"limited", limited, 429, "01"}, {"long", long, 429, "015"}, {"spent", spent, 402, ""}} {
 		t.Run(c.name, func(t *testing.T) {
 			h.refuse = map[string]error{"door": c.err}
 			h.answer = func(context.Context, string) ([]byte, error) { return nil, c.err }

@@ -7,6 +7,11 @@ import (
 )
 
 // numbers is the one table from codes to JSON-RPC error codes.
+//
+// Clients replace the message of a code that EIP-1474 names (-32000 to -32006) by its
+// own words: viem calls -32001 "resource not found" and -32003 "transaction creation
+// failed". Errors that none of these words fits have a code that no client translates,
+// from -32041 for 401 to -32045. docs/compatibility.md has what each client prints.
 var numbers = map[nodegate.Code]int{
 	nodegate.Internal:            -32603,
 	nodegate.ParseError:          -32700,
@@ -17,17 +22,17 @@ var numbers = map[nodegate.Code]int{
 	nodegate.ExecutionFailed:     -32000,
 	nodegate.NodeFault:           -32000, // the error's own Number comes first
 	nodegate.OutsideHistory:      -32002,
-	nodegate.Timeout:             -32000,
-	nodegate.ResponseTooLarge:    -32003,
+	nodegate.Timeout:             -32002,
+	nodegate.ResponseTooLarge:    -32045,
 	nodegate.NoNode:              -32603,
 	nodegate.Busy:                -32603,
-	nodegate.KeyRequired:         -32001,
-	nodegate.KeyInvalid:          -32001,
-	nodegate.SecretInvalid:       -32001,
-	nodegate.Forbidden:           -32002,
+	nodegate.KeyRequired:         -32041,
+	nodegate.KeyInvalid:          -32041,
+	nodegate.SecretInvalid:       -32041,
+	nodegate.Forbidden:           -32043,
 	nodegate.UnknownNetwork:      -32001,
 	nodegate.RateLimited:         -32005,
-	nodegate.CreditsSpent:        -32002,
+	nodegate.CreditsSpent:        -32042,
 	nodegate.AccountBusy:         -32005,
 	nodegate.HTTPMethod:          -32600,
 	nodegate.TooLarge:            -32600,
@@ -36,9 +41,9 @@ var numbers = map[nodegate.Code]int{
 	nodegate.InvalidInput:        -32602, // these six belong to the control plane
 	nodegate.NotFound:            -32001,
 	nodegate.Conflict:            -32000,
-	nodegate.SignInFailed:        -32001,
-	nodegate.CardDeclined:        -32002,
-	nodegate.CardRequired:        -32002,
+	nodegate.SignInFailed:        -32041,
+	nodegate.CardDeclined:        -32042,
+	nodegate.CardRequired:        -32042,
 	nodegate.QuotaReached:        -32002, // these three belong to the storage gateway
 	nodegate.InsufficientStorage: -32000,
 	nodegate.Damaged:             -32000,

@@ -293,7 +293,7 @@ func TestServeReplaces(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
 		_, _, err := c.Read(ctx)
 		cancel()
-		if websocket.CloseStatus(err) != websocket.StatusGoingAway {
+		if websocket.CloseStatus(err) != websocket.StatusServiceRestart {
 			t.Errorf("a socket ended with %v, want 1001", err)
 		}
 	}

@@ -47,7 +47,7 @@ func (e *Edge) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 // serve does one request; an error is what is answered instead.
 func (e *Edge) serve(w http.ResponseWriter, req *http.Request, r route) error {
 	if req.Method == http.MethodOptions {
-		web.Preflight(w)
+		web.Preflight(w, req)
 		return nil
 	}
 	if r.socket {
@@ -144,7 +144,7 @@ func outcome(callErr error) (status int, retry string) {
 	}
 	x := nodegate.AsError(callErr)
 	if x.RetryAfter > 0 {
-		retry = retryAfter(x.RetryAfter)
+		retry = web.RetryAfter(x.RetryAfter)
 	}
 	return web.Status(x.Code), retry
 }
@@ -159,7 +159,7 @@ func (e *Edge) refuse(w http.ResponseWriter, err error) {
 	h["Content-Type"] = jsonType
 	h["X-Content-Type-Options"] = noSniff
 	if x.RetryAfter > 0 {
-		h.Set("Retry-After", retryAfter(x.RetryAfter))
+		h.Set("Retry-After", web.RetryAfter(x.RetryAfter))
 	}
 	if x.Op == web.BodyOp {
 		h.Set("Connection", "close") // the rest of the body is not read
@@ -167,15 +167,6 @@ func (e *Edge) refuse(w http.ResponseWriter, err error) {
 	h["Content-Length"] = []string{strconv.Itoa(len(body))}
 	w.WriteHeader(web.Status(x.Code))
 	_, _ = w.Write(body)
-}
-
-// retryAfter is whole seconds in two digits: ethers takes one digit for milliseconds.
-func retryAfter(d time.Duration) string {
-	s := strconv.FormatInt(max(1, int64((d+time.Second-1)/time.Second)), 10)
-	if len(s) < 2 {
-		s = "0" + s
-	}
-	return s
 }
 
 // elsewhere answers paths that are not JSON-RPC.

@@ -92,10 +92,10 @@ func (l *parties) watch(p *party) {
 			l.dismiss(p, (*socket).cut)
 			return
 		case <-l.edge.draining:
-			l.dismiss(p, func(s *socket) { s.finish(); s.close(ws.GoingAway, saysDraining) })
+			l.dismiss(p, func(s *socket) { s.finish(); s.close(ws.ServiceRestart, saysDraining) })
 			return
 		case <-p.key.gone:
-			l.dismiss(p, func(s *socket) { s.finish(); s.close(ws.GoingAway, saysGone) })
+			l.dismiss(p, func(s *socket) { s.finish(); s.close(ws.ServiceRestart, saysGone) })
 			return
 		case <-p.key.grant.Ended():
 			l.dismiss(p, func(s *socket) { s.close(ws.PolicyViolation, saysRevoked) })

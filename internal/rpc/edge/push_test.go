@@ -143,7 +143,7 @@ func TestFeedEnds(t *testing.T) {
 		reason string
 	}{
 		"lost":   {nodegate.EventsLost, websocket.StatusPolicyViolation, "events of this subscription were lost"},
-		"closed": {nodegate.Closed, websocket.StatusGoingAway, "the network was reconfigured"},
+		"closed": {nodegate.Closed, websocket.StatusServiceRestart, "the network was reconfigured"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h, p := buildPusher(t)

@@ -47,7 +47,7 @@ func (m *methodEntry) shown() string {
 
 // Serve replaces what is served. Requests in progress end with what they began with.
 // The WebSockets of a network that is gone, or has another Node, are closed with
-// 1001; those of the others stay.
+// 1012; those of the others stay.
 func (e *Edge) Serve(networks []nodegate.Network, defaultNetwork string, costs nodegate.Costs) {
 	next, last := &site{networks: map[string]*network{}, fallback: defaultNetwork}, e.site.Load()
 	if last == nil {

@@ -91,7 +91,7 @@ func (s *socket) take(sub *subscription, event []byte, end nodegate.End) {
 	case nodegate.NotEnded:
 		s.events.put(sub, event)
 	case nodegate.Closed:
-		s.events.lose(sub, func() { s.active.Go(func() { s.close(ws.GoingAway, saysGone) }) })
+		s.events.lose(sub, func() { s.active.Go(func() { s.close(ws.ServiceRestart, saysGone) }) })
 	default:
 		s.events.lose(sub, func() { s.active.Go(func() { s.close(ws.PolicyViolation, saysLost) }) })
 	}

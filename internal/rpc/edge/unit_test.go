@@ -4,7 +4,6 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/nodegate/nodegate"
 )
@@ -20,17 +19,17 @@ var contractNumbers = map[nodegate.Code]int{
 	nodegate.ExecutionFailed:     -32000,
 	nodegate.NodeFault:           -32000,
 	nodegate.OutsideHistory:      -32002,
-	nodegate.Timeout:             -32000,
-	nodegate.ResponseTooLarge:    -32003,
+	nodegate.Timeout:             -32002,
+	nodegate.ResponseTooLarge:    -32045,
 	nodegate.NoNode:              -32603,
 	nodegate.Busy:                -32603,
-	nodegate.KeyRequired:         -32001,
-	nodegate.KeyInvalid:          -32001,
-	nodegate.SecretInvalid:       -32001,
-	nodegate.Forbidden:           -32002,
+	nodegate.KeyRequired:         -32041,
+	nodegate.KeyInvalid:          -32041,
+	nodegate.SecretInvalid:       -32041,
+	nodegate.Forbidden:           -32043,
 	nodegate.UnknownNetwork:      -32001,
 	nodegate.RateLimited:         -32005,
-	nodegate.CreditsSpent:        -32002,
+	nodegate.CreditsSpent:        -32042,
 	nodegate.AccountBusy:         -32005,
 	nodegate.HTTPMethod:          -32600,
 	nodegate.TooLarge:            -32600,
@@ -39,9 +38,9 @@ var contractNumbers = map[nodegate.Code]int{
 	nodegate.InvalidInput:        -32602,
 	nodegate.NotFound:            -32001,
 	nodegate.Conflict:            -32000,
-	nodegate.SignInFailed:        -32001,
-	nodegate.CardDeclined:        -32002,
-	nodegate.CardRequired:        -32002,
+	nodegate.SignInFailed:        -32041,
+	nodegate.CardDeclined:        -32042,
+	nodegate.CardRequired:        -32042,
 	nodegate.QuotaReached:        -32002,
 	nodegate.InsufficientStorage: -32000,
 	nodegate.Damaged:             -32000,
@@ -134,18 +133,6 @@ func TestParseRouteAnything(t *testing.T) {
 		}
 		if r, ok := parseRoute(path); ok && (!strings.Contains(path, r.key) || !strings.Contains(path, "v3") || strings.Contains(r.network, "/")) {
 			t.Fatalf("%q is %+v", path, r)
-		}
-	}
-}
-
-func TestRetryAfter(t *testing.T) {
-	for d, want := range map[time.Duration]string{
-		1: "01", time.Millisecond: "01", time.Second: "01", time.Second + 1: "02", 9 * time.Second: "09",
-		9*time.Second + 1: "10", 10 * time.Second: "10", 99 * time.Second: "99", 100 * time.Second: "100", time.Hour: "3600",
-		0: "01", -time.Second: "01",
-	} {
-		if got := retryAfter(d); got != want {
-			t.Errorf("%v is %q, want %q", d, got, want)
 		}
 	}
 }

@@ -104,7 +104,7 @@ func (p *player) Head(context.Context) (nodegate.Head, error) {
 // numberOf is what the edge makes of a code.
 var numberOf = map[nodegate.Code]int{
 	nodegate.Reverted: 3, nodegate.ExecutionFailed: -32000, nodegate.InvalidParams: -32602, nodegate.MethodNotFound: -32601,
-	nodegate.Timeout: -32000, nodegate.Busy: -32603, nodegate.NoNode: -32603, nodegate.Internal: -32603, nodegate.OutsideHistory: -32002,
+	nodegate.Timeout: -32002, nodegate.Busy: -32603, nodegate.NoNode: -32603, nodegate.Internal: -32603, nodegate.OutsideHistory: -32002,
 }
 
 // seen is the envelope that a client gets.

@@ -82,8 +82,9 @@ func otherFault(row *method.Row, e *nodegate.Error, text string) error {
 }
 
 // isKnown tells whether client libraries know a number for what EIP-1474 says it means.
-// -32001 is none of these: here it is about API keys, and what a node does not find is a
-// null or has Geth's words. Outside of sending, -32003 is a response that is too large.
+// -32001 is none of these: here it is an unknown network, and what a node does not find
+// is a null or has Geth's words. -32003, a rejected transaction, makes sense for methods
+// that send one.
 func isKnown(row *method.Row, number int) bool {
 	switch number {
 	case numberUnavailable, numberNotSupported, numberLimit:

@@ -101,6 +101,9 @@ func proofKeys(a *args) ([]byte, error) {
 	}
 	out := append(make([]byte, 0, 2+len(list)*(hashDigits+5)), '[')
 	for i, raw := range list {
+		if string(raw) == "null" {
+			raw = []byte(`""`) // Go's JSON leaves a string of null empty, and Geth takes that for 0
+		}
 		key, reason := parseStorageKey(raw)
 		if reason != "" {
 			return nil, keyError(raw, reason)

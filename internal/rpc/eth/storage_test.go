@@ -119,6 +119,7 @@ func TestStorageParametersAreRebuilt(t *testing.T) {
 		{"eth_getProof", ` [ "` + strings.ToUpper(someAddress[2:]) + `" ]`, ""},
 		{"eth_getProof", `["` + someAddress + `", [ "1", "0x0001", "0X2" ], {"blockNumber":"0x2"}]`,
 			`eth_getProof ["` + someAddress + `",["0x1","0x1","0x2"],"0x2"]`},
+		{"eth_getProof", `["` + someAddress + `",[null,"0x1",null],"0x2"]`, `eth_getProof ["` + someAddress + `",["0x0","0x1","0x0"],"0x2"]`},
 	} {
 		fake := newFake()
 		_, err := New(fake, limits(Spec)).Call(t.Context(), c.method, []byte(c.params))

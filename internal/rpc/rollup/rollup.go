@@ -110,8 +110,12 @@ func New(next nodegate.Node, cfg Config) (*Node, error) {
 	return &Node{next: next, cfg: cfg, model: cfg.model(), sizer: newSizer(cfg.Dictionary, cfg.Concurrency)}, nil
 }
 
-// Call answers layer2_estimateGas and passes every other method on.
+// Call answers layer2_estimateGas, refuses blob transactions on an embedded network, and
+// passes everything else on.
 func (n *Node) Call(ctx context.Context, name string, params []byte) ([]byte, error) {
+	if err := n.takes(name, params); err != nil {
+		return nil, err
+	}
 	if name != method.Layer2EstimateGas {
 		return n.next.Call(ctx, name, params)
 	}

@@ -17,10 +17,11 @@ type Status uint16
 // The statuses that this side sends.
 const (
 	normal          Status = 1000
-	GoingAway       Status = 1001
 	protocolError   Status = 1002
 	PolicyViolation Status = 1008
 	tooBig          Status = 1009
+	// ServiceRestart has clients connect again. web3.js takes 1000 and 1001 for the end.
+	ServiceRestart Status = 1012
 )
 
 // Bounds of a socket.

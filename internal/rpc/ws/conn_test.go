@@ -236,7 +236,7 @@ func TestClose(t *testing.T) {
 	ended := make(chan error, 1)
 	begun := make(chan struct{})
 	c := dial(t, serve(t, func(c *Conn) {
-		if err := c.Close(GoingAway, strings.Repeat("long ", 100)); err != nil {
+		if err := c.Close(ServiceRestart, strings.Repeat("long ", 100)); err != nil {
 			t.Error(err)
 		}
 		if err := c.WriteMessage(make([]byte, HeadRoom)); err != ErrClosed {
@@ -249,7 +249,7 @@ func TestClose(t *testing.T) {
 	if err := c.Write(t.Context(), websocket.MessageText, make([]byte, 3*inSize)); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := c.Read(t.Context()); websocket.CloseStatus(err) != websocket.StatusGoingAway {
+	if _, _, err := c.Read(t.Context()); websocket.CloseStatus(err) != websocket.StatusServiceRestart {
 		t.Errorf("closed with %v", err)
 	}
 	start := time.Now()

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/gabriel-vasile/mimetype"
+
 	"github.com/nodegate/nodegate/internal/ipfs/unixfs"
 )
 
@@ -31,7 +33,7 @@ func (r *reading) entity(short context.Context) error {
 	}
 	tag := `"` + r.found.CID.String() + `"`
 	if e.Kind == unixfs.Value {
-		tag = `"` + r.found.CID.String() + "." + codecName(r.found.CID.Type()) + `"`
+		tag = `"` + r.found.CID.String() + "." + formatSuffix(r.valueFormat()) + `"`
 	}
 	if r.unchanged(tag, forGood) || r.unchanged(listTag(r.found.CID), forAWeek) {
 		return nil
@@ -50,11 +52,12 @@ func (r *reading) entity(short context.Context) error {
 func (r *reading) file(short context.Context, e *unixfs.Entity, name, tag string) error {
 	if asked := r.req.URL.Query().Get("filename"); asked != "" {
 		name = asked
-		r.setDisposition(asked, r.req.URL.Query().Get("download") == "true")
+		binary := e.Kind == unixfs.Value && strings.HasSuffix(r.valueFormat(), "cbor") // a browser can't show it
+		r.setDisposition(asked, binary || r.req.URL.Query().Get("download") == "true")
 	}
 	if e.Kind == unixfs.Value && name == "" {
-		form := strings.TrimPrefix(codecName(r.found.CID.Type()), "dag-")
-		r.setDisposition(r.found.CID.String()+"."+form, form == "cbor") // a browser can't show it
+		form := strings.TrimPrefix(formatSuffix(r.valueFormat()), "dag-")
+		r.setDisposition(r.found.CID.String()+"."+form, form == "cbor")
 	}
 	kind, err := r.kindOf(short, e, name)
 	if err != nil {
@@ -69,7 +72,7 @@ func (r *reading) file(short context.Context, e *unixfs.Entity, name, tag string
 }
 
 // sniffed is how much of a file tells its type.
-const sniffed = 512
+const sniffed = 3 << 10
 
 // kindOf is the content type of a file: by its name, or by how it begins.
 func (r *reading) kindOf(ctx context.Context, e *unixfs.Entity, name string) (string, error) {
@@ -77,7 +80,7 @@ func (r *reading) kindOf(ctx context.Context, e *unixfs.Entity, name string) (st
 	case unixfs.Symlink:
 		return "inode/symlink", nil
 	case unixfs.Value:
-		return "application/vnd.ipld." + codecName(r.found.CID.Type()), nil
+		return r.valueFormat(), nil
 	}
 	kind := mime.TypeByExtension(path.Ext(name))
 	if kind == "" {
@@ -87,7 +90,7 @@ func (r *reading) kindOf(ctx context.Context, e *unixfs.Entity, name string) (st
 		if err != nil {
 			return "", err
 		}
-		kind = http.DetectContentType(begin)
+		kind = mimetype.Detect(begin).String()
 	}
 	if strings.HasPrefix(kind, "text/html;") {
 		kind = "text/html" // the page says its encoding

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"mime"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/gabriel-vasile/mimetype"
 
+	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/ipfs/unixfs"
 )
 
@@ -40,6 +42,9 @@ func (r *reading) entity(short context.Context) error {
 	}
 	if e.Kind == unixfs.Directory {
 		return r.directory(short, e)
+	}
+	if e.Kind == unixfs.Value && r.wantsPage() {
+		return r.valuePage(e)
 	}
 	name := path.Base(r.text)
 	if len(r.found.Roots) == 1 {
@@ -87,8 +92,8 @@ func (r *reading) kindOf(ctx context.Context, e *unixfs.Entity, name string) (st
 		content := e.Content(ctx, 0, min(e.Size, sniffed))
 		defer content.Close()
 		begin, err := io.ReadAll(content)
-		if err != nil {
-			return "", err
+		if err != nil && (!errors.Is(err, nodegate.NotFound) || r.req.Header.Get("Range") == "") {
+			return "", err // a part may be there although the beginning is not
 		}
 		kind = mimetype.Detect(begin).String()
 	}

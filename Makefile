@@ -7,7 +7,7 @@ FUZZTIME ?= 30s
 NODE_ROWS = Fresh|Servers|PendingNonces|FiltersOfTheService|ErrorsOfOneNode|CappedLogs|DeadSideNetwork|Liar|Lies
 SHELL := bash
 
-.PHONY: help build run test full quick lint fuzz chaos bench bench-rpc bench-storage bench-gateway bench-dashboard docs clean
+.PHONY: help build run test full quick lint fuzz chaos bench bench-rpc bench-storage bench-gateway bench-dashboard gateway-suite docs clean
 
 #? help: list the targets
 help:
@@ -73,6 +73,12 @@ bench-gateway:
 #? bench-dashboard: how long and how large the pages are with a million rows of usage (some minutes)
 bench-dashboard:
 	$(GO) run ./bench/dashboard
+
+#? gateway-suite: IPFS' gateway-conformance against the read gateway; SUITE=PROGRAM names it if it is not in the PATH
+gateway-suite:
+	@suite="$(or $(SUITE),$$(command -v gateway-conformance))"; \
+	if [ -z "$$suite" ]; then echo "gateway-conformance is not on this machine: see https://github.com/ipfs/gateway-conformance"; exit 0; fi; \
+	NODEGATE_GATEWAY_SUITE="$$suite" $(GO) test -count=1 -v -run TestGatewaySuite ./test/storage
 
 #? docs: rewrite the generated pages
 docs:

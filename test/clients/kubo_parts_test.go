@@ -32,6 +32,20 @@ func kuboFiles(i *ipfs) {
 	i.want(plainCID, "add", "-Q", "--only-hash", "hello.txt")
 }
 
+// kuboStates are the commands that tell about content without reading all of it.
+func kuboStates(i *ipfs) {
+	i.write("tree/a.txt", "hello")
+	root := strings.TrimSpace(i.run("add", "-r", "-Q", "tree"))
+	i.want(root, "files", "stat", "--hash", "/ipfs/"+root)
+	i.want(plainCID, "refs", root)
+	i.want("/ipfs/"+plainCID, "resolve", "/ipfs/"+root+"/a.txt")
+	i.run("dag", "stat", root)
+	i.run("pin", "verify")
+	i.run("repo", "stat")
+	i.run("id")
+	i.want("+ "+plainCID+" \"a.txt\"", "object", "diff", "QmUNLLsPACCz1vLxQVkXqqLX5R1X345qqfHbsf67hvA3Nn", root)
+}
+
 func kuboDirectories(i *ipfs) {
 	i.write("tree/a.txt", "a")
 	i.write("tree/sub/b c.txt", large)

@@ -43,7 +43,7 @@ func TestKuboCLI(t *testing.T) {
 		name string
 		run  func(*ipfs)
 	}{
-		{"files", kuboFiles}, {"directories", kuboDirectories}, {"pins", kuboPins}, {"blocks", kuboBlocks},
+		{"files", kuboFiles}, {"states", kuboStates}, {"directories", kuboDirectories}, {"pins", kuboPins}, {"blocks", kuboBlocks},
 		{"values", kuboValues}, {"archives", kuboArchives}, {"tls", kuboTLS}, {"errors", kuboErrors},
 	} {
 		t.Run(part.name, func(t *testing.T) {

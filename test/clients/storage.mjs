@@ -121,6 +121,19 @@ await check("archives", async () => {
   assert.equal(roots[0].root.cid.toString(), bigCID.toString());
 });
 
+await check("states and links", async () => {
+  const stat = await client.files.stat(`/ipfs/${bigCID}`, { withLocal: true });
+  assert.deepEqual([stat.cid.toString(), stat.size, stat.type, stat.local], [bigCID.toString(), big.length, "file", true]);
+  const refs = await all(client.refs(bigCID, { recursive: true, unique: true }));
+  assert.ok(refs.length > 20 && refs.every((r) => r.ref && !r.err), `${refs.length} refs`);
+  assert.equal(await client.resolve(`/ipfs/${bigCID}`), `/ipfs/${bigCID}`);
+  assert.ok((await client.repo.stat()).repoSize >= big.length);
+  const id = await client.id();
+  assert.match(id.id.toString(), /^12D3Koo/);
+  assert.match((await failure(client.files.mkdir("/x"))).message, /wrap-with-directory/);
+  assert.match((await failure(client.name.publish(`/ipfs/${bigCID}`))).message, /use the CID/);
+});
+
 await check("errors of commands", async () => {
   assert.match((await failure(collect(client.cat(missing)))).message, /block was not found locally/);
   assert.match((await failure(client.pin.add(missing))).message, /could not find/);

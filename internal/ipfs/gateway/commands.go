@@ -8,6 +8,7 @@ type command struct {
 	writes    bool     // counts as a write for the account's rate
 	stores    bool     // takes more of the disk
 	heavy     bool     // may read very many blocks for a small answer, or keep a core busy
+	heavyWith string   // an option with which it is heavy
 	streams   bool     // may take as long as it moves
 	arguments []string // that it needs, by Kubo's names
 	optional  bool     // it works without the arguments
@@ -37,11 +38,35 @@ func commandTable() map[string]*command {
 		{name: "dag/resolve", arguments: []string{"ref"}, body: true, run: dagResolve},
 		{name: "dag/import", writes: true, stores: true, streams: true, file: "path", run: dagImport},
 		{name: "dag/export", streams: true, heavy: true, arguments: []string{"root"}, run: dagExport},
+		{name: "dag/stat", heavy: true, arguments: []string{"root"}, body: true, run: dagStat},
+		{name: "files/stat", heavyWith: "with-local", arguments: []string{"path"}, run: fileStat},
+		{name: "refs", heavy: true, arguments: path, body: true, run: refs},
+		{name: "resolve", arguments: []string{"name"}, body: true, run: resolvePath},
+		{name: "object/diff", heavy: true, arguments: []string{"obj_a", "obj_b"}, run: objectDiff},
+		{name: "pin/verify", heavy: true, run: pinVerify},
+		{name: "repo/stat", heavy: true, run: repoStat},
+		{name: "stats/repo", heavy: true, run: repoStat},
+		{name: "id", arguments: []string{"peerid"}, optional: true, run: identify},
+		{name: "cid/format", arguments: []string{"cid"}, body: true, run: cidFormat},
+		{name: "cid/base32", arguments: []string{"cid"}, body: true, run: cidBase32},
+		{name: "cid/inspect", arguments: []string{"cid"}, body: true, run: cidInspect},
+		{name: "cid/bases", run: listBases},
+		{name: "cid/codecs", run: listCodecs},
+		{name: "cid/hashes", run: listHashes},
+		{name: "multibase/encode", file: "file", run: baseEncode},
+		{name: "multibase/decode", file: "encoded_file", run: baseDecode},
+		{name: "multibase/transcode", file: "encoded_file", run: baseTranscode},
+		{name: "multibase/list", run: listBases},
 		{name: "version", run: version},
 	} {
 		table[c.name] = c
 	}
 	return table
+}
+
+// heavy tells whether a request may keep a core busy.
+func (c *call) heavy() bool {
+	return c.command.heavy || c.command.heavyWith != "" && c.query.Flag(c.command.heavyWith)
 }
 
 // version answers as a Kubo of the version whose behaviour is matched: clients

@@ -231,7 +231,8 @@ func (c *call) run(name string) error {
 	if err := c.checkRoom(); err != nil {
 		return err
 	}
-	ctx, place, err := g.shares.enter(nodegate.WithGrant(c.context(), c.grant), c.account(), c.command.heavy)
+	heavy := c.heavy()
+	ctx, place, err := g.shares.enter(nodegate.WithGrant(c.context(), c.grant), c.account(), heavy)
 	if err != nil {
 		return err
 	}
@@ -247,7 +248,7 @@ func (c *call) run(name string) error {
 			return err
 		}
 	}
-	if c.command.heavy && !c.command.writes { // a pin is walked by workers, which are apart already
+	if heavy && !c.command.writes { // a pin is walked by workers, which are apart already
 		return timedOut(apart(ctx, func(ctx context.Context) error { return c.command.run(ctx, c) }))
 	}
 	if c.command.file == "" {
@@ -261,14 +262,6 @@ func (c *call) run(name string) error {
 		}
 		return apart(ctx, func(ctx context.Context) error { return c.command.run(ctx, c) })
 	}))
-}
-
-// unknownCommand is the answer to a name that is no command.
-func unknownCommand(name string) error {
-	if strings.HasPrefix(name, "object/") {
-		return failed("removed, use 'ipfs dag' or 'ipfs files' instead")
-	}
-	return &nodegate.Error{Op: "storage", Code: nodegate.UnknownNetwork, Msg: "404 page not found"}
 }
 
 // timeout is how long the command may take: uploads and downloads as long as they

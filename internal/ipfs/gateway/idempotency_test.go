@@ -139,12 +139,12 @@ func TestTags(t *testing.T) {
 	}
 }
 
-// TestAccepted: only IPFS' own types ask for another form.
+// TestAccepted: what browsers and libraries send by themselves asks for no other form.
 func TestAccepted(t *testing.T) {
 	for accept, want := range map[string]string{
-		"": "", "*/*": "", "application/json, text/plain, */*": "", "text/html,application/xhtml+xml": "", "application/x-tar": "",
+		"": "", "*/*": "", "application/json, text/plain, */*": "", "text/html,application/xhtml+xml": "", "application/x-tar": formatTAR, "application/json": formatJSON, "application/cbor, application/json": formatCBOR,
 		"application/vnd.ipld.raw": formatRaw, "text/html, application/vnd.ipld.car; version=1": formatCAR,
-		"application/vnd.ipld.dag-json": "refused", "application/vnd.ipfs.ipns-record": "refused", "application/vnd.ipld.car; =": "refused",
+		"application/vnd.ipld.dag-json": formatDagJSON, "application/vnd.ipld.zip": "refused", "application/vnd.ipfs.ipns-record": "refused", "application/vnd.ipld.car; =": "refused",
 	} {
 		h := http.Header{"Accept": {accept}}
 		kind, _, err := accepted(h)

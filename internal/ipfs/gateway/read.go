@@ -69,7 +69,7 @@ func (g *Gateway) readHead(h http.Header) {
 	h.Set("Vary", "Accept")
 	h.Set("Access-Control-Allow-Methods", readMethods)
 	h.Set("Access-Control-Allow-Headers", "Authorization, Content-Type, Range, User-Agent, X-Requested-With")
-	h.Set("Access-Control-Expose-Headers", "Content-Length, Content-Range, X-Ipfs-Path, X-Ipfs-Roots, "+web.ExposedHeaders)
+	h.Set("Access-Control-Expose-Headers", "Content-Length, Content-Range, X-Chunked-Output, X-Ipfs-Path, X-Ipfs-Roots, X-Stream-Output, "+web.ExposedHeaders)
 	h.Set("Cross-Origin-Resource-Policy", "cross-origin")
 	if g.cfg.Read != Everybody { // a browser sends the secret along with every request for an image
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
@@ -80,7 +80,7 @@ func (g *Gateway) readHead(h http.Header) {
 type reading struct {
 	*call
 	text   string // the path, unescaped
-	format string // "", formatRaw or formatCAR
+	format string // "" or one of formats
 	params map[string]string
 	found  *unixfs.Found
 }
@@ -118,12 +118,18 @@ func (r *reading) answerContent() error {
 		return timedOut(r.block(short))
 	case formatCAR:
 		return apart(short, r.car)
+	case formatTAR:
+		return timedOut(apart(short, r.tar))
+	}
+	if err := checkCodec(r.format, r.found.CID.Type()); err != nil {
+		r.status = http.StatusNotAcceptable
+		return err
 	}
 	return timedOut(r.entity(short))
 }
 
-// enter begins the request as one of its account, or of its address. A CAR may be of
-// a DAG without an end.
+// enter begins the request as one of its account, or of its address. A CAR or a tar may be
+// of a DAG without an end.
 func (r *reading) enter() (done func(), err error) {
 	g, owner := r.gateway, ""
 	if r.grant != nil {
@@ -131,7 +137,7 @@ func (r *reading) enter() (done func(), err error) {
 	} else {
 		owner = addressOwner(web.ClientAddr(r.req, g.cfg.TrustedProxies))
 	}
-	ctx, place, err := g.shares.enter(r.context(), owner, r.format == formatCAR)
+	ctx, place, err := g.shares.enter(r.context(), owner, r.format == formatCAR || r.format == formatTAR)
 	if err != nil {
 		return nil, err
 	}
@@ -211,12 +217,6 @@ func (r *reading) setRoots() error {
 	return nil
 }
 
-// The forms besides plain content.
-const (
-	formatRaw = "application/vnd.ipld.raw"
-	formatCAR = "application/vnd.ipld.car"
-)
-
 // readFormat finds the form that a client wants. The query goes before the header.
 func (r *reading) readFormat() error {
 	kind, params, err := accepted(r.req.Header)
@@ -225,12 +225,8 @@ func (r *reading) readFormat() error {
 	}
 	r.format, r.params = kind, params
 	if q := r.req.URL.Query(); q.Has("format") {
-		switch q.Get("format") {
-		case "raw":
-			r.format = formatRaw
-		case "car":
-			r.format = formatCAR
-		default:
+		var known bool
+		if r.format, known = formats[q.Get("format")]; !known {
 			return errFormat()
 		}
 		if r.format != kind {
@@ -241,23 +237,25 @@ func (r *reading) readFormat() error {
 }
 
 func errFormat() error {
-	return usageError("unsupported response format requested")
+	return usageError("unsupported response format requested: use raw, car, tar, dag-json, dag-cbor, json or cbor")
 }
 
-// accepted is the first form in the Accept header that is one of IPFS' own. Others
+// accepted is the first form in the Accept header that is one of the formats. Others
 // are what browsers send, and mean plain content.
 func accepted(h http.Header) (kind string, params map[string]string, err error) {
 	for _, value := range h.Values("Accept") {
 		for part := range strings.SplitSeq(value, ",") {
 			part = strings.TrimSpace(part)
-			if !strings.HasPrefix(part, "application/vnd.ipld.") && !strings.HasPrefix(part, "application/vnd.ipfs.") {
-				continue
-			}
 			kind, params, err := mime.ParseMediaType(part)
-			if err != nil || kind != formatRaw && kind != formatCAR {
+			if general := kind == formatJSON || kind == formatCBOR; general && strings.Contains(value, "*/*") {
+				continue // what libraries always send: they take anything
+			}
+			if err == nil && isFormat(kind) {
+				return kind, params, nil
+			}
+			if strings.HasPrefix(part, "application/vnd.ipld.") || strings.HasPrefix(part, "application/vnd.ipfs.") {
 				return "", nil, errFormat()
 			}
-			return kind, params, nil
 		}
 	}
 	return "", nil, nil
@@ -292,6 +290,9 @@ func (r *reading) refuseRead(err error) {
 	msg := e.Msg
 	if e.Code == nodegate.Internal {
 		msg = r.gateway.logged(err)
+	}
+	if e.Code == nodegate.NotFound && onlyCached(r.req.Header) {
+		r.status = http.StatusPreconditionFailed
 	}
 	if e.Code == nodegate.NotFound {
 		msg = "failed to resolve " + strings.Trim(strconv.QuoteToASCII(r.req.URL.Path), `"`) + ": " + msg

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"mime"
@@ -11,6 +12,9 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/gabriel-vasile/mimetype"
+
+	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/ipfs/unixfs"
 )
 
@@ -31,13 +35,16 @@ func (r *reading) entity(short context.Context) error {
 	}
 	tag := `"` + r.found.CID.String() + `"`
 	if e.Kind == unixfs.Value {
-		tag = `"` + r.found.CID.String() + "." + codecName(r.found.CID.Type()) + `"`
+		tag = `"` + r.found.CID.String() + "." + formatSuffix(r.valueFormat()) + `"`
 	}
 	if r.unchanged(tag, forGood) || r.unchanged(listTag(r.found.CID), forAWeek) {
 		return nil
 	}
 	if e.Kind == unixfs.Directory {
 		return r.directory(short, e)
+	}
+	if e.Kind == unixfs.Value && r.wantsPage() {
+		return r.valuePage(e)
 	}
 	name := path.Base(r.text)
 	if len(r.found.Roots) == 1 {
@@ -50,11 +57,12 @@ func (r *reading) entity(short context.Context) error {
 func (r *reading) file(short context.Context, e *unixfs.Entity, name, tag string) error {
 	if asked := r.req.URL.Query().Get("filename"); asked != "" {
 		name = asked
-		r.setDisposition(asked, r.req.URL.Query().Get("download") == "true")
+		binary := e.Kind == unixfs.Value && strings.HasSuffix(r.valueFormat(), "cbor") // a browser can't show it
+		r.setDisposition(asked, binary || r.req.URL.Query().Get("download") == "true")
 	}
 	if e.Kind == unixfs.Value && name == "" {
-		form := strings.TrimPrefix(codecName(r.found.CID.Type()), "dag-")
-		r.setDisposition(r.found.CID.String()+"."+form, form == "cbor") // a browser can't show it
+		form := strings.TrimPrefix(formatSuffix(r.valueFormat()), "dag-")
+		r.setDisposition(r.found.CID.String()+"."+form, form == "cbor")
 	}
 	kind, err := r.kindOf(short, e, name)
 	if err != nil {
@@ -69,7 +77,7 @@ func (r *reading) file(short context.Context, e *unixfs.Entity, name, tag string
 }
 
 // sniffed is how much of a file tells its type.
-const sniffed = 512
+const sniffed = 3 << 10
 
 // kindOf is the content type of a file: by its name, or by how it begins.
 func (r *reading) kindOf(ctx context.Context, e *unixfs.Entity, name string) (string, error) {
@@ -77,17 +85,17 @@ func (r *reading) kindOf(ctx context.Context, e *unixfs.Entity, name string) (st
 	case unixfs.Symlink:
 		return "inode/symlink", nil
 	case unixfs.Value:
-		return "application/vnd.ipld." + codecName(r.found.CID.Type()), nil
+		return r.valueFormat(), nil
 	}
 	kind := mime.TypeByExtension(path.Ext(name))
 	if kind == "" {
 		content := e.Content(ctx, 0, min(e.Size, sniffed))
 		defer content.Close()
 		begin, err := io.ReadAll(content)
-		if err != nil {
-			return "", err
+		if err != nil && (!errors.Is(err, nodegate.NotFound) || r.req.Header.Get("Range") == "") {
+			return "", err // a part may be there although the beginning is not
 		}
-		kind = http.DetectContentType(begin)
+		kind = mimetype.Detect(begin).String()
 	}
 	if strings.HasPrefix(kind, "text/html;") {
 		kind = "text/html" // the page says its encoding

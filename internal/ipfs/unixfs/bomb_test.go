@@ -62,6 +62,7 @@ func TestDAGBombs(t *testing.T) {
 	m := newMemory(nil)
 	o := NewLimited(m, ReadLimits{Nodes: nodes, Bytes: 1 << 30})
 	shard, file, folder := shardBomb(m), virtualFile(m, 1<<18, 8), folderBomb(m, 8)
+	otherFolder := m.keep(cid.DagProtobuf, append(appendLink(nil, "n00", folder, 0), simpleNode(kindDirectory, nil, stat{})...))
 	tarOf := func(c cid.Cid) error {
 		tree, err := o.Get(t.Context(), c.String())
 		if err != nil {
@@ -92,6 +93,10 @@ func TestDAGBombs(t *testing.T) {
 			}
 			return err
 		}, "storage.max_nodes"},
+		"refs of folders": {func() error {
+			return NewRefs(o, RefOptions{MaxDepth: -1}, func(Ref) error { return nil }).Root(t.Context(), folder)
+		}, "storage.max_nodes"},
+		"diff of folders": {func() error { _, err := o.Diff(t.Context(), folder.String(), otherFolder.String()); return err }, "storage.max_nodes"},
 	} {
 		before := m.gets
 		err := c.run()

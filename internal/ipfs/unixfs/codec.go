@@ -48,3 +48,9 @@ func codecNamed(name string) (multicodec.Code, error) {
 	}
 	return code, nil
 }
+
+// KnowsCodec tells whether blocks of a codec can be looked into.
+func KnowsCodec(code uint64) bool {
+	_, ok := codecs(code)
+	return ok || multicodec.Code(code) == multicodec.Libp2pKey
+}

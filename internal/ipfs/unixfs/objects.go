@@ -57,6 +57,8 @@ type Engine interface {
 	PinOf(ctx context.Context, accountID, cid string) (nodegate.Pin, error)
 	// Pins hands an account's pins to each, by CID, until it says no.
 	Pins(ctx context.Context, accountID string, each func(nodegate.Pin) bool) error
+	// Stored is what the account pays for, in bytes.
+	Stored(accountID string) int64
 }
 
 // Objects reads and writes files over blocks. It is safe for concurrent use.
@@ -141,6 +143,19 @@ func (o *Objects) listing() getter {
 		}
 		if turnErr := fairshare.Turn(ctx, func(ctx context.Context) { data, err = o.get(ctx, c) }); turnErr != nil {
 			return nil, cancelled(turnErr)
+		}
+		return data, err
+	}
+}
+
+// bounded returns a getter for one walk of one goroutine, which reads as many bytes as a
+// request may and no more.
+func (o *Objects) bounded(get getter) getter {
+	total := int64(0)
+	return func(ctx context.Context, c cid.Cid) ([]byte, error) {
+		data, err := get(ctx, c)
+		if total += int64(len(data)); err == nil {
+			err = o.limits.Check(total)
 		}
 		return data, err
 	}

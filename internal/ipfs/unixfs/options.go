@@ -296,3 +296,30 @@ func ParseEncoder(q *Query) Encoder { return Encoder{readEncoder(q)} }
 
 // Encode is a CID's text.
 func (e Encoder) Encode(c cid.Cid) string { return e.enc.Encode(c) }
+
+// Like writes CIDs as a path writes its own: in its base, or as before where there is none.
+func (e Encoder) Like(path string) Encoder {
+	enc, err := cidEncoderOf(path)
+	if err != nil {
+		return e
+	}
+	return Encoder{enc}
+}
+
+// cidEncoderOf finds the CID in CID/..., /ipfs/CID/... or ipfs://CID/....
+func cidEncoderOf(path string) (cidenc.Encoder, error) {
+	if _, after, ok := strings.Cut(path, "://"); ok {
+		path = after
+	}
+	names := strings.SplitN(path, "/", 4)
+	text := names[0]
+	if text == "" && len(names) > 2 {
+		text = names[2]
+	}
+	c, err := cid.Decode(text)
+	if err != nil || c.Version() == 0 {
+		return cidenc.Default(), err
+	}
+	base, err := multibase.NewEncoder(multibase.Encoding(text[0]))
+	return cidenc.Encoder{Base: base, Upgrade: true}, err
+}

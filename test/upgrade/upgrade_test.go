@@ -130,7 +130,7 @@ func (f *fixture) checkKeys(t *testing.T, srv *server.Server) {
 				t.Errorf("a key of %s: %d %s, want %d", a.Email, status, body, want)
 			}
 			_, body = post(t, srv.Addresses().RPC+"/devnet/v3/"+k.Value, k, `{"jsonrpc":"2.0","id":1,"method":"hardhat_getAutomine"}`)
-			if !k.Revoked && !strings.Contains(string(body), "-32601") {
+			if !k.Revoked && !strings.Contains(body, "-32601") {
 				t.Errorf("an upgrade lets a key of %s change chains: %s", a.Email, body)
 			}
 		}

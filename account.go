@@ -15,6 +15,10 @@ type Account struct {
 	Card     *Card  // nil without one
 	Created  time.Time
 
+	// Development gives the account's keys the scope development. Anyone can sign up, so
+	// only operators grant it.
+	Development bool
+
 	// Version counts the changes. A Store refuses to save over another version
 	// than the one that was read.
 	Version int64

@@ -48,6 +48,8 @@ type Policy struct {
 	Plan     Plan
 	Settings KeySettings
 	Card     *Card
+
+	Development bool // the account has the scope development
 }
 
 // NewGrant makes the grant of one version of a key. The policy is shared with the
@@ -66,6 +68,16 @@ func (g *Grant) Begin(accountID, keyID string, policy *atomic.Pointer[Policy]) {
 
 // Policy is what the grant allows at this moment.
 func (g *Grant) Policy() *Policy { return g.policy.Load() }
+
+// Develops tells whether the key has the scope development: its account has it, and the
+// key's own services don't leave it out. Calls from inside the service have no scope.
+func (g *Grant) Develops() bool {
+	if g.policy == nil {
+		return false
+	}
+	p := g.policy.Load()
+	return p != nil && p.Development && p.Settings.AllowsService(ServiceDevelopment)
+}
 
 // Ended is closed when the key is revoked, or this version of it has run out.
 func (g *Grant) Ended() <-chan struct{} {

@@ -12,12 +12,13 @@ import (
 
 // accountCmd are the commands about accounts.
 type accountCmd struct {
-	Create   accountCreate   `cmd:"" help:"Create an account. The command prompts for the password, or reads it from a line of input."`
-	List     accountList     `cmd:"" help:"List the accounts."`
-	Show     accountShow     `cmd:"" help:"Show an account: its plan, card, keys and the credits used today."`
-	Plan     accountPlan     `cmd:"" help:"Move an account to another plan."`
-	Password accountPassword `cmd:"" help:"Set an account's password and end its sessions. The command prompts for it, or reads it from a line of input."`
-	Card     accountCard     `cmd:"" help:"Add a billing card to an account. The command prompts for it, or reads three lines of input: number, expiry (MM/YY), security code."`
+	Create      accountCreate      `cmd:"" help:"Create an account. The command prompts for the password, or reads it from a line of input."`
+	List        accountList        `cmd:"" help:"List the accounts."`
+	Show        accountShow        `cmd:"" help:"Show an account: its plan, card, keys and the credits used today."`
+	Plan        accountPlan        `cmd:"" help:"Move an account to another plan."`
+	Development accountDevelopment `cmd:"" help:"Let all keys of an account change embedded chains and trace on them, or end that with --off."`
+	Password    accountPassword    `cmd:"" help:"Set an account's password and end its sessions. The command prompts for it, or reads it from a line of input."`
+	Card        accountCard        `cmd:"" help:"Add a billing card to an account. The command prompts for it, or reads three lines of input: number, expiry (MM/YY), security code."`
 }
 
 // page is how many accounts or audit entries are read at once.
@@ -29,13 +30,14 @@ type accountCreate struct {
 	PasswordStdin bool   `xor:"password" help:"Read the password from the first line of input."`
 	NoPassword    bool   `xor:"password" help:"Create an account that can't sign in."`
 	Operator      bool   `help:"Let the account see the whole service."`
+	Development   bool   `help:"Let the account's keys change embedded chains and trace on them."`
 	JSON          bool   `name:"json" help:"Print JSON."`
 }
 
 // Run makes the account.
 func (cmd *accountCreate) Run(a *app) error {
 	return a.withControl(true, func(c *control) error {
-		n := server.NewAccount{Email: cmd.Email, Plan: cmd.Plan, Operator: cmd.Operator}
+		n := server.NewAccount{Email: cmd.Email, Plan: cmd.Plan, Operator: cmd.Operator, Development: cmd.Development}
 		if !cmd.NoPassword {
 			if !cmd.PasswordStdin && a.stdin.terminal() == nil {
 				return invalid("there is no terminal to ask for the password: use --password-stdin or --no-password")
@@ -155,6 +157,7 @@ func (c *control) showAccount(account *nodegate.Account, keys []*nodegate.Key, u
 	t.row("plan", account.Plan+describePlan(c.Plans[account.Plan]))
 	t.row("card", describeCard(account.Card))
 	t.row("operator", yesNo(account.Operator))
+	t.row("development", yesNo(account.Development))
 	t.row("password", yesNo(account.Password != ""))
 	t.row("created", at(account.Created))
 	t.row("credits used today", strconv.FormatInt(used, 10))
@@ -180,6 +183,26 @@ func (cmd *accountPlan) Run(a *app) error {
 			return err
 		}
 		if err := c.Accounts.SetPlan(a.ctx, c.actor, account.ID, cmd.Plan); err != nil {
+			return err
+		}
+		return c.printAgain(account.ID, cmd.JSON)
+	})
+}
+
+type accountDevelopment struct {
+	Account string `arg:"" help:"The account: its id or e-mail address."`
+	Off     bool   `help:"Withdraw the scope."`
+	JSON    bool   `name:"json" help:"Print JSON."`
+}
+
+// Run grants the scope, or withdraws it.
+func (cmd *accountDevelopment) Run(a *app) error {
+	return a.withControl(false, func(c *control) error {
+		account, err := c.find(cmd.Account)
+		if err != nil {
+			return err
+		}
+		if err := c.Accounts.SetDevelopment(a.ctx, c.actor, account.ID, !cmd.Off); err != nil {
 			return err
 		}
 		return c.printAgain(account.ID, cmd.JSON)

@@ -9,13 +9,14 @@ import (
 
 // accountView is an account in JSON.
 type accountView struct {
-	ID       string    `json:"id"`
-	Email    string    `json:"email"`
-	Plan     string    `json:"plan"`
-	Operator bool      `json:"operator"`
-	Password bool      `json:"has_password"`
-	Card     *cardView `json:"card"`
-	Created  time.Time `json:"created"`
+	ID          string    `json:"id"`
+	Email       string    `json:"email"`
+	Plan        string    `json:"plan"`
+	Operator    bool      `json:"operator"`
+	Development bool      `json:"development"`
+	Password    bool      `json:"has_password"`
+	Card        *cardView `json:"card"`
+	Created     time.Time `json:"created"`
 }
 
 type cardView struct {
@@ -35,7 +36,7 @@ type planView struct {
 }
 
 func viewAccount(a *nodegate.Account) accountView {
-	v := accountView{ID: a.ID, Email: a.Email, Plan: a.Plan, Operator: a.Operator, Password: a.Password != "", Created: a.Created}
+	v := accountView{ID: a.ID, Email: a.Email, Plan: a.Plan, Operator: a.Operator, Development: a.Development, Password: a.Password != "", Created: a.Created}
 	if c := a.Card; c != nil {
 		v.Card = &cardView{c.Brand, c.LastFour, c.ExpMonth, c.ExpYear, c.Valid(time.Now()), c.Processor}
 	}

@@ -105,8 +105,8 @@ var accountRows = []Row{
 		Example: on(`["0xbcd4042de499d14e55001ccbb24a551f3b954096","latest"]`),
 	},
 	{
-		Name: EthAccounts, Group: groupAccounts, Summary: "Always empty: the service holds no keys. Sign in the wallet.",
+		Name: EthAccounts, Group: groupAccounts, Summary: "The accounts that eth_sendTransaction sends from. Without the scope development it is empty: sign in the wallet.",
 		Rules: once(NoContracts), Counted: true,
-		Result: Result{"[]Address", "an empty list"}, Example: on(`[]`),
+		Result: Result{"[]Address", "on an embedded network, for keys with the scope development; otherwise an empty list"}, Example: on(`[]`),
 	},
 }

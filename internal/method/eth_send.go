@@ -21,7 +21,7 @@ var sendRows = []Row{
 		Example: varies(`["0x02f86c82053980843b9aca0084b2d05e0082520894000000000000000000000000000000000000beef8080c001a06311abe0b2dea3c528ef8f19d9900ba50103b1a43a7a7c22264e4f9aaa750e21a01bca508993e5545e497d0df1d2a28d96ab103c9f5c6e9b20cb56ed6b63da005d"]`),
 	},
 	{
-		Name: "eth_fillTransaction", Group: groupSend, Summary: "Fills in what a transaction lacks: nonce, gas and fees. Nothing is signed or sent.",
+		Name: EthFillTransaction, Group: groupSend, Summary: "Fills in what a transaction lacks: nonce, gas and fees. Nothing is signed or sent.",
 		Params: []Param{call}, Rules: once(CallObject), Work: Executes,
 		Result:  Result{"FilledTransaction", "the transaction, also encoded for signing"},
 		Errors:  []Fault{reverted, {-32000, "gas required exceeds allowance, insufficient funds: the node's reason"}},

@@ -52,7 +52,7 @@ func TestAlias(t *testing.T) {
 
 func TestInTurn(t *testing.T) {
 	for _, row := range method.All() {
-		changes := row.Kind == method.Send || row.Contracts == method.RawTransaction || row.Socket
+		changes := row.Kind == method.Send || row.Contracts == method.RawTransaction || row.Action == method.ActSendTransaction || row.Socket
 		if method.InTurn(row.Name) != changes {
 			t.Errorf("%s waits its turn: %t, want %t", row.Name, !changes, changes)
 		}

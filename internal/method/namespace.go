@@ -17,6 +17,9 @@ const (
 	SpaceTrace  = "trace"
 	SpaceTxpool = "txpool"
 	SpaceEVM    = "evm"
+
+	SpaceHardhat = "hardhat"
+	SpaceAnvil   = "anvil"
 )
 
 // AlwaysOn are the namespaces that every network serves.
@@ -30,7 +33,7 @@ func Forbidden() []string { return []string{"admin", "personal", "engine", "mine
 
 // Taken are the prefixes that can't be an alias: calls with them already mean something.
 func Taken() []string {
-	return slices.Concat(AlwaysOn(), []string{spaceLayer2, spaceRPC}, Optional(), Forbidden())
+	return slices.Concat(AlwaysOn(), []string{spaceLayer2, spaceRPC}, Optional(), []string{SpaceHardhat, SpaceAnvil}, Forbidden())
 }
 
 // Namespace is the prefix of the method's name.
@@ -41,7 +44,7 @@ func (r *Row) Namespace() string {
 
 // OptionalNamespace is the namespace that a network must turn on to serve the method, or "".
 func (r *Row) OptionalNamespace() string {
-	if space := r.Namespace(); slices.Contains(Optional(), space) {
+	if space := r.Namespace(); !r.Scoped && slices.Contains(Optional(), space) {
 		return space
 	}
 	return ""
@@ -73,15 +76,21 @@ func Offered(name string, namespaces []string) bool {
 		return !signs(name)
 	case space == spaceNet || space == spaceWeb3:
 		return true
-	case space == SpaceDebug && Of(name) == unknown:
+	case space == SpaceDebug && Of(name) == unknown, Of(name).Scoped:
 		return false
 	}
 	return slices.Contains(namespaces, space)
 }
 
+// OfferedToDevelopers reports whether a key with the scope development may call a method of
+// an embedded network, whatever namespaces the network has turned on.
+func OfferedToDevelopers(name string) bool {
+	return Of(name).Scoped || Offered(name, Optional())
+}
+
 // signs tells whether a method needs a key on the server.
 func signs(name string) bool {
-	return strings.HasPrefix(name, "eth_sign") || name == "eth_sendTransaction" || name == "eth_resend"
+	return strings.HasPrefix(name, "eth_sign") || name == EthSendTransaction || name == "eth_resend"
 }
 
 // plainName keeps names that no method has from nodes: who knows what they read into

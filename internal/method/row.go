@@ -8,6 +8,7 @@ type Row struct {
 
 	Answer Answer
 	Work   Work
+	Action Action
 
 	// Credits is the built-in price of a call; 0 takes the price that Price names.
 	Credits int64

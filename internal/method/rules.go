@@ -7,6 +7,7 @@ type Rules struct {
 	Needs       Needs
 	Contracts   Contracts
 	Development bool // changes an embedded chain
+	Scoped      bool // only for keys with the scope development, on embedded networks
 }
 
 // Kind says how a method may be sent.
@@ -119,3 +120,8 @@ func once(c Contracts) Rules { return Rules{Kind: Other, Contracts: c} }
 
 // development changes an embedded chain.
 func development() Rules { return Rules{Kind: Other, Development: true} }
+
+// scoped is a development method that no setting of a network turns on.
+func scoped(c Contracts) Rules {
+	return Rules{Kind: Other, Development: true, Scoped: true, Contracts: c}
+}

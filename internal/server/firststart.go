@@ -32,7 +32,7 @@ func (c *Control) empty(ctx context.Context) (bool, error) {
 func (c *Control) firstStart(ctx context.Context) (*FirstStart, error) {
 	actor := nodegate.Actor{Name: "server", From: "first start"}
 	first := &FirstStart{Email: developer, Password: credential.NewPassword()}
-	a, err := c.Accounts.Create(ctx, actor, account.NewAccount{Email: developer, Password: first.Password, Plan: "unlimited", Operator: true})
+	a, err := c.Accounts.Create(ctx, actor, account.NewAccount{Email: developer, Password: first.Password, Plan: "unlimited", Operator: true, Development: true})
 	debug.FreeOSMemory() // hashing a password takes 19 MiB, and there is rarely another soon
 	if errors.Is(err, nodegate.Conflict) {
 		return nil, nil // another server starts at the same time

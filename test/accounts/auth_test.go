@@ -11,6 +11,7 @@ import (
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/accounts/credential"
+	"github.com/nodegate/nodegate/internal/method"
 )
 
 func asClose(err error, target *websocket.CloseError) bool { return errors.As(err, target) }
@@ -181,10 +182,13 @@ func TestForbiddenMethods(t *testing.T) {
 		t.Fatalf("only %d methods", len(list))
 	}
 	c := dial(t, k.ws())
-	for _, method := range list {
-		message := fmt.Sprintf("the method %s does not exist/is not available", method)
-		send(t, k.url, callOf(method, "[]")).want(t, 200, -32601, message, "7")
-		ask(t, c, callOf(method, "[]")).want(t, 0, -32601, message, "7")
+	for _, name := range list {
+		message := fmt.Sprintf("the method %s does not exist/is not available", name)
+		if method.Of(name).Development {
+			message += ": it needs an API key with the scope development, which an operator grants to its account"
+		}
+		send(t, k.url, callOf(name, "[]")).want(t, 200, -32601, message, "7")
+		ask(t, c, callOf(name, "[]")).want(t, 0, -32601, message, "7")
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 
 	"github.com/coder/websocket"
 
+	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/config"
 	"github.com/nodegate/nodegate/internal/dashboard/apidoc"
 	"github.com/nodegate/nodegate/internal/method"
@@ -38,6 +39,7 @@ func openBook(t *testing.T) *apidoc.Book {
 // with what the page shows.
 func TestMethodExamples(t *testing.T) {
 	s, b := harness.Start(t, everything), openBook(t)
+	develop(t, s)
 	methods := slices.DeleteFunc(slices.Clone(b.Methods), func(m apidoc.Method) bool { return m.Remote })
 	slices.SortStableFunc(methods, func(a, b apidoc.Method) int { return weight(a) - weight(b) })
 	got := map[string]json.RawMessage{}
@@ -77,6 +79,21 @@ func TestMethodExamples(t *testing.T) {
 // everything turns on the namespaces that the examples need.
 func everything(c *config.Config) {
 	c.Networks[0].Namespaces, c.Networks[0].Cache = []string{"debug", "evm"}, 0
+}
+
+// develop gives the key of the examples the scope development.
+func develop(t *testing.T, s *harness.Service) {
+	t.Helper()
+	if err := s.Server.Control().Accounts.SetDevelopment(t.Context(), nodegate.Actor{Name: "test"}, "a-a", true); err != nil {
+		t.Fatal(err)
+	}
+	deadline := time.Now().Add(10 * time.Second)
+	for bytes.Contains(post(t, s.URL("devnet", harness.KeyA), `{"jsonrpc":"2.0","id":1,"method":"hardhat_getAutomine"}`), []byte("error")) {
+		if time.Now().After(deadline) {
+			t.Fatal("the scope is not followed")
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
 }
 
 // weight puts what changes the chain behind what looks at it.

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/nodegate/nodegate"
@@ -71,6 +72,14 @@ func array(t *testing.T, list []json.RawMessage) []byte {
 	return out
 }
 
+// developer is a request of a key with the scope development.
+func developer(t *testing.T) context.Context {
+	policy := new(atomic.Pointer[nodegate.Policy])
+	policy.Store(&nodegate.Policy{Development: true})
+	grant, _ := nodegate.NewGrant("a", "k", policy)
+	return nodegate.WithGrant(t.Context(), grant)
+}
+
 // TestNames: a row is found by its name, which is a method's and in a known namespace.
 func TestNames(t *testing.T) {
 	pattern, seen := regexp.MustCompile(`^[a-z][a-z0-9]*_[a-z][A-Za-z0-9]*$`), map[string]bool{}
@@ -79,10 +88,10 @@ func TestNames(t *testing.T) {
 			t.Error("is there twice, not found, or no method's name")
 		}
 		seen[row.Name] = true
-		if !row.Layer2() && !method.Offered(row.Name, method.Optional()) {
+		if !row.Layer2() && !method.OfferedToDevelopers(row.Name) {
 			t.Error("is served nowhere")
 		}
-		if always := slices.Contains(method.AlwaysOn(), row.Namespace()); !row.Layer2() && method.Offered(row.Name, nil) != always {
+		if always := !row.Scoped && slices.Contains(method.AlwaysOn(), row.Namespace()); !row.Layer2() && method.Offered(row.Name, nil) != always {
 			t.Errorf("is served without its namespace: %t", !always)
 		}
 	})
@@ -135,10 +144,10 @@ func TestArity(t *testing.T) {
 		}
 		below := &node{answer: answerOf(row)}
 		n := eth.New(below, eth.Config{Layer2: true, Namespaces: method.Optional(), LogBlocks: 10_000, LogResults: 10_000})
-		if _, err := n.Call(t.Context(), row.Name, []byte(row.Example.Params)); err != nil {
+		if _, err := n.Call(developer(t), row.Name, []byte(row.Example.Params)); err != nil {
 			t.Errorf("the example is refused: %v", err)
 		}
-		_, err := n.Call(t.Context(), row.Name, []byte("["+strings.Repeat("1,", 40)+"1]"))
+		_, err := n.Call(developer(t), row.Name, []byte("["+strings.Repeat("1,", 40)+"1]"))
 		if want := fmt.Sprintf("too many arguments, want at most %d", row.MaxParams()); nodegate.AsError(err).Msg != want {
 			t.Errorf("41 parameters: %v, want %s", err, want)
 		}
@@ -309,7 +318,7 @@ func book(t *testing.T) *apidoc.Book {
 func TestDocs(t *testing.T) {
 	b := book(t)
 	text, err := b.OpenRPC(apidoc.Service{
-		Servers: []apidoc.Server{{Name: "x", Layer2: true, Alias: "brand", Namespaces: method.Optional()}},
+		Servers: []apidoc.Server{{Name: "x", Layer2: true, Alias: "brand", Namespaces: method.Optional()}, {Name: "y", Embedded: true}},
 		Credits: func(name string) int64 { return int64(len(name)) },
 	})
 	if err != nil {

@@ -129,6 +129,10 @@ func (f *fixture) checkKeys(t *testing.T, srv *server.Server) {
 			if want := map[bool]int{false: http.StatusOK, true: http.StatusUnauthorized}[k.Revoked]; status != want {
 				t.Errorf("a key of %s: %d %s, want %d", a.Email, status, body, want)
 			}
+			_, body = post(t, srv.Addresses().RPC+"/devnet/v3/"+k.Value, k, `{"jsonrpc":"2.0","id":1,"method":"hardhat_getAutomine"}`)
+			if !k.Revoked && !strings.Contains(body, "-32601") {
+				t.Errorf("an upgrade lets a key of %s change chains: %s", a.Email, body)
+			}
 		}
 		if _, _, err := srv.Control().Accounts.SignIn(t.Context(), server.Attempt{Email: a.Email, Password: a.Password, From: "127.0.0.1"}); err != nil {
 			t.Errorf("signing in as %s: %v", a.Email, err)

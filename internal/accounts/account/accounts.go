@@ -16,6 +16,8 @@ type NewAccount struct {
 	Password string // "" makes an account that can't sign in
 	Plan     string // "" is the default plan
 	Operator bool
+
+	Development bool // its keys have the scope development
 }
 
 const (
@@ -52,7 +54,7 @@ func (s *accounts) create(ctx context.Context, actor nodegate.Actor, v visitor, 
 	if err := s.plans.check(n.Plan); err != nil {
 		return nil, err
 	}
-	a := &nodegate.Account{ID: credential.NewID("a"), Email: email, Plan: n.Plan, Operator: n.Operator, Created: now()}
+	a := &nodegate.Account{ID: credential.NewID("a"), Email: email, Plan: n.Plan, Operator: n.Operator, Development: n.Development, Created: now()}
 	if n.Password != "" {
 		if a.Password, err = s.passwords.hash(ctx, v, n.Password); err != nil {
 			return nil, err
@@ -114,5 +116,19 @@ func (s *accounts) SetPlan(ctx context.Context, actor nodegate.Actor, accountID,
 		before := a.Plan
 		a.Plan = plan
 		return nodegate.AuditEntry{Action: "account.plan", Detail: before + " to " + plan}, nil
+	})
+}
+
+// SetDevelopment grants or withdraws the scope development, for all keys of an account.
+//
+// Returns NotFound.
+func (s *accounts) SetDevelopment(ctx context.Context, actor nodegate.Actor, accountID string, on bool) error {
+	return s.saver.changeAccount(ctx, actor, accountID, func(a *nodegate.Account) (nodegate.AuditEntry, error) {
+		a.Development = on
+		detail := "withdrawn"
+		if on {
+			detail = "granted"
+		}
+		return nodegate.AuditEntry{Action: "account.development", Detail: detail}, nil
 	})
 }

@@ -29,7 +29,7 @@ func TestForeignKeys(t *testing.T) {
 		},
 	}
 	noKey := []string{
-		"Create", "Find", "List", "SetPlan", "CreateKey", "Keys", "ListKeys", "CountKeys", "BeginCard", "PutCard", "RemoveCard",
+		"Create", "Find", "List", "SetPlan", "SetDevelopment", "CreateKey", "Keys", "ListKeys", "CountKeys", "BeginCard", "PutCard", "RemoveCard",
 		"SignIn", "SignUp", "PlanOf", "PlanNames", "SetPlans", "Session", "SignOut", "SetPassword", "ChangePassword", "Audit", "VerifyAudit", "AuditBefore", "Record", "Search", "Statement", "Device", "Close",
 	}
 	checkMethods(t, calls, noKey)

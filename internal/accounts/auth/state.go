@@ -18,6 +18,7 @@ type accountState struct {
 	named   string // the plan that the account names
 	plan    nodegate.Plan
 	card    *nodegate.Card
+	dev     bool             // the account has the scope development
 	policy  *nodegate.Policy // of the keys without settings of their own, most of them
 	keys    []*keyState
 }
@@ -114,7 +115,7 @@ func (d *Authenticator) putAccount(a *nodegate.Account) *accountState {
 	if a.Version < s.version {
 		return s
 	}
-	s.version, s.named, s.card = a.Version, a.Plan, a.Card
+	s.version, s.named, s.card, s.dev = a.Version, a.Plan, a.Card, a.Development
 	s.usePlan(&d.cfg)
 	return s
 }
@@ -127,7 +128,7 @@ func (s *accountState) usePlan(cfg *Config) {
 		cfg.Log.Warn("an account's plan is not configured; it gets the default plan", "account", s.id, "plan", s.named, "default", cfg.DefaultPlan)
 	}
 	s.plan = plan
-	s.policy = &nodegate.Policy{Plan: plan, Card: s.card}
+	s.policy = &nodegate.Policy{Plan: plan, Card: s.card, Development: s.dev}
 	for _, k := range s.keys {
 		k.setPolicy()
 	}
@@ -149,7 +150,7 @@ func (k *keyState) setPolicy() {
 		k.policy.Store(k.account.policy)
 		return
 	}
-	k.policy.Store(&nodegate.Policy{Plan: k.account.plan, Settings: *k.settings, Card: k.account.card})
+	k.policy.Store(&nodegate.Policy{Plan: k.account.plan, Settings: *k.settings, Card: k.account.card, Development: k.account.dev})
 }
 
 // settingsOf is nil for a key whose owner has set nothing.

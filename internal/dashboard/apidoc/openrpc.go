@@ -30,6 +30,8 @@ func (s *Server) has(m *Method) bool {
 	switch {
 	case m.Layer2():
 		return s.Layer2
+	case m.Scoped:
+		return s.Embedded
 	case space != "":
 		return slices.Contains(s.Namespaces, space)
 	}

@@ -17,6 +17,7 @@ var types = []Type{
 	{Name: "Object", What: "An object; Geth's documentation has its members.", Base: "object"},
 	{Name: "Tag", What: "A block by its place: the newest, the first, the one being made, the newest that is safe or final.", Base: "string", Enum: []string{"latest", "earliest", "pending", "safe", "finalized"}},
 	{Name: "Count", What: "A number, in hex or as JSON has it.", AnyOf: []string{"Quantity", "Number"}},
+	{Name: "MineOptions", What: "A block's time in seconds, or an object with blocks (how many) and timestamp.", AnyOf: []string{"Count", "Object"}},
 	{Name: "BlockNumber", What: "A block by number or tag.", AnyOf: []string{"Quantity", "Tag"}},
 	{Name: "Block", What: "A block: by number, by tag, by hash, or an object of EIP-1898.", AnyOf: []string{"Quantity", "Tag", "Hash", "BlockReference"}},
 	{Name: "BlockNotSafe", What: "A Block, but not the tag safe (except in the dialect standard).", AnyOf: []string{"Quantity", "Hash", "BlockReference", "TagNotSafe"}},

@@ -100,7 +100,8 @@ func TestReorgs(t *testing.T) {
 				t.Fatalf("revert: %s", done)
 			}
 			hits += compare(t, node, cached, top.Number, hashes)
-			call(t, node, "evm_increaseTime", fmt.Sprintf(`["%#x"]`, 10+round)) // another block of the same number
+			call(t, node, "evm_increaseTime", fmt.Sprintf(`["%#x"]`, 10+round))
+			call(t, node, "evm_mine", `[]`) // another block of the same number
 			hits += compare(t, node, cached, top.Number, hashes)
 		}
 	}

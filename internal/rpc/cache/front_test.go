@@ -82,6 +82,7 @@ func TestFrontSame(t *testing.T) {
 				send(t, wide, value)
 			case 1:
 				call(t, node, "evm_increaseTime", fmt.Sprintf(`["%#x"]`, rapid.IntRange(1, 9).Draw(r, "seconds")))
+				call(t, node, "evm_mine", `[]`)
 			case 2:
 				snapshots = append(snapshots, call(t, node, "evm_snapshot", `[]`))
 			case 3:

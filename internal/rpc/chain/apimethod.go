@@ -3,6 +3,7 @@ package chain
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"strings"
@@ -156,8 +157,11 @@ func boundTraces(args []reflect.Value) error {
 
 // apiError maps an error of go-ethereum's API as its RPC server would send it.
 func apiError(err error) error {
-	const unspecified = -32000
+	const unspecified, invalidParams = -32000, -32602
 	number := unspecified
+	if errors.Is(err, guard.ErrUnknownTracer) { // inside a muxTracer
+		number = invalidParams
+	}
 	if coded, ok := err.(rpc.Error); ok {
 		number = coded.ErrorCode()
 	}

@@ -107,7 +107,9 @@ func open(cfg Config) (*Node, error) {
 	}
 	n.briefs = make(chan struct{}, 2*background.Cores())
 	n.lowBriefs = make(chan struct{}, lane.Seats())
-	n.evm = &devMethods{engine: engine}
+	n.evm = newDevMethods(n, cfg.Genesis)
+	engine.producer.removed = n.feeds.removed
+	n.feeds.correct = engine.producer.senders.correct
 	if !cfg.GenericOnly {
 		n.native, err = native.New(engine.eth.BlockChain(), native.Config{
 			AnswerBytes: cfg.AnswerBytes,
@@ -136,6 +138,7 @@ func (n *Node) Call(ctx context.Context, name string, params []byte) ([]byte, er
 		return n.send(ctx, params)
 	}
 	result, err := n.answer(ctx, name, params)
+	result = n.engine.producer.senders.correct(result)
 	if broken := n.engine.producer.await(); broken != nil {
 		return nil, broken
 	}
@@ -152,8 +155,8 @@ func (n *Node) answer(ctx context.Context, name string, params []byte) (result [
 			return result, err
 		}
 	}
-	if call := n.evm.method(name); call != nil {
-		return call(params)
+	if result, handled, err := n.evm.call(ctx, name, params); handled {
+		return result, err
 	}
 	switch name {
 	case method.EthSendRawTransactionSync:

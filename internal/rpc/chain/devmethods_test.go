@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -181,24 +182,6 @@ func TestSnapshotIDs(t *testing.T) {
 	}
 }
 
-func TestIncreaseTime(t *testing.T) {
-	n := openDevnet(t)
-	bc := n.engine.eth.BlockChain()
-	before := bc.CurrentBlock().Time
-	if got := call(t, n, "evm_increaseTime", "[3600]"); got != "3600" {
-		t.Errorf("evm_increaseTime = %s", got)
-	}
-	if got := bc.CurrentBlock().Time; got != before+3600 {
-		t.Errorf("the time went from %d to %d", before, got)
-	}
-	call(t, n, "evm_increaseTime", `["0x10"]`)
-	later := bc.CurrentBlock().Time
-	call(t, n, "evm_mine", "[]")
-	if got := bc.CurrentBlock().Time; got <= later {
-		t.Errorf("the next block goes back from %d to %d", later, got)
-	}
-}
-
 func TestDevMethodErrors(t *testing.T) {
 	n := openDevnet(t)
 	for _, c := range []struct {
@@ -213,7 +196,23 @@ func TestDevMethodErrors(t *testing.T) {
 		{"evm_revert", `[-1]`, nodegate.InvalidParams},
 		{"evm_revert", `["0x1","0x1"]`, nodegate.InvalidParams},
 		{"evm_increaseTime", "[]", nodegate.InvalidParams},
-		{"evm_increaseTime", "[0]", nodegate.ExecutionFailed},
+		{"evm_setNextBlockTimestamp", "[1]", nodegate.InvalidParams},
+		{"evm_setTime", `["0xffffffffff"]`, nodegate.InvalidParams},
+		{"evm_mine", `[{"blocks":10001}]`, nodegate.InvalidParams},
+		{"hardhat_mine", `["0x2711"]`, nodegate.InvalidParams},
+		{"evm_setIntervalMining", `[1]`, nodegate.InvalidParams},
+		{"evm_setBlockGasLimit", `[1]`, nodegate.InvalidParams},
+		{"evm_setAutomine", `["on"]`, nodegate.InvalidParams},
+		{"hardhat_setBalance", `["0x1","0x1"]`, nodegate.InvalidParams},
+		{"hardhat_setBalance", `["` + stranger + `",-1]`, nodegate.InvalidParams},
+		{"hardhat_setBalance", `["` + stranger + `"]`, nodegate.InvalidParams},
+		{"hardhat_setNonce", `["` + lower(devchain.Deployer().Address) + `","0x0"]`, nodegate.InvalidParams},
+		{"hardhat_setStorageAt", `["` + stranger + `","0x0","0x01"]`, nodegate.InvalidParams},
+		{"hardhat_setStorageAt", `["` + stranger + `","0x0","0x` + strings.Repeat("00", 32) + `"]`, nodegate.ExecutionFailed},
+		{"hardhat_setNextBlockBaseFeePerGas", `["0x1` + strings.Repeat("00", 16) + `"]`, nodegate.InvalidParams},
+		{"hardhat_reset", `[{"forking":{"jsonRpcUrl":"http://localhost"}}]`, nodegate.InvalidParams},
+		{"eth_sendTransaction", `[{"to":"` + stranger + `"}]`, nodegate.InvalidParams},
+		{"eth_sendTransaction", `[{"from":"` + stranger + `"}]`, nodegate.ExecutionFailed},
 		{"evm_increaseTime", `["0xffffffffffffffff"]`, nodegate.ExecutionFailed},
 		{"evm_nope", "[]", nodegate.MethodNotFound},
 	} {

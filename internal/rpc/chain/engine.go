@@ -121,8 +121,29 @@ func (e *engine) produce(cfg Config) error {
 	}
 	bc := e.eth.BlockChain()
 	bc.SetSafe(bc.CurrentBlock()) // as after every block; go-ethereum forgets it at a restart
-	e.producer = newProducer(e.eth, beacon, e.journal, cfg)
+	set, err := readSettings(cfg.Dir)
+	if err != nil {
+		return err
+	}
+	first, err := firstHead(bc, cfg.Dir)
+	if err != nil {
+		return err
+	}
+	senders, err := openSenders(e.eth.ChainDb())
+	if err != nil {
+		return openError(err)
+	}
+	e.producer = newProducer(e.eth, beacon, e.journal, development{set, senders, first}, cfg)
 	return nil
+}
+
+// firstHead is the number of the newest block that was imported, or 0.
+func firstHead(bc *core.BlockChain, dir string) (uint64, error) {
+	if dir == "" {
+		return bc.CurrentBlock().Number.Uint64(), nil // every start is the first one
+	}
+	m, err := readMarker(dir)
+	return m.number, err
 }
 
 func (e *engine) close() error {

@@ -126,7 +126,7 @@ func executing() []request {
 			`{}`, `null`, `{"tracer":"callTracer"}`, `{"tracer":"callTracer","tracerConfig":{"onlyTopCall":true,"withLog":true}}`, `{"tracer":"flatCallTracer"}`,
 			`{"tracer":"prestateTracer"}`, `{"tracer":"prestateTracer","tracerConfig":{"diffMode":true}}`, `{"tracer":"4byteTracer"}`, `{"tracer":"noopTracer"}`,
 			`{"tracer":"muxTracer","tracerConfig":{"callTracer":null}}`, `{"tracer":"keccak256PreimageTracer"}`, `{"tracer":"erc7562Tracer"}`,
-			`{"enableMemory":true,"enableReturnData":true}`, `{"disableStack":true,"disableStorage":true}`, `{"limit":500}`, `{"tracer":"{}"}`, `{"tracer":"callTracer","tracerConfig":7}`,
+			`{"enableMemory":true,"enableReturnData":true}`, `{"disableStack":true,"disableStorage":true}`, `{"limit":500}`, `{"tracer":"callTracer","tracerConfig":7}`,
 		} {
 			list = append(list, request{"debug_traceCall", fmt.Sprintf(`[%s,"latest",%s]`, c, config)})
 		}
@@ -246,4 +246,18 @@ func TestLargeParams(t *testing.T) {
 	defer cancel()
 	_, err := n.Call(ctx, "web3_sha3", []byte(large))
 	wantCode(t, err, nodegate.Timeout)
+}
+
+// TestUnknownTracers: go-ethereum would run an unknown name as JavaScript. Here it is
+// refused before anything runs, with the tracers that there are.
+func TestUnknownTracers(t *testing.T) {
+	n := shared(t, sharedDevnet)
+	for _, config := range []string{`{"tracer":"{}"}`, `{"tracer":""}`, `{"tracer":"noSuchTracer"}`, `{"tracer":"nodegateBounded"}`, `{"tracer":"muxTracer","tracerConfig":{"noSuchTracer":{}}}`} {
+		for _, r := range []request{{"debug_traceCall", `[{},"latest",` + config + `]`}, {"debug_traceBlockByNumber", `["0x7",` + config + `]`}} {
+			_, err := n.Call(t.Context(), r.method, []byte(r.params))
+			if e := wantCode(t, err, nodegate.InvalidParams); !strings.Contains(e.Msg, "callTracer") {
+				t.Errorf("%s: %s", config, e.Msg)
+			}
+		}
+	}
 }

@@ -26,7 +26,7 @@ func (f *feeds) forward(src *source) {
 				f.lose(src)
 				return
 			}
-			f.push(src, step, event)
+			f.push(src, step, f.correct(event))
 		}
 	}
 }

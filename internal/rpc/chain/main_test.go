@@ -36,6 +36,8 @@ func TestMain(m *testing.M) {
 		roleOpen(dir)
 	case "stay":
 		roleStay(dir)
+	case "develop":
+		roleDevelop(dir)
 	case "write":
 		roleWrite(dir)
 	case "send":

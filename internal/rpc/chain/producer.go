@@ -44,6 +44,20 @@ type producer struct {
 	ended   <-chan struct{}              // of life
 	warned  string                       // the last reason for producing no block; only the loop uses it
 
+	dir      string                   // of the settings; empty in memory
+	settings atomic.Pointer[settings] // changed under mu only
+	changed  chan struct{}            // the settings have
+	period   time.Duration            // as configured; 0 mines when a transaction arrives
+	first    uint64                   // number of the block that a reset goes back to
+	senders  *senders                 // of transactions that nobody signed
+
+	removed func(logs []*types.Log, all bool) // is told which logs a rewind takes back
+
+	beaconTime uint64         // what the beacon takes for the time of the newest block
+	coinbase   common.Address // of forged blocks
+	extra      []byte         // the same
+	gasCeil    uint64         // the same
+
 	cancel context.CancelFunc
 	done   sync.WaitGroup
 }
@@ -52,11 +66,24 @@ type producer struct {
 // transactions to the miner again.
 const retryDelay = time.Second
 
-func newProducer(e *eth.Ethereum, beacon *catalyst.SimulatedBeacon, journal *txjournal.Journal, cfg Config) *producer {
+// development is what development methods have left behind.
+type development struct {
+	settings *settings
+	senders  *senders
+	first    uint64
+}
+
+func newProducer(e *eth.Ethereum, beacon *catalyst.SimulatedBeacon, journal *txjournal.Journal, dev development, cfg Config) *producer {
 	ctx, cancel := context.WithCancel(context.Background())
 	p := &producer{
 		eth: e, beacon: beacon, log: cfg.Log, cancel: cancel, journal: journal, guard: cfg.Guard,
-		mu: newLock(),
+		mu: newLock(), changed: make(chan struct{}, 1), dir: cfg.Dir, period: time.Duration(cfg.Period) * time.Second,
+		coinbase: cfg.Genesis.Coinbase, extra: cfg.Genesis.ExtraData, beaconTime: e.BlockChain().CurrentBlock().Time,
+		gasCeil: e.BlockChain().CurrentBlock().GasLimit, first: dev.first, senders: dev.senders,
+	}
+	p.settings.Store(dev.settings)
+	if gas := dev.settings.GasLimit; gas > 0 {
+		forging{p}.useGasLimit(gas)
 	}
 	p.life, p.end = context.WithCancel(context.Background())
 	p.ended = p.life.Done()
@@ -67,13 +94,7 @@ func newProducer(e *eth.Ethereum, beacon *catalyst.SimulatedBeacon, journal *txj
 	sub := e.TxPool().SubscribeTransactions(txs, true)
 	arrived := make(chan struct{}, 1)
 	p.done.Go(func() { notice(ctx, txs, sub, arrived) })
-	p.done.Go(func() {
-		if period := time.Duration(cfg.Period) * time.Second; period > 0 {
-			p.runPeriodic(ctx, period)
-		} else {
-			p.runOnDemand(ctx, arrived)
-		}
-	})
+	p.done.Go(func() { p.run(ctx, arrived) })
 	return p
 }
 
@@ -94,33 +115,62 @@ func notice(ctx context.Context, txs <-chan core.NewTxsEvent, sub event.Subscrip
 	}
 }
 
-func (p *producer) runPeriodic(ctx context.Context, period time.Duration) {
-	tick := time.NewTicker(period)
-	defer tick.Stop()
+// run seals blocks when transactions arrive, where the chain automines, and at regular
+// times, where it has an interval.
+func (p *producer) run(ctx context.Context, arrived <-chan struct{}) {
+	var retry <-chan time.Time
+	tick := newTicker(p.interval())
+	defer func() { tick.Stop() }()
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
 			p.sealAndLog()
-		}
-	}
-}
-
-func (p *producer) runOnDemand(ctx context.Context, arrived <-chan struct{}) {
-	var retry <-chan time.Time
-	for {
-		select {
-		case <-ctx.Done():
-			return
+			continue
+		case <-p.changed:
+			if p.interval() != tick.every {
+				tick.Stop()
+				tick = newTicker(p.interval())
+			}
 		case <-arrived:
 		case <-retry:
 		}
 		retry = nil
-		if p.sealPending() {
+		if p.automines() && p.sealPending() {
 			retry = time.After(retryDelay)
 		}
 	}
+}
+
+// ticker ticks at the interval between blocks, or never.
+type ticker struct {
+	*time.Ticker
+	every time.Duration
+}
+
+func newTicker(every time.Duration) ticker {
+	t := ticker{time.NewTicker(cmp.Or(every, time.Hour)), every}
+	if every == 0 {
+		t.Stop()
+	}
+	return t
+}
+
+// interval is the time between blocks; 0 is none.
+func (p *producer) interval() time.Duration {
+	if ms := p.settings.Load().Interval; ms != nil {
+		return time.Duration(*ms) * time.Millisecond //nolint:gosec // bounded where it is set
+	}
+	return p.period
+}
+
+// automines tells whether a transaction is mined when it comes.
+func (p *producer) automines() bool {
+	if on := p.settings.Load().Automine; on != nil {
+		return *on
+	}
+	return p.period == 0
 }
 
 // sealPending seals until the pool is empty or the miner takes nothing more. It
@@ -176,20 +226,7 @@ func (p *producer) warn(err error) {
 }
 
 // seal produces one block now.
-func (p *producer) seal() (*types.Header, error) {
-	return p.commit(func() error {
-		p.beacon.Commit()
-		return nil
-	})
-}
-
-// jump seals an empty block that many seconds after its parent; the blocks that
-// follow go on from there. The pool must be empty.
-func (p *producer) jump(seconds uint64) (*types.Header, error) {
-	return p.commit(func() error {
-		return p.beacon.AdjustTime(time.Duration(seconds) * time.Second)
-	})
-}
+func (p *producer) seal() (*types.Header, error) { return p.commit(p.sealNext) }
 
 // commit runs one sealing and sees that it took, that finality didn't go back and
 // that the block is on disk.
@@ -276,8 +313,8 @@ func (p *producer) flush(head *types.Header) error {
 	return p.noteHead(head)
 }
 
-// rewind makes an earlier canonical block the head again.
-func (p *producer) rewind(hash common.Hash) error {
+// rewind makes an earlier canonical block the head again, and changes the settings with it.
+func (p developer) rewind(hash common.Hash, change func(*settings)) error {
 	end, err := p.change()
 	if err != nil {
 		return err
@@ -288,6 +325,7 @@ func (p *producer) rewind(hash common.Hash) error {
 	if header == nil {
 		return errors.New("unknown block")
 	}
+	gone, all := p.logsAbove(header)
 	if err := p.noteRewind(header); err != nil {
 		return err
 	}
@@ -304,5 +342,9 @@ func (p *producer) rewind(hash common.Hash) error {
 		bc.SetFinalized(head)
 	}
 	p.tell()
-	return errors.Join(p.eth.TxPool().Sync(), p.flush(head), p.compact())
+	p.removed(gone, all)
+	return errors.Join(p.eth.TxPool().Sync(), p.flush(head), p.compact(), p.set(func(s *settings) error {
+		change(s)
+		return nil
+	}))
 }

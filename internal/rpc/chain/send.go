@@ -37,6 +37,7 @@ func (n *Node) send(ctx context.Context, params []byte) ([]byte, error) {
 	if err := n.keep(tx.Hash(), raw, epoch); err != nil {
 		return nil, err
 	}
+	n.awaitMined(ctx, tx.Hash())
 	return json.Marshal(tx.Hash())
 }
 

@@ -25,6 +25,8 @@ const (
 type feeds struct {
 	await  func() error // returns when what was announced is on disk
 	client *rpc.Client
+	// correct shows the true senders in an event.
+	correct func(event []byte) []byte
 
 	opening sync.Mutex // of go-ethereum's subscriptions, one at a time
 

@@ -105,6 +105,37 @@ func TestSubscribeLogs(t *testing.T) {
 	}
 }
 
+// A revert is a reorg to whoever reads logs, and the next head has a lower number.
+func TestSubscribersSeeRevert(t *testing.T) {
+	n := openDevnet(t)
+	type event struct {
+		TransactionHash common.Hash
+		Removed         bool
+	}
+	logs := subscribe(t, t.Context(), n, `["logs",{"address":"`+lower(devchain.DemoAddress())+`"}]`)
+	heads := subscribe(t, t.Context(), n, `["newHeads"]`)
+	snapshot := call(t, n, "evm_snapshot", "[]")
+	s := newSender(n, 0)
+	var h history
+	for v := range int64(2) {
+		h.mine(t, n, s, v)
+		if got := nextEvent[event](t, logs); got != (event{h.txs[v], false}) {
+			t.Errorf("mined: %+v", got)
+		}
+		nextEvent[headEvent](t, heads)
+	}
+	call(t, n, "evm_revert", "["+snapshot+"]")
+	for i := 1; i >= 0; i-- {
+		if got := nextEvent[event](t, logs); got != (event{h.txs[i], true}) {
+			t.Errorf("reverted: %+v, want %s", got, h.txs[i])
+		}
+	}
+	call(t, n, "evm_mine", "[]")
+	if got := nextEvent[headEvent](t, heads); got.Number != 11 {
+		t.Errorf("the next head is %d", got.Number)
+	}
+}
+
 func TestSubscribePendingTransactions(t *testing.T) {
 	n := openDevnet(t)
 	events := subscribe(t, t.Context(), n, `["newPendingTransactions"]`)

@@ -39,7 +39,7 @@ func TestHeadTellsForks(t *testing.T) {
 	}
 	call(t, n, "evm_revert", "["+snapshot+"]")
 	check(2)
-	call(t, n, "evm_increaseTime", `["0x7"]`) // another block of the same number
+	call(t, n, "evm_mine", `[]`) // another block of the same number
 	check(2)
 	snapshot = call(t, n, "evm_snapshot", "[]")
 	call(t, n, "evm_revert", "["+snapshot+"]") // to where it is

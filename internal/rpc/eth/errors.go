@@ -16,7 +16,7 @@ func tooMany(most int) error { return invalid("too many arguments, want at most 
 
 func badArg(i int, reason string) error { return invalid("invalid argument %d: %s", i, reason) }
 
-func notFound(name string) error {
+func notFound(name string) *nodegate.Error {
 	return &nodegate.Error{
 		Op: "eth.call", Code: nodegate.MethodNotFound,
 		Msg: fmt.Sprintf("the method %s does not exist/is not available", name),

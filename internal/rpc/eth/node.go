@@ -82,8 +82,8 @@ func (n *Node) Call(ctx context.Context, name string, params []byte) ([]byte, er
 	if m, ok := n.methods[name]; ok {
 		return m.answer(ctx, n, m.row, params)
 	}
-	if !method.Offered(name, n.cfg.Namespaces) {
-		return nil, notFound(name)
+	if !method.Offered(name, n.cfg.Namespaces) && !n.develops(ctx, name) {
+		return nil, n.notOffered(name)
 	}
 	return n.passOn(ctx, name, params)
 }
@@ -135,11 +135,30 @@ func compact(params []byte) ([]byte, error) {
 	return out, nil
 }
 
-// accounts is always empty: there are no keys on the server.
-func accounts(_ context.Context, _ *Node, row *method.Row, params []byte) ([]byte, error) {
+// develops tells whether a call has a method by the scope of its key. Only embedded
+// networks have such methods.
+func (n *Node) develops(ctx context.Context, name string) bool {
+	return !n.cfg.Remote && method.OfferedToDevelopers(name) && nodegate.GrantFrom(ctx).Develops()
+}
+
+// notOffered tells users of an embedded network which methods a scope would give them.
+func (n *Node) notOffered(name string) error {
+	err := notFound(name)
+	if !n.cfg.Remote && method.Of(name).Development {
+		err.Msg += ": it needs an API key with the scope development, which an operator grants to its account"
+	}
+	return err
+}
+
+// accounts is empty, because there are no keys of users on the server. Whoever develops
+// gets the accounts that an embedded chain sends from.
+func accounts(ctx context.Context, n *Node, row *method.Row, params []byte) ([]byte, error) {
 	var a args
 	if err := a.split(params, row.MaxParams()); err != nil {
 		return nil, err
+	}
+	if !n.cfg.Remote && nodegate.GrantFrom(ctx).Develops() {
+		return n.next.Call(ctx, row.Name, nil)
 	}
 	return []byte("[]"), nil
 }

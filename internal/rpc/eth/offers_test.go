@@ -1,7 +1,9 @@
 package eth
 
 import (
+	"context"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/nodegate/nodegate"
@@ -47,6 +49,62 @@ func TestOffers(t *testing.T) {
 	}
 }
 
+// A key with the scope development has the switchable methods and those of development
+// tools, on embedded networks only.
+func TestDevelopersOffers(t *testing.T) {
+	for _, c := range []struct {
+		what   string
+		policy nodegate.Policy
+		remote bool
+		want   bool
+	}{
+		{"no scope", nodegate.Policy{}, false, false},
+		{"the scope", nodegate.Policy{Development: true}, false, true},
+		{"the scope, on a remote network", nodegate.Policy{Development: true}, true, false},
+		{"a key without it", nodegate.Policy{Development: true, Settings: nodegate.KeySettings{Services: []string{"json-rpc"}}}, false, false},
+		{"a key with it", nodegate.Policy{Development: true, Settings: nodegate.KeySettings{Services: []string{"json-rpc", "development"}}}, false, true},
+		{"a key with it, of an account without", nodegate.Policy{Settings: nodegate.KeySettings{Services: []string{"development"}}}, false, false},
+	} {
+		ctx := developing(t, c.policy)
+		cfg := limits(Spec)
+		cfg.Remote = c.remote
+		for _, name := range []string{"hardhat_setBalance", "anvil_mine", "evm_setAutomine", "evm_mine", "eth_sendTransaction", "debug_traceTransaction"} {
+			fake := newFake()
+			_, err := New(fake, cfg).Call(ctx, name, []byte(`["0x1"]`))
+			served := err == nil || nodegate.AsError(err).Code != nodegate.MethodNotFound
+			if served != c.want || len(fake.asked) > 0 && !c.want {
+				t.Errorf("%s: %s: %v", c.what, name, err)
+			}
+		}
+	}
+}
+
+// developing is a request of a key with a policy.
+func developing(t *testing.T, p nodegate.Policy) context.Context {
+	policy := new(atomic.Pointer[nodegate.Policy])
+	policy.Store(&p)
+	grant, _ := nodegate.NewGrant("a", "k", policy)
+	return nodegate.WithGrant(t.Context(), grant)
+}
+
+// Whoever lacks the scope reads how to get it.
+func TestScopeHint(t *testing.T) {
+	for _, c := range []struct {
+		remote bool
+		want   string
+	}{
+		{false, "the method hardhat_mine does not exist/is not available: it needs an API key with the scope development, which an operator grants to its account"},
+		{true, "the method hardhat_mine does not exist/is not available"},
+	} {
+		cfg := limits(Spec)
+		cfg.Remote = c.remote
+		_, err := New(newFake(), cfg).Call(t.Context(), "hardhat_mine", nil)
+		if got := nodegate.AsError(err).Msg; got != c.want {
+			t.Errorf("%s", got)
+		}
+	}
+}
+
 func TestRefusedMethods(t *testing.T) {
 	for _, method := range append(strings.Fields(never), "", "eth_", "eth_signX", "\x00", strings.Repeat("a", 1000)) {
 		fake := newFake()
@@ -54,7 +112,10 @@ func TestRefusedMethods(t *testing.T) {
 		if method == "eth_" && err == nil {
 			continue // the node's to refuse
 		}
-		wantError(t, err, nodegate.MethodNotFound, "the method "+method+" does not exist/is not available")
+		want := "the method " + method + " does not exist/is not available"
+		if name := nodegate.AsError(err).Msg; !strings.HasPrefix(name, want) {
+			t.Errorf("%s is refused with %q", method, name)
+		}
 		if len(fake.asked) > 0 {
 			t.Errorf("%s reached the node: %s", method, result)
 		}
@@ -117,7 +178,7 @@ func TestPassedOnParameters(t *testing.T) {
 func TestMethodNames(t *testing.T) {
 	n := New(newFake(), Config{Layer2: true, Namespaces: method.Optional()})
 	for _, name := range method.Names() {
-		if _, own := n.methods[name]; !own && !method.Offered(name, n.cfg.Namespaces) {
+		if _, own := n.methods[name]; !own && !method.Offered(name, n.cfg.Namespaces) && !method.OfferedToDevelopers(name) {
 			t.Errorf("%s is listed and not served", name)
 		}
 	}

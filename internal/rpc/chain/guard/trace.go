@@ -31,12 +31,13 @@ type traceConfig struct {
 	Logger *logger.Config  // of the struct logger
 }
 
-var errUnknown = errors.New("unknown tracer: use callTracer, flatCallTracer, prestateTracer, 4byteTracer, muxTracer or none; JavaScript tracers are not supported")
+// ErrUnknownTracer says which tracers there are.
+var ErrUnknownTracer = errors.New("unknown tracer: use callTracer, flatCallTracer, prestateTracer, 4byteTracer, muxTracer or none; JavaScript tracers are not supported")
 
 // BoundTrace makes a trace obey the guard of the goroutine that runs it.
 func BoundTrace(c *tracers.TraceConfig) error {
-	if c.Tracer != nil && *c.Tracer == boundedTracer {
-		return errUnknown
+	if c.Tracer != nil && (*c.Tracer == boundedTracer || tracers.DefaultDirectory.IsJS(*c.Tracer)) {
+		return ErrUnknownTracer
 	}
 	inner, err := json.Marshal(traceConfig{Tracer: c.Tracer, Config: c.TracerConfig, Logger: c.Config})
 	if err != nil {
@@ -53,7 +54,7 @@ func BoundTrace(c *tracers.TraceConfig) error {
 func installTracer() {
 	tracers.DefaultDirectory.Register(boundedTracer, newBounded, false)
 	tracers.DefaultDirectory.RegisterJSEval(func(string, *tracers.Context, json.RawMessage, *params.ChainConfig) (*tracers.Tracer, error) {
-		return nil, errUnknown
+		return nil, ErrUnknownTracer
 	})
 }
 
@@ -62,7 +63,7 @@ func newBounded(ctx *tracers.Context, raw json.RawMessage, chain *params.ChainCo
 	g := current()
 	var c traceConfig
 	if err := json.Unmarshal(raw, &c); err != nil || g == nil {
-		return nil, errUnknown
+		return nil, ErrUnknownTracer
 	}
 	if c.Tracer == nil {
 		return g.structLogger(c.Logger), nil

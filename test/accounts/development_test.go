@@ -1,0 +1,59 @@
+package accounts_test
+
+import (
+	"testing"
+
+	"github.com/nodegate/nodegate"
+)
+
+// TestDevelopmentScope: keys change an embedded chain only after an operator has granted
+// their account the scope, on open sockets too, and only while they have it.
+func TestDevelopmentScope(t *testing.T) {
+	t.Parallel()
+	s := shared(t)
+	k := newTenant(t, s, "unlimited", nodegate.KeySettings{})
+	c := dial(t, k.ws())
+	set := callOf("hardhat_setBalance", `["0x00000000000000000000000000000000000000ab","0x1"]`)
+	trace := callOf("debug_traceBlockByNumber", `["0x7",{"tracer":"callTracer"}]`)
+	const refused = "the method hardhat_setBalance does not exist/is not available: it needs an API key with the scope development, which an operator grants to its account"
+	send(t, k.url, set).want(t, 200, -32601, refused, "7")
+	send(t, k.url, trace).want(t, 200, -32601, "the method debug_traceBlockByNumber does not exist/is not available", "7")
+	grant := func(on bool) {
+		t.Helper()
+		patiently(t, func() error {
+			return s.Server.Control().Accounts.SetDevelopment(t.Context(), actor, k.account, on)
+		})
+		until(t, "the scope is followed", func() bool {
+			_, e := answerOf(t, ask(t, c, set).body)
+			return (e.Code == 0) == on
+		})
+	}
+	grant(true)
+	send(t, k.url, set).want(t, 200, 0, "", "7")
+	send(t, k.url, trace).want(t, 200, 0, "", "7")
+	send(t, s.URL("rollup", k.key), set).want(t, 200, 0, "", "7")
+	k.set(t, func(s *nodegate.KeySettings) { s.Services = []string{"json-rpc"} })
+	until(t, "the key's own services hold", func() bool { return send(t, k.url, set).status == 403 })
+	k.set(t, func(s *nodegate.KeySettings) { s.Services = nil })
+	grant(false)
+	send(t, k.url, set).want(t, 200, -32601, refused, "7")
+}
+
+// TestUnknownTracer: a tracer that doesn't exist is refused with those that do.
+func TestUnknownTracer(t *testing.T) {
+	t.Parallel()
+	s := shared(t)
+	k := newTenant(t, s, "unlimited", nodegate.KeySettings{})
+	patiently(t, func() error {
+		return s.Server.Control().Accounts.SetDevelopment(t.Context(), actor, k.account, true)
+	})
+	body := callOf("debug_traceBlockByNumber", `["0x7",{"tracer":"noSuchTracer"}]`)
+	until(t, "the scope is followed", func() bool {
+		_, e := answerOf(t, send(t, k.url, body).body)
+		return e.Code != -32601
+	})
+	for _, tracer := range []string{`"noSuchTracer"`, `"{step: function() {}}"`, `""`, `"muxTracer","tracerConfig":{"noSuchTracer":{}}`} {
+		body := callOf("debug_traceBlockByNumber", `["0x7",{"tracer":`+tracer+`}]`)
+		send(t, k.url, body).want(t, 200, -32602, "unknown tracer: use callTracer, flatCallTracer, prestateTracer, 4byteTracer, muxTracer or none; JavaScript tracers are not supported", "7")
+	}
+}

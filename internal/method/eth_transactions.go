@@ -42,9 +42,9 @@ var transactionRows = []Row{
 		Example: on(`["0x5e24293602a11146e1bd055dc58d81919f221743496b5d1229c483b83d6f8c33"]`),
 	},
 	{
-		Name: "eth_pendingTransactions", Group: groupTransactions,
-		Summary: "The transactions in the pool that accounts of the node itself have sent.",
-		About:   "The service holds no keys, so that an embedded network has none.",
+		Name: EthPendingTransactions, Group: groupTransactions,
+		Summary: "The transactions that wait for a block.",
+		About:   "An embedded network shows its whole pool, or refuses if that is more than 1,000 transactions. Nodes of other networks show only what their own accounts have sent, usually none.",
 		Rules:   once(NoContracts), Answer: TransactionsAnswer,
 		Result: Result{"[]Transaction", "those that wait"}, Example: on(`[]`),
 	},

@@ -29,6 +29,7 @@ const (
 	EthNewBlockFilter                    = "eth_newBlockFilter"
 	EthNewFilter                         = "eth_newFilter"
 	EthNewPendingTransactionFilter       = "eth_newPendingTransactionFilter"
+	EthPendingTransactions               = "eth_pendingTransactions"
 	EthSendRawTransaction                = "eth_sendRawTransaction"
 	EthSendRawTransactionSync            = "eth_sendRawTransactionSync"
 	EthSendTransaction                   = "eth_sendTransaction"

@@ -82,6 +82,9 @@ func (d *devMethods) call(ctx context.Context, name string, params []byte) (resu
 	case method.EthAccounts:
 		result, err = devSender{d}.accounts()
 		return result, true, err
+	case method.EthPendingTransactions:
+		result, err = devSender{d}.pendingTransactions(ctx)
+		return result, true, err
 	case method.EthGetTransactionByHash:
 		result = devSender{d}.waitingAnswer(params)
 	case method.Web3ClientVersion:

@@ -168,7 +168,7 @@ func (d *devMethods) reset(_ context.Context, row *method.Row, params []json.Raw
 	first := d.engine.eth.BlockChain().GetCanonicalHash(p.first)
 	err := p.rewind(first, func(s *settings) {
 		*s = settings{}
-		forging{p.producer}.useGasLimit(d.engine.eth.BlockChain().CurrentBlock().GasLimit)
+		forging(p).useGasLimit(d.engine.eth.BlockChain().CurrentBlock().GasLimit)
 	})
 	if err != nil {
 		return nil, changeError("can't reset: ", err)

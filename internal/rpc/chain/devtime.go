@@ -154,7 +154,7 @@ func (d devClock) setGasLimit(_ context.Context, row *method.Row, params []json.
 	p := d.producer()
 	return done(row, p.configure(func(s *settings) error {
 		s.GasLimit = gas
-		forging{p.producer}.useGasLimit(gas)
+		forging(p).useGasLimit(gas)
 		return nil
 	}))
 }

@@ -164,7 +164,7 @@ func (p forging) afterForging(source *offers, now uint64) error {
 func (p developer) setState(change func(*state.StateDB) error) error {
 	_, err := p.commit(func() error {
 		head := p.eth.BlockChain().CurrentBlock()
-		if err := (forging{p.producer}).forge(forge.Plan{Time: head.Time, Change: change}); err != nil {
+		if err := forging(p).forge(forge.Plan{Time: head.Time, Change: change}); err != nil {
 			return err
 		}
 		if s := p.settings.Load(); !s.forNext(head.Number.Uint64() + 1) {

@@ -25,12 +25,13 @@ const (
 // the request's context as well, which saves every request an allocation.
 type turns struct {
 	context.Context
-	pool *Pool
-	name string
-	own  atomic.Int64
-	free *atomic.Int64 // nanoseconds left of Free: own, or that of the request's first context
-	late func()        // called once that is over, in the goroutine that works
-	rest func()        // called after each turn from then on
+	pool  *Pool
+	name  string
+	given time.Duration // how much of Free it has
+	own   atomic.Int64
+	free  *atomic.Int64 // nanoseconds left of Free: own, or that of the request's first context
+	late  func()        // called once that is over, in the goroutine that works
+	rest  func()        // called after each turn from then on
 
 	// Of a slot that is kept between two turns. The pool's lock guards them.
 	kept  bool
@@ -52,11 +53,29 @@ func (t *turns) Value(key any) any {
 func With(ctx context.Context, p *Pool, name string) context.Context {
 	t := &turns{Context: ctx, pool: p, name: name}
 	t.free = &t.own
-	t.free.Store(int64(Free))
+	t.given = Free
 	if p.Has(name) {
-		t.free.Store(int64(freeAmong))
+		t.given = freeAmong
 	}
+	t.free.Store(int64(t.given))
 	return t
+}
+
+// Spent is how long a request has worked without taking turns.
+func Spent(ctx context.Context) time.Duration {
+	t, _ := ctx.Value(contextKey{}).(*turns)
+	if t == nil {
+		return 0
+	}
+	return t.given - time.Duration(t.free.Load())
+}
+
+// TakeTurns lets a request take turns from the start. It comes before its work.
+func TakeTurns(ctx context.Context) {
+	if t, _ := ctx.Value(contextKey{}).(*turns); t != nil {
+		t.given = 0
+		t.free.Store(0)
+	}
 }
 
 // Alone is the context of a request that has a goroutine for itself. Before the first of its

@@ -249,7 +249,7 @@ func (c *call) run(name string) error {
 		}
 	}
 	if heavy && !c.command.writes { // a pin is walked by workers, which are apart already
-		return timedOut(apart(ctx, func(ctx context.Context) error { return c.command.run(ctx, c) }))
+		return timedOut(place.apart(ctx, func(ctx context.Context) error { return c.command.run(ctx, c) }))
 	}
 	if c.command.file == "" {
 		return timedOut(c.command.run(ctx, c))
@@ -260,7 +260,7 @@ func (c *call) run(name string) error {
 		if n := c.req.ContentLength; n >= 0 && n <= smallUpload {
 			return c.command.run(ctx, c)
 		}
-		return apart(ctx, func(ctx context.Context) error { return c.command.run(ctx, c) })
+		return place.apart(ctx, func(ctx context.Context) error { return c.command.run(ctx, c) })
 	}))
 }
 

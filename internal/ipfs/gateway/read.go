@@ -117,9 +117,9 @@ func (r *reading) answerContent() error {
 	case formatRaw:
 		return timedOut(r.block(short))
 	case formatCAR:
-		return apart(short, r.car)
+		return r.place.apart(short, r.car)
 	case formatTAR:
-		return timedOut(apart(short, r.tar))
+		return timedOut(r.place.apart(short, r.tar))
 	}
 	if err := checkCodec(r.format, r.found.CID.Type()); err != nil {
 		r.status = http.StatusNotAcceptable
@@ -141,7 +141,7 @@ func (r *reading) enter() (done func(), err error) {
 	if err != nil {
 		return nil, err
 	}
-	r.req = r.req.WithContext(ctx)
+	r.req, r.place = r.req.WithContext(ctx), place
 	return place.leave, nil
 }
 

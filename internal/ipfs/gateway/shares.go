@@ -10,6 +10,7 @@ import (
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/background"
 	"github.com/nodegate/nodegate/internal/fairshare"
+	"github.com/nodegate/nodegate/internal/tokenbucket"
 )
 
 // What one account or client address may have at once, unless configured otherwise.
@@ -31,10 +32,11 @@ const heavyWait = 2 * time.Second
 type shares struct {
 	requests, heavy, work *fairshare.Pool
 	most, mostHeavy       int
+	spent                 *tokenbucket.Set[string]
 }
 
 func newShares(cfg Config) shares {
-	s := shares{most: cmp.Or(cfg.Requests, defaultRequests), mostHeavy: cmp.Or(cfg.Heavy, defaultHeavy)}
+	s := shares{most: cmp.Or(cfg.Requests, defaultRequests), mostHeavy: cmp.Or(cfg.Heavy, defaultHeavy), spent: &tokenbucket.Set[string]{}}
 	s.requests, s.heavy = fairshare.New(0, s.most), fairshare.New(0, s.mostHeavy)
 	// One core is always left to everything else, such as JSON-RPC.
 	slots := max(1, background.Cores()-1)
@@ -83,10 +85,24 @@ func (p *place) leave() {
 	p.shares.requests.Release(p.owner)
 }
 
-// apart runs the work of a heavy request in a goroutine of its own. What takes long gets
+// allowance is how much work in large requests an account may do at normal priority, in
+// seconds of a core. One that does more does all of it at low priority and in turns: many
+// requests that take a moment each hold up others as one does that takes long.
+var allowance = tokenbucket.Rate{PerSecond: 0.1, Burst: 0.05}
+
+// atLeast is what a large request counts, for its work that takes no turns.
+const atLeast = 200 * time.Microsecond
+
+// apart runs the work of a large request in a goroutine of its own. What takes long gets
 // low priority there, so that it doesn't hold up small requests.
-func apart(ctx context.Context, work func(context.Context) error) (err error) {
-	background.Apart(func(t *background.Thread) { err = work(fairshare.Alone(ctx, t.Lower, t.Rest)) })
+func (p *place) apart(ctx context.Context, work func(context.Context) error) (err error) {
+	run := background.Apart
+	if p.shares.spent.Spend(p.owner, 0, allowance) > 0 {
+		fairshare.TakeTurns(ctx)
+		run = background.Low
+	}
+	run(func(t *background.Thread) { err = work(fairshare.Alone(ctx, t.Lower, t.Rest)) })
+	p.shares.spent.Spend(p.owner, (atLeast + fairshare.Spent(ctx)).Seconds(), allowance)
 	return err
 }
 

@@ -40,7 +40,7 @@ func (ns *networks) openRemote(n *config.Network) (*remote, error) {
 		Retry:     pool.Retry{Attempts: n.Retry.Attempts, Percent: int64(n.Retry.Budget)},
 		Hedge:     pool.Hedge{Off: n.Hedge.Off, Delay: n.Hedge.Delay, Percent: int64(n.Hedge.Budget)},
 		MaxAnswer: int64(ns.cfg.Limits.ResponseBytes), Cost: ns.costOf, Shared: ns.shared.heads, Metrics: ns.metrics,
-		FixHead: eth.HeadEvent, FixLog: eth.LogEvent, Stack: stackOf(n),
+		FixHead: eth.HeadEvent, FixLog: eth.LogEvent, FixReceipt: eth.ReceiptEvent, Stack: stackOf(n),
 		Log: ns.log,
 	})
 	var node nodegate.Node = nonce.New(r.pool, n.Name, ns.shared.nonces)

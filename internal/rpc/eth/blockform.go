@@ -80,6 +80,15 @@ func HeadEvent(raw []byte) []byte {
 	return fixed
 }
 
+// ReceiptEvent is a receipt of a remote node, as subscribers get it.
+func ReceiptEvent(raw []byte) []byte {
+	fixed, ok := fixReceipt(raw)
+	if !ok {
+		return raw
+	}
+	return fixed
+}
+
 // LogEvent is a log of a remote node, as subscribers get it.
 func LogEvent(raw []byte) []byte {
 	fixed, ok := fixLog(raw)

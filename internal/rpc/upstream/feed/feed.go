@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/nodegate/nodegate"
@@ -26,13 +27,16 @@ type Config struct {
 	// Logs asks for the logs of a block, of a node if that is not nil and can be asked,
 	// or of any that has the block.
 	Logs func(ctx context.Context, from *heads.Node, block uint64, params string) ([]byte, error)
+	// Receipts does the same for the receipts of a block.
+	Receipts func(ctx context.Context, from *heads.Node, block uint64, params string) ([]byte, error)
 	// HasLink tells whether any node has a WebSocket address.
 	HasLink func() bool
 	// Link is the open WebSocket of the best node that has one; nil while none is open.
-	Link    func() Subscriber
-	FixHead func(raw []byte) []byte // brings a header to the form that subscribers get
-	FixLog  func(raw []byte) []byte // the same for a log
-	Log     *slog.Logger
+	Link       func() Subscriber
+	FixHead    func(raw []byte) []byte // brings a header to the form that subscribers get
+	FixLog     func(raw []byte) []byte // the same for a log
+	FixReceipt func(raw []byte) []byte // and for a receipt
+	Log        *slog.Logger
 }
 
 // Subscriber is a connection to a node that can subscribe.
@@ -42,8 +46,8 @@ type Subscriber interface {
 
 // Feed makes the events of a network's subscriptions. Each kind, and each different log
 // filter, is one stream however many readers it has. Heads come from the reports that
-// the tracker of heads gets, so that a stream goes on from any node; logs are asked for
-// once for each new block; pending transactions are subscribed to on one node.
+// the tracker of heads gets, so that a stream goes on from any node; logs and receipts are
+// asked for once for each new block; pending transactions are subscribed to on one node.
 type Feed struct {
 	cfg    Config
 	ctx    context.Context // ends what runs
@@ -64,6 +68,7 @@ type stream struct {
 	kind    string
 	params  []byte     // of pending transactions
 	filter  *logFilter // of logs
+	hashes  []string   // of receipts: lower-case JSON tokens, sorted; none: any
 	readers map[*reader]struct{}
 	stop    context.CancelFunc // of a stream with a goroutine of its own
 }
@@ -90,10 +95,14 @@ func (f *Feed) Poke() {
 
 // The kinds of subscriptions.
 const (
-	kindHeads   = "newHeads"
-	kindLogs    = "logs"
-	kindPending = "newPendingTransactions"
+	kindHeads    = "newHeads"
+	kindLogs     = "logs"
+	kindPending  = "newPendingTransactions"
+	kindReceipts = "transactionReceipts"
 )
+
+// following are the kinds that follow the chain.
+var following = []string{kindHeads, kindLogs, kindReceipts}
 
 func badSubscription(msg string) error {
 	return &nodegate.Error{Op: "upstream.subscribe", Code: nodegate.InvalidParams, Msg: msg}
@@ -109,6 +118,10 @@ func newStream(params []byte) (*stream, error) {
 	if len(list) > 2 {
 		return nil, badSubscription("too many arguments, want at most 2")
 	}
+	var option []byte
+	if len(list) > 1 {
+		option = list[1]
+	}
 	kind, _ := jsonrpc.String(list[0])
 	s := &stream{kind: string(kind), readers: map[*reader]struct{}{}}
 	s.key = s.kind
@@ -117,28 +130,30 @@ func newStream(params []byte) (*stream, error) {
 		return s, nil
 	case kindPending:
 		s.params = []byte(`["newPendingTransactions"]`)
-		if len(list) > 1 && string(list[1]) == "true" {
+		if string(option) == "true" {
 			s.params = []byte(`["newPendingTransactions",true]`)
 			s.key += " whole"
 		}
 		return s, nil
 	case kindLogs:
-		var filter []byte
-		if len(list) > 1 {
-			filter = list[1]
-		}
-		var err error
-		if s.filter, err = readFilter(filter); err != nil {
+		filter, err := readFilter(option)
+		if err != nil {
 			return nil, err
 		}
-		s.key += " " + s.filter.canonical
+		s.filter = filter
+		s.key += " " + filter.canonical
 		return s, nil
+	case kindReceipts:
+		hashes, err := readHashes(option)
+		s.hashes = hashes
+		s.key += " " + strings.Join(hashes, ",")
+		return s, err
 	}
 	return nil, badSubscription("no \"" + client.Printable(s.kind, 64) + "\" subscription in eth namespace")
 }
 
-// Subscribe starts a subscription; see nodegate.Feed. The kinds are newHeads, logs
-// and newPendingTransactions.
+// Subscribe starts a subscription; see nodegate.Feed. The kinds are newHeads, logs,
+// transactionReceipts and newPendingTransactions.
 func (f *Feed) Subscribe(ctx context.Context, params []byte, take nodegate.Take) error {
 	s, err := newStream(params)
 	if err != nil {
@@ -208,7 +223,7 @@ func (f *Feed) drop(s *stream, r *reader, why nodegate.End) {
 	if s.stop != nil {
 		s.stop()
 	}
-	if f.stop != nil && !f.wants(kindHeads) && !f.wants(kindLogs) {
+	if f.stop != nil && !slices.ContainsFunc(following, f.wants) {
 		f.stop()
 		f.stop = nil
 	}
@@ -236,7 +251,7 @@ func (f *Feed) push(s *stream, step uint64, event []byte) {
 
 // Reset ends the subscriptions that follow the chain: it was set back, and who followed
 // the old one would wait for its height.
-func (f *Feed) Reset() { f.lose(f.ctx, kindHeads, kindLogs) }
+func (f *Feed) Reset() { f.lose(f.ctx, following...) }
 
 // lose closes all readers of some kinds, whose events were lost, unless who says so has
 // been stopped: then its readers have left, and those that are there now are not its own.

@@ -25,6 +25,7 @@ func quiet(t *testing.T) (f *Feed, report func(number uint64)) {
 		Logs: func(context.Context, *heads.Node, uint64, string) ([]byte, error) {
 			return []byte("[]"), nil
 		},
+		Receipts: receiptsOf, FixReceipt: asIs,
 		HasLink: func() bool { return false },
 		Link:    func() Subscriber { return nil },
 	})

@@ -24,15 +24,16 @@ const MaxGap = 1024
 // follower turns the heads that nodes report into a chain without gaps and repeats.
 // It follows one node at a time, and any other when that one falls behind or dies.
 type follower struct {
-	feed  *Feed
-	lead  *heads.Node
-	chain []heads.Header // the newest blocks, the oldest first
-	logs  *logKeeper
+	feed     *Feed
+	lead     *heads.Node
+	chain    []heads.Header // the newest blocks, the oldest first
+	logs     *logKeeper
+	receipts *receiptKeeper
 }
 
 // begin starts at a node's head: what comes after it is news.
 func (w *follower) begin(f *Feed, lead *heads.Node, at heads.Header) {
-	*w = follower{feed: f, lead: lead, logs: newLogKeeper(f)}
+	*w = follower{feed: f, lead: lead, logs: newLogKeeper(f), receipts: newReceiptKeeper(f)}
 	if lead != nil {
 		w.chain = []heads.Header{at}
 	}
@@ -45,6 +46,7 @@ func (f *Feed) startFollower() {
 	w := f.follow
 	f.running.Go(func() { w.run(ctx) })
 	f.running.Go(func() { w.logs.run(ctx) })
+	f.running.Go(func() { w.receipts.run(ctx) })
 }
 
 func (w *follower) run(ctx context.Context) {
@@ -78,8 +80,8 @@ func (w *follower) advance(ctx context.Context) error {
 	w.lead = lead
 	added, fork, err := w.path(ctx, head)
 	if errors.Is(err, errTooFar) {
-		w.feed.cfg.Log.Warn("too many blocks were missed or replaced: closing newHeads and logs subscriptions", "from", w.chain[len(w.chain)-1].Number, "to", head.Number)
-		w.feed.lose(ctx, kindHeads, kindLogs)
+		w.feed.cfg.Log.Warn("too many blocks were missed or replaced: closing newHeads, logs and transactionReceipts subscriptions", "from", w.chain[len(w.chain)-1].Number, "to", head.Number)
+		w.feed.lose(ctx, following...)
 		return nil
 	}
 	if err != nil {
@@ -155,7 +157,9 @@ func (w *follower) tell(ctx context.Context, dropped, added []heads.Header) {
 		if s := f.streams[kindHeads]; s != nil {
 			f.push(s, f.step, f.cfg.FixHead(headEvent(h.Raw)))
 		}
-		w.logs.put(logStep{Header: h, step: f.step, lead: w.lead})
+		added := logStep{Header: h, step: f.step, lead: w.lead}
+		w.logs.put(added)
+		w.receipts.put(added)
 	}
 }
 

@@ -73,22 +73,23 @@ type Hedge struct {
 
 // Config is what a pool works with.
 type Config struct {
-	Network   string
-	Nodes     []Node
-	ChainID   uint64        // 0: learned from the first node that answers
-	Stack     string        // the rollup's, which says how its chain hashes; "": not known
-	Timeout   time.Duration // of a call, all attempts together; 0: 10 s
-	MaxAnswer int64         // bytes; 0: 64 MiB
-	MaxLag    uint64        // blocks that a node may be behind; 0: 5
-	Poll      time.Duration // between two looks at a node; 0: by the time of a block
-	Retry     Retry
-	Hedge     Hedge
-	Cost      func(method string) int64 // credits of a call; nil: 1 each
-	Shared    heads.Shared              // nil on one server
-	FixHead   func(raw []byte) []byte   // brings a header to the form that subscribers get; nil: as it is
-	FixLog    func(raw []byte) []byte   // the same for a log
-	Metrics   *obs.Metrics              // nil: nothing is counted
-	Log       *slog.Logger              // nil: nothing is logged
+	Network    string
+	Nodes      []Node
+	ChainID    uint64        // 0: learned from the first node that answers
+	Stack      string        // the rollup's, which says how its chain hashes; "": not known
+	Timeout    time.Duration // of a call, all attempts together; 0: 10 s
+	MaxAnswer  int64         // bytes; 0: 64 MiB
+	MaxLag     uint64        // blocks that a node may be behind; 0: 5
+	Poll       time.Duration // between two looks at a node; 0: by the time of a block
+	Retry      Retry
+	Hedge      Hedge
+	Cost       func(method string) int64 // credits of a call; nil: 1 each
+	Shared     heads.Shared              // nil on one server
+	FixHead    func(raw []byte) []byte   // brings a header to the form that subscribers get; nil: as it is
+	FixLog     func(raw []byte) []byte   // the same for a log
+	FixReceipt func(raw []byte) []byte   // and for a receipt
+	Metrics    *obs.Metrics              // nil: nothing is counted
+	Log        *slog.Logger              // nil: nothing is logged
 }
 
 func (c Config) withDefaults() Config {
@@ -110,6 +111,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.FixLog == nil {
 		c.FixLog = asIs
+	}
+	if c.FixReceipt == nil {
+		c.FixReceipt = asIs
 	}
 	if c.Cost == nil {
 		c.Cost = func(string) int64 { return 1 }

@@ -12,13 +12,13 @@ import (
 // newFeed makes the feed of the pool's subscriptions.
 func (p *Pool) newFeed() *feed.Feed {
 	return feed.New(p.ctx, feed.Config{
-		Heads: p.heads, Ask: p.ask.lookAt, Logs: p.reader.blockLogs, HasLink: p.nodes.anyLink, Link: p.nodes.bestLink,
-		FixHead: p.cfg.FixHead, FixLog: p.cfg.FixLog, Log: p.log,
+		Heads: p.heads, Ask: p.ask.lookAt, Logs: p.reader.blockLogs, Receipts: p.reader.blockReceipts, HasLink: p.nodes.anyLink, Link: p.nodes.bestLink,
+		FixHead: p.cfg.FixHead, FixLog: p.cfg.FixLog, FixReceipt: p.cfg.FixReceipt, Log: p.log,
 	})
 }
 
-// Subscribe starts a subscription; see nodegate.Feed. The kinds are newHeads, logs
-// and newPendingTransactions.
+// Subscribe starts a subscription; see nodegate.Feed. The kinds are newHeads, logs,
+// transactionReceipts and newPendingTransactions.
 func (p *Pool) Subscribe(ctx context.Context, params []byte, take nodegate.Take) error {
 	return p.feed.Subscribe(ctx, params, take)
 }
@@ -26,10 +26,17 @@ func (p *Pool) Subscribe(ctx context.Context, params []byte, take nodegate.Take)
 // blockLogs asks for the logs of a block, of a node if it can be asked, or of any that
 // has the block.
 func (r *reader) blockLogs(ctx context.Context, from *heads.Node, block uint64, params string) ([]byte, error) {
-	q := query{
-		method: method.EthGetLogs, params: []byte(params), info: method.Of(method.EthGetLogs), class: logs, cost: r.ask.cost(method.EthGetLogs),
-		block: block, numbered: true,
-	}
+	return r.ofBlock(ctx, from, method.EthGetLogs, block, params)
+}
+
+// blockReceipts is the same for receipts.
+func (r *reader) blockReceipts(ctx context.Context, from *heads.Node, block uint64, params string) ([]byte, error) {
+	return r.ofBlock(ctx, from, method.EthGetBlockReceipts, block, params)
+}
+
+func (r *reader) ofBlock(ctx context.Context, from *heads.Node, name string, block uint64, params string) ([]byte, error) {
+	row := method.Of(name)
+	q := query{method: name, params: []byte(params), info: row, class: classOf(name, row), cost: r.ask.cost(name), block: block, numbered: true}
 	if n := r.nodes.find(from); n != nil {
 		q.only = []*node{n}
 	}

@@ -70,20 +70,6 @@ func (t *Thread) End() {
 	}
 }
 
-// Low is Apart on a thread that has low priority from the start, while there are not too many.
-func Low(work func(*Thread)) {
-	if Cores() == 1 {
-		Apart(work)
-		return
-	}
-	defer threads.Add(-1)
-	if threads.Add(1) > mostThreads {
-		Apart(work)
-		return
-	}
-	Run(func() { work(&Thread{lowered: true}) })
-}
-
 // Apart does work in a goroutine of its own and waits for it, so that it may lower its
 // thread. A panic of the work goes on in the caller.
 func Apart(work func(*Thread)) {

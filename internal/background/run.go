@@ -33,25 +33,43 @@ func (j *job) wait() {
 	}
 }
 
+// Run does work on a thread of low priority and waits for it. A panic of the work goes on
+// in the caller.
+func Run(work func()) {
+	j := newJob(work)
+	go func() {
+		if Cores() > 1 {
+			lower()
+		}
+		j.do()
+	}()
+	j.wait()
+}
+
 // keepFor is how long a thread of low priority waits for more work. To start and to end one
-// costs more than many pieces of work do.
+// costs more than a short piece of work does.
 const keepFor = 2 * time.Second
 
 // idle hands work to a thread that waits for it.
 var idle = make(chan *job)
 
-// Run does work on a thread of low priority and waits for it. A panic of the work goes on
-// in the caller.
-func Run(work func()) {
-	j := newJob(work)
+// Low is Apart on a thread that has low priority from the start, while there are not too
+// many. It is for work that is short and comes often.
+func Low(work func(*Thread)) {
 	if Cores() == 1 {
-		go j.do()
-	} else {
-		select {
-		case idle <- j:
-		default:
-			go serve(j)
-		}
+		Apart(work)
+		return
+	}
+	defer threads.Add(-1)
+	if threads.Add(1) > mostThreads {
+		Apart(work)
+		return
+	}
+	j := newJob(func() { work(&Thread{lowered: true}) })
+	select {
+	case idle <- j:
+	default:
+		go serve(j)
 	}
 	j.wait()
 }

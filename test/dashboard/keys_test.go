@@ -192,7 +192,7 @@ func TestWrongForms(t *testing.T) {
 		"too many":          {k.path + "/settings", url.Values{"methods": {many}}, []string{"Too many methods: at most 30"}},
 		"a limit in words":  {k.path + "/settings", url.Values{"credits_per_second": {"ten"}}, []string{"a whole number of credits", `value="ten"`}},
 		"a negative limit":  {k.path + "/settings", url.Values{"credits_per_day": {"-1"}}, []string{"be negative", `value="-1"`}},
-		"above the plan":    {k.path + "/settings", url.Values{"credits_per_second": {"501"}}, []string{"pass the plan", `value="501"`}},
+		"above the plan":    {k.path + "/settings", url.Values{"credits_per_second": {"2001"}}, []string{"pass the plan", `value="2001"`}},
 		"nothing to rotate": {k.path + "/rotate", url.Values{"overlap": {"1h"}}, []string{"Say what is to be rotated"}},
 		"no overlap":        {k.path + "/rotate", url.Values{"value": {"on"}}, []string{"hoose how long"}},
 		"a long overlap":    {k.path + "/rotate", url.Values{"value": {"on"}, "overlap": {"9000h"}}, []string{"between 0 and"}},

@@ -125,18 +125,18 @@ func TestNoLogsAfterALostStep(t *testing.T) {
 	defer f.mu.Unlock()
 	k := newLogKeeper(f) // that nobody runs: the nodes are too slow
 	for range maxSteps {
-		k.put(logStep{})
+		k.put(step{})
 	}
 	if got := collect(logs); len(got) != 0 {
 		t.Fatalf("%q while there was room", got)
 	}
-	k.put(logStep{})
+	k.put(step{})
 	if got := collect(logs); len(got) != 1 || got[0] != "lost" {
 		t.Errorf("readers of logs got %q", got)
 	}
-	<-k.steps
-	k.put(logStep{})
-	if len(k.steps) != maxSteps-1 {
+	<-k.queue
+	k.put(step{})
+	if len(k.queue) != maxSteps-1 {
 		t.Error("a step after the lost one was queued")
 	}
 	if got := collect(news); len(got) != 0 {

@@ -45,8 +45,8 @@ func (f *Feed) startFollower() {
 	f.stop = stop
 	w := f.follow
 	f.running.Go(func() { w.run(ctx) })
-	f.running.Go(func() { w.logs.run(ctx) })
-	f.running.Go(func() { w.receipts.run(ctx) })
+	f.running.Go(func() { w.logs.each(ctx, w.logs.do) })
+	f.running.Go(func() { w.receipts.each(ctx, w.receipts.do) })
 }
 
 func (w *follower) run(ctx context.Context) {
@@ -150,14 +150,14 @@ func (w *follower) tell(ctx context.Context, dropped, added []heads.Header) {
 	}
 	for _, h := range dropped {
 		f.step++
-		w.logs.put(logStep{Header: h, step: f.step, removed: true})
+		w.logs.put(step{Header: h, at: f.step, removed: true})
 	}
 	for _, h := range added {
 		f.step++
 		if s := f.streams[kindHeads]; s != nil {
 			f.push(s, f.step, f.cfg.FixHead(headEvent(h.Raw)))
 		}
-		added := logStep{Header: h, step: f.step, lead: w.lead}
+		added := step{Header: h, at: f.step, lead: w.lead}
 		w.logs.put(added)
 		w.receipts.put(added)
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/nodegate/nodegate/internal/rpc"
 	"github.com/nodegate/nodegate/internal/rpc/jsonrpc"
@@ -13,28 +12,14 @@ import (
 	"github.com/nodegate/nodegate/internal/rpc/upstream/hexjson"
 )
 
-// logStep is a block that was added to the chain or taken off it.
-type logStep struct {
-	heads.Header
-	step    uint64
-	removed bool
-	lead    *heads.Node // that reported the block
-}
-
-// The bounds of following logs.
-const (
-	maxSteps     = 2048            // that wait for their logs
-	logTries     = 20              // to get the logs of a block
-	keptLogBytes = 16 << 20        // of the logs of the newest blocks
-	longestLogs  = 5 * time.Second // for the logs of one block
-)
+// keptLogBytes bounds the logs of the newest blocks that are kept.
+const keptLogBytes = 16 << 20
 
 // logKeeper gets the logs of each new block, once for all readers, and keeps those of
 // the newest blocks: should the chain drop such a block, its logs are sent again as
 // removed.
 type logKeeper struct {
-	feed  *Feed
-	steps chan logStep
+	steps
 	kept  []blockLogs // the oldest first
 	bytes int
 }
@@ -52,34 +37,9 @@ type logEntry struct {
 	topics  []string
 }
 
-func newLogKeeper(f *Feed) *logKeeper {
-	return &logKeeper{feed: f, steps: make(chan logStep, maxSteps)}
-}
+func newLogKeeper(f *Feed) *logKeeper { return &logKeeper{steps: newSteps(f, kindLogs)} }
 
-// put queues a step, if anybody reads logs. The feed is locked.
-func (k *logKeeper) put(s logStep) {
-	if !k.feed.wants(kindLogs) {
-		return
-	}
-	select {
-	case k.steps <- s:
-	default:
-		k.feed.dropKinds(kindLogs) // the nodes are too slow: this step is lost, so no later one may follow
-	}
-}
-
-func (k *logKeeper) run(ctx context.Context) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case s := <-k.steps:
-			k.do(ctx, s)
-		}
-	}
-}
-
-func (k *logKeeper) do(ctx context.Context, s logStep) {
+func (k *logKeeper) do(ctx context.Context, s step) {
 	if s.removed {
 		if i := slices.IndexFunc(k.kept, func(b blockLogs) bool { return b.hash == s.Hash }); i >= 0 {
 			k.send(k.kept[i].logs, s)
@@ -117,7 +77,7 @@ func (k *logKeeper) filters() (list []*logFilter) {
 }
 
 // send gives logs to the readers whose filters they match.
-func (k *logKeeper) send(logs []logEntry, s logStep) {
+func (k *logKeeper) send(logs []logEntry, s step) {
 	f := k.feed
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -128,7 +88,7 @@ func (k *logKeeper) send(logs []logEntry, s logStep) {
 		}
 		for _, one := range f.streams {
 			if one.kind == kindLogs && one.filter.matches(&entry) {
-				f.push(one, s.step, event)
+				f.push(one, s.at, event)
 			}
 		}
 	}
@@ -150,38 +110,24 @@ var errForeignLogs = errors.New("the node's logs are of another block than was a
 
 // fetch asks for a block's logs, of the node that reported it or any that has it: with
 // the filter when there is one, and all of them when there are several.
-func (k *logKeeper) fetch(ctx context.Context, s logStep, filters []*logFilter) ([]logEntry, error) {
+func (k *logKeeper) fetch(ctx context.Context, s step, filters []*logFilter) ([]logEntry, error) {
 	params := `[{"blockHash":` + s.Hash + "}]"
 	if len(filters) == 1 && filters[0].canonical != "{}" {
 		params = `[{"blockHash":` + s.Hash + "," + filters[0].canonical[1:] + "]"
 	}
-	var err error
-	for try := range logTries {
-		var raw []byte
-		if raw, err = k.ask(ctx, s, params, try == 0); err == nil {
-			logs, ok := readLogs(raw, &s.Header)
-			if ok {
-				return logs, nil
-			}
-			err = errForeignLogs
+	var logs []logEntry
+	err := s.persist(ctx, func(ctx context.Context, from *heads.Node) error {
+		raw, err := k.feed.cfg.Logs(ctx, from, s.Number, params)
+		if err != nil {
+			return err
 		}
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-time.After(followPause):
+		var ok bool
+		if logs, ok = readLogs(raw, &s.Header); !ok {
+			return errForeignLogs
 		}
-	}
-	return nil, err
-}
-
-func (k *logKeeper) ask(ctx context.Context, s logStep, params string, first bool) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, longestLogs)
-	defer cancel()
-	from := s.lead
-	if !first {
-		from = nil
-	}
-	return k.feed.cfg.Logs(ctx, from, s.Number, params)
+		return nil
+	})
+	return logs, err
 }
 
 // readLogs splits a block's logs and checks that they are of the block.

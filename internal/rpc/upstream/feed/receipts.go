@@ -6,7 +6,6 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/nodegate/nodegate/internal/rpc/jsonrpc"
 	"github.com/nodegate/nodegate/internal/rpc/upstream/heads"
@@ -40,39 +39,11 @@ func readHashes(raw []byte) (list []string, err error) {
 
 // receiptKeeper gets the receipts of each new block, once for all readers. A block that the
 // chain drops is not told of, as in Geth: the receipts of the blocks in its place are.
-type receiptKeeper struct {
-	feed  *Feed
-	steps chan logStep
-}
+type receiptKeeper struct{ steps }
 
-func newReceiptKeeper(f *Feed) *receiptKeeper {
-	return &receiptKeeper{feed: f, steps: make(chan logStep, maxSteps)}
-}
+func newReceiptKeeper(f *Feed) *receiptKeeper { return &receiptKeeper{newSteps(f, kindReceipts)} }
 
-// put queues a block, if anybody reads receipts. The feed is locked.
-func (k *receiptKeeper) put(s logStep) {
-	if !k.feed.wants(kindReceipts) {
-		return
-	}
-	select {
-	case k.steps <- s:
-	default:
-		k.feed.dropKinds(kindReceipts) // as with logs
-	}
-}
-
-func (k *receiptKeeper) run(ctx context.Context) {
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case s := <-k.steps:
-			k.do(ctx, s)
-		}
-	}
-}
-
-func (k *receiptKeeper) do(ctx context.Context, s logStep) {
+func (k *receiptKeeper) do(ctx context.Context, s step) {
 	list, err := k.fetch(ctx, s)
 	if err != nil {
 		if ctx.Err() == nil {
@@ -89,7 +60,7 @@ func (k *receiptKeeper) do(ctx context.Context, s logStep) {
 			continue
 		}
 		if event := one.receipts(list); event != nil {
-			f.push(one, s.step, event)
+			f.push(one, s.at, event)
 		}
 	}
 }
@@ -117,32 +88,19 @@ func (s *stream) receipts(list []receipt) []byte {
 var errForeignReceipts = errors.New("the node's receipts are of another block than was asked")
 
 // fetch asks for a block's receipts, of the node that reported it or any that has it.
-func (k *receiptKeeper) fetch(ctx context.Context, s logStep) (list []receipt, err error) {
-	for try := range logTries {
-		var raw []byte
-		if raw, err = k.ask(ctx, s, try == 0); err == nil {
-			if list, ok := k.read(raw, &s.Header); ok {
-				return list, nil
-			}
-			err = errForeignReceipts
+func (k *receiptKeeper) fetch(ctx context.Context, s step) (list []receipt, err error) {
+	err = s.persist(ctx, func(ctx context.Context, from *heads.Node) error {
+		raw, err := k.feed.cfg.Receipts(ctx, from, s.Number, "["+s.Hash+"]")
+		if err != nil {
+			return err
 		}
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-time.After(followPause):
+		var ok bool
+		if list, ok = k.read(raw, &s.Header); !ok {
+			return errForeignReceipts
 		}
-	}
-	return nil, err
-}
-
-func (k *receiptKeeper) ask(ctx context.Context, s logStep, first bool) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, longestLogs)
-	defer cancel()
-	from := s.lead
-	if !first {
-		from = nil
-	}
-	return k.feed.cfg.Receipts(ctx, from, s.Number, "["+s.Hash+"]")
+		return nil
+	})
+	return list, err
 }
 
 // read splits a block's receipts and checks that they are of the block.

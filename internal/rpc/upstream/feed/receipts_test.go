@@ -81,7 +81,7 @@ func TestReceiptsRetry(t *testing.T) {
 		report(101)
 		synctest.Wait()
 		report(102)
-		time.Sleep(logTries * followPause)
+		time.Sleep(stepTries * followPause)
 		synctest.Wait()
 		if got := strings.Join(collect(c), " "); got != "["+receiptOf(102, 0)+","+receiptOf(102, 1)+"]" {
 			t.Errorf("after errors: %s", got)
@@ -89,7 +89,7 @@ func TestReceiptsRetry(t *testing.T) {
 		report(103)
 		synctest.Wait()
 		report(104)
-		time.Sleep(2 * logTries * followPause)
+		time.Sleep(2 * stepTries * followPause)
 		synctest.Wait()
 		if got := collect(c); len(got) != 1 || got[0] != "lost" {
 			t.Errorf("without receipts: %v", got)

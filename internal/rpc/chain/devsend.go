@@ -132,7 +132,7 @@ func (d devSender) sendUnsigned(tx *types.Transaction, from common.Address) ([]b
 	if err != nil {
 		return nil, err
 	}
-	if err := p.enqueue(waitingTx{from, raw}); err != nil {
+	if err := p.enqueue(wait(from, raw)); err != nil {
 		return nil, changeError("", err)
 	}
 	if p.automines() {

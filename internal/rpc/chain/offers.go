@@ -117,10 +117,4 @@ func (w waitingTx) is(hash common.Hash) bool {
 }
 
 // tx is nil for one that can't be read.
-func (w waitingTx) tx() *types.Transaction {
-	tx := new(types.Transaction)
-	if tx.UnmarshalBinary(w.Raw) != nil {
-		return nil
-	}
-	return tx
-}
+func (w waitingTx) tx() *types.Transaction { return w.read }

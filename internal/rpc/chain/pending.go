@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 
@@ -17,6 +18,9 @@ import (
 // and anyone may fill it.
 const maxPending = 1000
 
+// fewPending is how many are looked up at once. More of them take a seat in the heavy lane.
+const fewPending = 20
+
 // pendingTransactions are those that wait for a block, whoever sent them: by sender and
 // nonce, and then those of impersonated accounts. go-ethereum shows only those of accounts
 // whose keys it has, which is none.
@@ -25,6 +29,19 @@ func (d devSender) pendingTransactions(ctx context.Context) ([]byte, error) {
 	if len(hashes) > maxPending {
 		return nil, &nodegate.Error{Op: "chain.pending", Code: nodegate.ResponseTooLarge, Msg: fmt.Sprintf("response too large: %d transactions are pending, and at most %d are shown. Ask for yours by hash", len(hashes), maxPending)}
 	}
+	if len(hashes) <= fewPending {
+		return d.show(ctx, hashes)
+	}
+	var result []byte
+	err := d.node.lanes.RunHeavy(ctx, d.node.callTimeout, func(ctx context.Context, _ time.Duration) (err error) {
+		result, err = d.show(ctx, hashes)
+		return err
+	})
+	return result, laneError(err)
+}
+
+// show looks transactions up.
+func (d devSender) show(ctx context.Context, hashes []common.Hash) ([]byte, error) {
 	list := [][]byte{}
 	for _, hash := range hashes {
 		params := fmt.Appendf(nil, `["%s"]`, hash)

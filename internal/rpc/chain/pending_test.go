@@ -1,9 +1,14 @@
 package chain
 
 import (
+	"context"
+	"encoding/json"
 	"testing"
+	"time"
 
 	"github.com/ethereum/go-ethereum/common"
+
+	"github.com/nodegate/nodegate/internal/rpc/chain/lane"
 )
 
 // TestPoolIsShown: what waits for a block is shown, whoever sent it, as
@@ -33,5 +38,45 @@ func TestPoolIsShown(t *testing.T) {
 	mined(t, n, unsigned)
 	if got := call(t, n, "eth_pendingTransactions", "[]"); got != "[]" {
 		t.Errorf("after a block: %s", got)
+	}
+}
+
+// TestLargePoolTakesASeat: to show many transactions takes a seat in the heavy lane, as every
+// call does that takes long.
+func TestLargePoolTakesASeat(t *testing.T) {
+	n := openDevnet(t)
+	call(t, n, "evm_setAutomine", "[false]")
+	a := newSender(n, 0)
+	for range fewPending + 1 {
+		send(t, n, a.setValue(1))
+	}
+	if got := callInto[[]json.RawMessage](t, n, "eth_pendingTransactions", "[]"); len(got) != fewPending+1 {
+		t.Errorf("%d transactions are shown", len(got))
+	}
+	for range lane.Seats() { // all of them
+		leave, err := n.lanes.Enter(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer leave()
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if result, err := n.Call(ctx, "eth_pendingTransactions", []byte("[]")); err == nil {
+		t.Errorf("without a seat: %.100s", result)
+	}
+}
+
+// TestWaitingIsReadOnce: a look-up goes through all transactions that wait, so that none is
+// read again for it.
+func TestWaitingIsReadOnce(t *testing.T) {
+	n := openDevnet(t)
+	call(t, n, "hardhat_setBalance", `["`+stranger+`","0xde0b6b3a7640000"]`)
+	call(t, n, "hardhat_impersonateAccount", `["`+stranger+`"]`)
+	call(t, n, "evm_setAutomine", "[false]")
+	call(t, n, "eth_sendTransaction", `[{"from":"`+stranger+`","to":"`+stranger+`"}]`)
+	w := n.engine.producer.settings.Load().clone().Waiting[0]
+	if first, second := w.tx(), w.tx(); first == nil || first != second {
+		t.Errorf("%p and %p", first, second)
 	}
 }

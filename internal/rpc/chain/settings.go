@@ -11,6 +11,7 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
+	"github.com/ethereum/go-ethereum/core/types"
 
 	"github.com/nodegate/nodegate/internal/disk"
 )
@@ -45,6 +46,18 @@ type Clock struct {
 type waitingTx struct {
 	From common.Address `json:"from"`
 	Raw  hexutil.Bytes  `json:"raw"`
+
+	read *types.Transaction // of Raw; nil where it can't be read
+}
+
+// wait is a transaction that waits. It is read here and not when somebody looks for it, since
+// every look-up of a transaction by anyone goes through all that wait.
+func wait(from common.Address, raw []byte) waitingTx {
+	w, tx := waitingTx{From: from, Raw: raw}, new(types.Transaction)
+	if tx.UnmarshalBinary(raw) == nil {
+		w.read = tx
+	}
+	return w
 }
 
 // The bounds of settings.
@@ -68,6 +81,9 @@ func readSettings(dir string) (*settings, error) {
 	}
 	if err == nil {
 		err = json.Unmarshal(text, s)
+	}
+	for i, w := range s.Waiting {
+		s.Waiting[i] = wait(w.From, w.Raw)
 	}
 	if err != nil {
 		return nil, badData("chain.open", "the development settings "+filepath.Join(dir, settingsName)+" can't be read: restore the file from a backup, or remove it to lose only these settings", err)

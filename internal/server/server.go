@@ -41,7 +41,7 @@ type Server struct {
 	edge     *edge.Edge
 
 	listeners  *listeners
-	public     *fastpath.Server
+	public     *web.Server
 	publicAddr string
 	admin      *admin
 
@@ -135,8 +135,9 @@ func (s *Server) Start() error {
 
 // serveAll serves on what was bound.
 func (s *Server) serveAll(b bound) {
-	s.public = fastpath.New(s.edge, web.Readable(s.listeners.httpServer(s.edge)))
-	s.public.Wrap = func(c net.Conn) net.Conn { return web.RequestConn(c, s.edge.RefuseUnread) }
+	plain := fastpath.New(s.edge, web.Readable(s.listeners.httpServer(s.edge)))
+	plain.Wrap = func(c net.Conn) net.Conn { return web.RequestConn(c, s.edge.RefuseUnread) }
+	s.public = web.Beside(plain, s.listeners.httpServer(s.edge))
 	go s.listeners.serve("JSON-RPC", s.public, b.public)
 	if b.storage != nil {
 		s.storage.start(b.storage, s.listeners)
@@ -161,7 +162,7 @@ func (s *Server) listenPublic() (net.Listener, error) {
 		return nil, &nodegate.Error{Op: "server.tls", Code: nodegate.BadConfig, Msg: "can't use the certificate in tls.cert and tls.key", Err: err}
 	}
 	s.publicAddr = "https://" + ln.Addr().String()
-	c := &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"}}
+	c := &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}
 	return web.Secure(ln, c, s.edge.RefuseUnread(http.StatusBadRequest, httpsOnly)), nil
 }
 

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"bytes"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -70,7 +71,7 @@ func serveFramesOf(t *testing.T, h http.HandlerFunc) (*splitListener, func() *tl
 	}
 	ln := Either(Limit(inner, Bounds{PerIP: 100}), &tls.Config{GetCertificate: ca.Certificate, NextProtos: []string{"h2"}})
 	srv := NewServer(&http.Server{Handler: h})
-	split := newSplit(ln)
+	split := newSplit(ln, srv.wrap)
 	go func() { _ = srv.serve(split) }()
 	t.Cleanup(func() { _ = srv.Close() })
 	pool := x509.NewCertPool()
@@ -144,4 +145,73 @@ func TestFramesOfRequests(t *testing.T) {
 func (f *frames) used(client netip.Addr) float64 {
 	wait := f.buckets.Spend(client, f.rate.Burst, f.rate)
 	return wait.Seconds() * f.rate.PerSecond
+}
+
+// TestStreams: a connection is told how many streams it may open.
+func TestStreams(t *testing.T) {
+	_, connect := serveFramesOf(t, func(http.ResponseWriter, *http.Request) {})
+	c := connect()
+	if _, err := c.Write(append([]byte(preface), frame(settingsFrame, 0, 0, nil)...)); err != nil {
+		t.Fatal(err)
+	}
+	kind, body := readFrame(t, c)
+	if kind != settingsFrame || !bytes.Contains(body, []byte{0, 3, 0, 0, 0, mostStreams}) {
+		t.Errorf("frame %d says % x", kind, body)
+	}
+}
+
+// TestUnreadStream: a client that lets no byte of a response through is cut, however short the
+// response is, and the handler's work ends.
+func TestUnreadStream(t *testing.T) {
+	t.Parallel()
+	for name, size := range map[string]int{"short": 100, "long": 1 << 20} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, connect := serveFramesOf(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(make([]byte, size)) })
+			c := connect()
+			noWindow := frame(settingsFrame, 0, 0, []byte{0, 4, 0, 0, 0, 0})
+			get := frame(headersFrame, 5, 1, []byte{0x82, 0x87, 0x84, 0x01, 0x01, 'x'})
+			if _, err := c.Write(append(append([]byte(preface), noWindow...), get...)); err != nil {
+				t.Fatal(err)
+			}
+			_ = c.SetReadDeadline(time.Now().Add(streamPatience + 5*time.Second))
+			for {
+				if kind, _ := readFrame(t, c); kind == resetFrame {
+					return
+				}
+			}
+		})
+	}
+}
+
+// TestSlowHandler: a handler that takes its time between two parts of a response isn't cut.
+func TestSlowHandler(t *testing.T) {
+	t.Parallel()
+	_, connect := serveFramesOf(t, func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write(make([]byte, 2*streamBuffer))
+		time.Sleep(streamPatience + time.Second)
+		_, _ = w.Write(make([]byte, 2*streamBuffer))
+	})
+	client := &http.Client{Transport: &http.Transport{ForceAttemptHTTP2: true, DialTLSContext: func(context.Context, string, string) (net.Conn, error) { return connect(), nil }}}
+	res, err := client.Get("https://127.0.0.1/")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if n, err := io.Copy(io.Discard, res.Body); n != 4*streamBuffer || err != nil {
+		t.Errorf("%d bytes came (%v)", n, err)
+	}
+}
+
+func readFrame(t *testing.T, c io.Reader) (kind byte, body []byte) {
+	t.Helper()
+	var header [9]byte
+	if _, err := io.ReadFull(c, header[:]); err != nil {
+		t.Fatal(err)
+	}
+	body = make([]byte, binary.BigEndian.Uint32(header[:4])>>8)
+	if _, err := io.ReadFull(c, body); err != nil {
+		t.Fatal(err)
+	}
+	return header[3], body
 }

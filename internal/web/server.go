@@ -16,30 +16,32 @@ import (
 //
 // net/http takes HTTP/2 connections only as it accepted them, with TLS, where frames
 // can't be counted. So a server of its own serves them, decrypted.
-type Server struct{ one, two *http.Server }
+type Server struct {
+	one  Front
+	two  *http.Server
+	wrap func(net.Conn) net.Conn // an HTTP/1 connection, before one gets it
+}
+
+// Front serves HTTP/1 connections.
+type Front interface {
+	Serve(net.Listener) error
+	Shutdown(context.Context) error
+	Close() error
+}
 
 // NewServer makes a server of an http.Server's handler and limits.
 func NewServer(srv *http.Server) *Server {
-	handler := srv.Handler
-	two := &http.Server{
-		Handler: http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) { serveFrames(handler, w, req) }), ReadHeaderTimeout: srv.ReadHeaderTimeout, ReadTimeout: srv.ReadTimeout, WriteTimeout: srv.WriteTimeout,
-		IdleTimeout: srv.IdleTimeout, MaxHeaderBytes: srv.MaxHeaderBytes, ErrorLog: srv.ErrorLog, Protocols: new(http.Protocols),
-	}
-	two.Protocols.SetUnencryptedHTTP2(true)
-	Readable(two).ConnContext = func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, frameKey{}, c) }
-	return &Server{one: Readable(srv), two: two}
+	two := streams(srv)
+	return &Server{one: Readable(srv), two: two, wrap: func(c net.Conn) net.Conn { return RequestConn(c, nil) }}
 }
 
-// serveFrames shows a handler that its connection is TLS.
-func serveFrames(next http.Handler, w http.ResponseWriter, req *http.Request) {
-	if c, ok := req.Context().Value(frameKey{}).(*frameConn); ok {
-		req.TLS = c.state
-	}
-	next.ServeHTTP(w, req)
+// Beside adds HTTP/2, with an http.Server's handler and limits, to a server of HTTP/1.
+func Beside(one Front, srv *http.Server) *Server {
+	return &Server{one: one, two: streams(srv), wrap: func(c net.Conn) net.Conn { return c }}
 }
 
 // Serve serves a listener's connections until Shutdown or Close.
-func (s *Server) Serve(ln net.Listener) error { return s.serve(newSplit(ln)) }
+func (s *Server) Serve(ln net.Listener) error { return s.serve(newSplit(ln, s.wrap)) }
 
 func (s *Server) serve(split *splitListener) error {
 	ended := make(chan error, 1)
@@ -69,14 +71,15 @@ func (s *Server) Close() error { return errors.Join(s.one.Close(), s.two.Close()
 // splitListener gives HTTP/1 connections to one server and HTTP/2 connections to another.
 type splitListener struct {
 	net.Listener
+	wrap   func(net.Conn) net.Conn
 	two    chan net.Conn
 	frames frames
 	once   sync.Once
 	closed chan struct{}
 }
 
-func newSplit(ln net.Listener) *splitListener {
-	l := &splitListener{Listener: ln, two: make(chan net.Conn), closed: make(chan struct{})}
+func newSplit(ln net.Listener, wrap func(net.Conn) net.Conn) *splitListener {
+	l := &splitListener{Listener: ln, wrap: wrap, two: make(chan net.Conn), closed: make(chan struct{})}
 	l.frames.rate = tokenbucket.Rate{PerSecond: framesPerSecond, Burst: framesAtOnce}
 	return l
 }
@@ -90,11 +93,11 @@ func (l *splitListener) Accept() (net.Conn, error) {
 		}
 		secure, ok := below[connectionStater](c)
 		if !ok {
-			return RequestConn(c, nil), nil
+			return l.wrap(c), nil
 		}
 		state := secure.ConnectionState()
 		if state.NegotiatedProtocol != "h2" {
-			return RequestConn(c, nil), nil
+			return l.wrap(c), nil
 		}
 		l.hand(c, &state)
 	}

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"net/http"
 	"strconv"
-	"time"
 
 	"github.com/nodegate/nodegate/internal/web"
 )
@@ -15,26 +14,19 @@ type answer struct {
 	http.ResponseWriter
 	begun   bool
 	written int64
-	paced   bool // writes get deadlines here: the connection's own don't see one stream of many
 	moves   func(n int) error
 	kept    *keptAnswer // of a request that may be repeated; nil otherwise
 }
 
 // newAnswer counts what is written with moves, whose error ends the answer.
-func newAnswer(w http.ResponseWriter, req *http.Request, moves func(int) error) *answer {
-	return &answer{ResponseWriter: w, paced: req.ProtoMajor >= 2, moves: moves}
+func newAnswer(w http.ResponseWriter, moves func(int) error) *answer {
+	return &answer{ResponseWriter: w, moves: moves}
 }
 
 func (a *answer) WriteHeader(status int) {
 	a.begun = true
 	a.ResponseWriter.WriteHeader(status)
 }
-
-// A client that takes less than a piece in this time is cut.
-const (
-	writePiece = 32 << 10
-	writeTime  = 12 * time.Second
-)
 
 func (a *answer) Write(b []byte) (int, error) {
 	if a.kept == nil {
@@ -45,24 +37,6 @@ func (a *answer) Write(b []byte) (int, error) {
 
 func (a *answer) write(b []byte) (int, error) {
 	a.begun = true
-	if !a.paced {
-		return a.piece(b)
-	}
-	total := 0
-	control := http.NewResponseController(a.ResponseWriter)
-	for len(b) > 0 {
-		_ = control.SetWriteDeadline(time.Now().Add(writeTime))
-		n, err := a.piece(b[:min(len(b), writePiece)])
-		total += n
-		if err != nil {
-			return total, err
-		}
-		b = b[n:]
-	}
-	return total, nil
-}
-
-func (a *answer) piece(b []byte) (int, error) {
 	n, err := a.ResponseWriter.Write(b)
 	a.written += int64(n)
 	if over := a.moves(n); err == nil {

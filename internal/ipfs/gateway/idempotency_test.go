@@ -111,7 +111,7 @@ func TestKeptAnswer(t *testing.T) {
 	}{{100, false}, {1000, true}} {
 		line := []byte(fmt.Sprintf("%99d\n", 1))
 		for _, w := range []http.ResponseWriter{httptest.NewRecorder(), gone{httptest.NewRecorder()}} {
-			a := newAnswer(w, httptest.NewRequest(http.MethodPost, "/", nil), func(int) error { return nil })
+			a := newAnswer(w, func(int) error { return nil })
 			a.kept = &keptAnswer{}
 			var err error
 			for i := 0; i < c.lines && err == nil; i++ {

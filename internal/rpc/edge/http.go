@@ -96,6 +96,9 @@ func (e *Edge) post(w http.ResponseWriter, req *http.Request, n *network, grant 
 		e.slowdown.refused(req, callErr)
 	}
 	status := e.answer(w, req, x, callErr)
+	if status < http.StatusBadRequest {
+		web.Welcome(req)
+	}
 	x.logAnswer(w.Header().Get("X-Request-Id"), status, callErr)
 	return nil
 }

@@ -32,8 +32,9 @@ const smallData = 256
 // and what requests give back is too.
 const maxFrameWait = 50 * time.Millisecond
 
-// frames are the buckets of a listener's clients.
+// frames are the buckets of a listener's clients, and their requests in progress.
 type frames struct {
+	open    headcount
 	rate    tokenbucket.Rate
 	buckets tokenbucket.Set[netip.Addr]
 }

@@ -126,7 +126,7 @@ func TestFramesOfRequests(t *testing.T) {
 			}
 		})
 		split.frames.rate.PerSecond = 1e-3 // so that nothing flows in during the test
-		client := &http.Client{Transport: &http.Transport{ForceAttemptHTTP2: true, DialTLSContext: func(context.Context, string, string) (net.Conn, error) { return connect(), nil }}}
+		client := newStreamClient(connect)
 		for range 300 {
 			res, err := client.Post("https://127.0.0.1"+path, "", strings.NewReader("x"))
 			if err != nil {
@@ -158,6 +158,50 @@ func TestStreams(t *testing.T) {
 	if kind != settingsFrame || !bytes.Contains(body, []byte{0, 3, 0, 0, 0, mostStreams}) {
 		t.Errorf("frame %d says % x", kind, body)
 	}
+}
+
+// TestCrowded: requests in progress are bounded by client, over all of its connections, and
+// what ends makes room.
+func TestCrowded(t *testing.T) {
+	var inside atomic.Int64
+	release := make(chan struct{})
+	split, connect := serveFramesOf(t, func(_ http.ResponseWriter, req *http.Request) {
+		inside.Add(1)
+		<-release
+	})
+	split.frames.open.each = 3
+	clients := []*http.Client{newStreamClient(connect), newStreamClient(connect)}
+	statuses := make(chan int, 8)
+	for i := range 8 {
+		go func() {
+			res, err := clients[i%2].Get("https://127.0.0.1/")
+			if err != nil {
+				t.Error(err)
+				statuses <- 0
+				return
+			}
+			_ = res.Body.Close()
+			statuses <- res.StatusCode
+		}()
+	}
+	for range 5 {
+		if status := <-statuses; status != http.StatusServiceUnavailable {
+			t.Errorf("beyond the bound: %d", status)
+		}
+	}
+	close(release)
+	for range 3 {
+		if status := <-statuses; status != http.StatusOK {
+			t.Errorf("within the bound: %d", status)
+		}
+	}
+	if res, err := clients[0].Get("https://127.0.0.1/"); err != nil || res.StatusCode != http.StatusOK || inside.Load() != 4 {
+		t.Errorf("afterwards: %v, %v, %d handlers", res, err, inside.Load())
+	}
+}
+
+func newStreamClient(connect func() *tls.Conn) *http.Client {
+	return &http.Client{Transport: &http.Transport{ForceAttemptHTTP2: true, DialTLSContext: func(context.Context, string, string) (net.Conn, error) { return connect(), nil }}}
 }
 
 // TestUnreadStream: a client that lets no byte of a response through is cut, however short the
@@ -192,7 +236,7 @@ func TestSlowHandler(t *testing.T) {
 		time.Sleep(streamPatience + time.Second)
 		_, _ = w.Write(make([]byte, 2*streamBuffer))
 	})
-	client := &http.Client{Transport: &http.Transport{ForceAttemptHTTP2: true, DialTLSContext: func(context.Context, string, string) (net.Conn, error) { return connect(), nil }}}
+	client := newStreamClient(connect)
 	res, err := client.Get("https://127.0.0.1/")
 	if err != nil {
 		t.Fatal(err)

@@ -3,9 +3,7 @@ package web
 import (
 	"errors"
 	"net"
-	"net/netip"
 	"os"
-	"sync"
 	"time"
 )
 
@@ -21,41 +19,6 @@ const (
 	mostLingering = 256 // of one listener
 	lingeringOfIP = 32
 )
-
-// lingers counts the connections that are read only to be closed.
-type lingers struct {
-	mu   sync.Mutex
-	all  int
-	from map[netip.Addr]int
-}
-
-// enter counts one, unless there are too many of the client or of all. The zero Addr is
-// a trusted proxy, which may use all.
-func (l *lingers) enter(ip netip.Addr) bool {
-	if l == nil {
-		return false
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.all >= mostLingering || ip.IsValid() && l.from[ip] >= lingeringOfIP {
-		return false
-	}
-	if l.from == nil {
-		l.from = map[netip.Addr]int{}
-	}
-	l.all++
-	l.from[ip]++
-	return true
-}
-
-func (l *lingers) leave(ip netip.Addr) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.all--
-	if l.from[ip]--; l.from[ip] <= 0 {
-		delete(l.from, ip)
-	}
-}
 
 // linger ends our half of the connection, reads until the peer ends its own, and closes.
 func (c *guardedConn) linger() {

@@ -79,7 +79,7 @@ func TestLingerWakes(t *testing.T) {
 
 // TestLingersAreBounded: for one client and for all; a trusted proxy may use all.
 func TestLingersAreBounded(t *testing.T) {
-	var l lingers
+	l := headcount{most: mostLingering, each: lingeringOfIP}
 	count := func(ip netip.Addr, tries int) (n int) {
 		for range tries {
 			if l.enter(ip) {

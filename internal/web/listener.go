@@ -38,13 +38,15 @@ func Limit(ln net.Listener, b Bounds) net.Listener {
 	if b.Slots != nil {
 		b.PerIP = min(b.PerIP, b.Slots.share())
 	}
-	return &limitedListener{Listener: ln, bounds: b, open: map[netip.Addr]int{}, closed: make(chan struct{})}
+	l := &limitedListener{Listener: ln, bounds: b, open: map[netip.Addr]int{}, closed: make(chan struct{})}
+	l.lingers.most, l.lingers.each = mostLingering, lingeringOfIP
+	return l
 }
 
 type limitedListener struct {
 	net.Listener
 	bounds  Bounds
-	lingers lingers
+	lingers headcount // connections that are read only to be closed
 
 	mu   sync.Mutex
 	open map[netip.Addr]int
@@ -126,7 +128,7 @@ type guardedConn struct {
 	ip      netip.Addr
 	leave   func()
 	once    sync.Once
-	lingers *lingers // nil closes at once
+	lingers *headcount // nil closes at once
 	reading sync.Mutex
 	late    atomic.Bool  // the peer may still be sending what nobody reads
 	ended   atomic.Bool  // Close was called

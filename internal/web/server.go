@@ -31,13 +31,14 @@ type Front interface {
 
 // NewServer makes a server of an http.Server's handler and limits.
 func NewServer(srv *http.Server) *Server {
-	two := streams(srv)
+	two := streams(srv, http.HandlerFunc(crowded))
 	return &Server{one: Readable(srv), two: two, wrap: func(c net.Conn) net.Conn { return RequestConn(c, nil) }}
 }
 
-// Beside adds HTTP/2, with an http.Server's handler and limits, to a server of HTTP/1.
-func Beside(one Front, srv *http.Server) *Server {
-	return &Server{one: one, two: streams(srv), wrap: func(c net.Conn) net.Conn { return c }}
+// Beside adds HTTP/2, with an http.Server's handler and limits, to a server of HTTP/1. busy
+// answers clients with too many requests in progress.
+func Beside(one Front, srv *http.Server, busy http.HandlerFunc) *Server {
+	return &Server{one: one, two: streams(srv, busy), wrap: func(c net.Conn) net.Conn { return c }}
 }
 
 // Serve serves a listener's connections until Shutdown or Close.
@@ -80,6 +81,7 @@ type splitListener struct {
 
 func newSplit(ln net.Listener, wrap func(net.Conn) net.Conn) *splitListener {
 	l := &splitListener{Listener: ln, wrap: wrap, two: make(chan net.Conn), closed: make(chan struct{})}
+	l.frames.open.most, l.frames.open.each = streamsOfAll, streamsOfClient
 	l.frames.rate = tokenbucket.Rate{PerSecond: framesPerSecond, Burst: framesAtOnce}
 	return l
 }

@@ -7,14 +7,20 @@ import (
 	"time"
 )
 
-// mostStreams is how many requests of one HTTP/2 connection are served at the same time.
-const mostStreams = 100
+// How many requests are served at the same time: of an HTTP/2 connection, of a client over all
+// of its connections, and of all clients of a listener. A request that waits for its body holds
+// about 14 KB that no account has yet paid for.
+const (
+	mostStreams     = 100
+	streamsOfClient = 1000
+	streamsOfAll    = 10_000
+)
 
 // streams makes a server of HTTP/2 with another server's handler and limits.
-func streams(srv *http.Server) *http.Server {
+func streams(srv *http.Server, busy http.Handler) *http.Server {
 	handler := srv.Handler
 	two := &http.Server{
-		Handler:           http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) { serveFrames(handler, w, req) }),
+		Handler:           http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) { serveFrames(handler, busy, w, req) }),
 		ReadHeaderTimeout: srv.ReadHeaderTimeout, ReadTimeout: srv.ReadTimeout, WriteTimeout: srv.WriteTimeout, IdleTimeout: srv.IdleTimeout,
 		MaxHeaderBytes: srv.MaxHeaderBytes, ErrorLog: srv.ErrorLog,
 		Protocols: new(http.Protocols), HTTP2: &http.HTTP2Config{MaxConcurrentStreams: mostStreams},
@@ -24,14 +30,28 @@ func streams(srv *http.Server) *http.Server {
 	return two
 }
 
-// serveFrames shows a handler that its connection is TLS, and paces its response.
-func serveFrames(next http.Handler, w http.ResponseWriter, req *http.Request) {
+// serveFrames shows a handler that its connection is TLS, and paces its response. busy answers
+// what is too much.
+func serveFrames(next, busy http.Handler, w http.ResponseWriter, req *http.Request) {
 	if c, ok := req.Context().Value(frameKey{}).(*frameConn); ok {
 		req.TLS = c.state
+		if c.frames.open.enter(c.client) {
+			defer c.frames.open.leave(c.client)
+		} else {
+			next = busy
+		}
 	}
 	paced := &streamWriter{ResponseWriter: w, control: http.NewResponseController(w)}
 	next.ServeHTTP(paced, req)
 	paced.deadline() // of what net/http still holds
+}
+
+// Crowded is what a client with too many requests in progress is told.
+const Crowded = "too many requests in progress over HTTP/2: wait for some of them to end"
+
+func crowded(w http.ResponseWriter, _ *http.Request) {
+	w.Header().Set("Retry-After", RetryAfter(time.Second))
+	http.Error(w, Crowded, http.StatusServiceUnavailable)
 }
 
 // A client that takes less than a piece of a stream in this time is cut. The deadlines of its

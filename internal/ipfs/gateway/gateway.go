@@ -54,6 +54,7 @@ type Gateway struct {
 	metrics  *obs.Storage
 	rates    rates
 	shares   shares
+	slowdown web.Slowdown[string] // of refusals, by account or address
 	moved    moved
 	given    given
 }
@@ -127,6 +128,7 @@ func (g *Gateway) serve(w http.ResponseWriter, req *http.Request, name string, g
 	c := g.newCall(w, req)
 	c.grant = grant
 	err := c.guarded(func() error { return c.run(name) })
+	c.slowed(err)
 	if err != nil && !c.answer.begun {
 		c.refuse(err)
 	}

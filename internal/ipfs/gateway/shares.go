@@ -48,7 +48,8 @@ func newShares(cfg Config) shares {
 type place struct {
 	shares *shares
 	owner  string
-	heavy  bool
+	heavy  bool // it has a place among the heavy ones
+	large  bool // it had one
 }
 
 // enter begins a request of an account or an address. Its work below takes turns with
@@ -65,7 +66,7 @@ func (s *shares) enter(ctx context.Context, owner string, heavy bool) (context.C
 			p.leave()
 			return nil, nil, err
 		}
-		p.heavy = true
+		p.heavy, p.large = true, true
 	}
 	return fairshare.With(ctx, s.work, owner), p, nil
 }

@@ -8,23 +8,12 @@ import (
 	"time"
 
 	"github.com/nodegate/nodegate"
-	"github.com/nodegate/nodegate/internal/tokenbucket"
 	"github.com/nodegate/nodegate/internal/web"
-)
-
-// A refusal costs nothing, so a client that is refused could ask on as fast as a core
-// goes, with an unknown key too. A client address gets so many at their normal speed;
-// beyond them they come at a pace.
-const (
-	refusalsPerSecond = 200
-	refusalsAtOnce    = 2000
-	longestPause      = 250 * time.Millisecond
-	largeBodies       = 20 // refusals that one of a body that is too large counts for: it was inflated or waited for
 )
 
 // slowdown counts refusals by client address.
 type slowdown struct {
-	buckets tokenbucket.Set[netip.Addr]
+	clients web.Slowdown[netip.Addr]
 	proxies []netip.Prefix // that speak for many clients
 }
 
@@ -33,30 +22,12 @@ func (d *slowdown) count(from netip.Addr, n float64) time.Duration {
 	if !from.IsValid() || slices.ContainsFunc(d.proxies, func(p netip.Prefix) bool { return p.Contains(from) }) {
 		return 0
 	}
-	wait := d.buckets.Spend(nodegate.AddrGroup(from), n, tokenbucket.Rate{PerSecond: refusalsPerSecond, Burst: refusalsAtOnce})
-	return min(wait, longestPause)
+	return d.clients.Count(nodegate.AddrGroup(from), n)
 }
 
-// after counts an answer by its status, and holds one that refuses back. An overloaded
-// server answers at once: that is not the client's doing.
+// after counts an answer by its status, and holds one that refuses back.
 func (d *slowdown) after(ctx context.Context, from netip.Addr, status int) {
-	if status < http.StatusBadRequest || status >= http.StatusInternalServerError {
-		return
-	}
-	n := 1.0
-	if status == http.StatusRequestEntityTooLarge {
-		n = largeBodies
-	}
-	wait := d.count(from, n)
-	if wait <= 0 {
-		return
-	}
-	timer := time.NewTimer(wait)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
+	web.Pause(ctx, d.count(from, web.Refusals(status)))
 }
 
 // refused is after for an error that a client is told.
@@ -67,7 +38,7 @@ func (d *slowdown) refused(req *http.Request, err error) {
 // slowed counts a message of a socket that was refused. The socket's reader waits for
 // it: workers are everybody's.
 func (s *socket) slowed(err error) {
-	if status := web.Status(nodegate.AsError(err).Code); status >= http.StatusBadRequest && status < http.StatusInternalServerError {
+	if web.Refusals(web.Status(nodegate.AsError(err).Code)) > 0 {
 		s.delay.Store(int64(s.edge.slowdown.count(s.visitor.credentials.From, 1)))
 	}
 }

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/nodegate/nodegate/internal/web"
 )
 
 // TestSlowdown: who is refused again and again is answered at a pace, and
@@ -20,18 +22,18 @@ func TestSlowdown(t *testing.T) {
 			e.ServeHTTP(httptest.NewRecorder(), req)
 			return time.Since(start)
 		}
-		for range refusalsAtOnce {
+		for range web.RefusalsAtOnce {
 			ask("unknown")
 		}
 		if took := ask("unknown"); took == 0 {
 			t.Error("one refusal more comes at once")
 		}
 		start := time.Now()
-		for range 10 * refusalsPerSecond {
+		for range 10 * web.RefusalsPerSecond {
 			ask("unknown")
 		}
 		if took := time.Since(start).Round(100 * time.Millisecond); took != 10*time.Second {
-			t.Errorf("%d refusals take %v", 10*refusalsPerSecond, took)
+			t.Errorf("%d refusals take %v", 10*web.RefusalsPerSecond, took)
 		}
 		if took := ask("key1"); took != 0 {
 			t.Errorf("a good request takes %v", took)
@@ -49,7 +51,7 @@ func TestControlled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		e := benchEdge(t)
 		start := time.Now()
-		for range 20 * refusalsAtOnce {
+		for range 20 * web.RefusalsAtOnce {
 			s := &socket{edge: e, visitor: &visitor{}}
 			s.controlled()
 		}

@@ -137,7 +137,7 @@ func (s *Server) Start() error {
 func (s *Server) serveAll(b bound) {
 	plain := fastpath.New(s.edge, web.Readable(s.listeners.httpServer(s.edge)))
 	plain.Wrap = func(c net.Conn) net.Conn { return web.RequestConn(c, s.edge.RefuseUnread) }
-	s.public = web.Beside(plain, s.listeners.httpServer(s.edge), s.edge.Crowded)
+	s.public = web.Beside(plain, s.listeners.httpServer(s.edge), edge.Crowded(s.edge))
 	go s.listeners.serve("JSON-RPC", s.public, b.public)
 	if b.storage != nil {
 		s.storage.start(b.storage, s.listeners)

@@ -128,7 +128,7 @@ func (g *Gateway) serve(w http.ResponseWriter, req *http.Request, name string, g
 	c := g.newCall(w, req)
 	c.grant = grant
 	err := c.guarded(func() error { return c.run(name) })
-	c.slowed(err)
+	slow(c, err)
 	if err != nil && !c.answer.begun {
 		c.refuse(err)
 	}

@@ -53,7 +53,7 @@ func (g *Gateway) serveRead(w http.ResponseWriter, req *http.Request) {
 	r := &reading{call: g.newCall(w, req), text: req.URL.Path}
 	r.command = readCommand
 	err := r.guarded(r.answerContent)
-	r.slowed(err)
+	slow(r.call, err)
 	if err != nil && !r.answer.begun {
 		r.refuseRead(err)
 	}
@@ -132,7 +132,7 @@ func (r *reading) answerContent() error {
 // enter begins the request as one of its account, or of its address. A CAR or a tar may be
 // of a DAG without an end.
 func (r *reading) enter() (done func(), err error) {
-	ctx, place, err := r.gateway.shares.enter(r.context(), r.owner(), r.format == formatCAR || r.format == formatTAR)
+	ctx, place, err := r.gateway.shares.enter(r.context(), owner(r.call), r.format == formatCAR || r.format == formatTAR)
 	if err != nil {
 		return nil, err
 	}

@@ -50,7 +50,7 @@ func TestSlowedAccount(t *testing.T) {
 			start := time.Now()
 			c := g.newCall(httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/api/v0/cat", nil))
 			c.grant = &nodegate.Grant{AccountID: account}
-			c.slowed(errCompress(1))
+			slow(c, errCompress(1))
 			return time.Since(start)
 		}
 		for range web.RefusalsAtOnce / web.LargeRefusal {

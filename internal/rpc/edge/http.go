@@ -172,11 +172,13 @@ func (e *Edge) refuse(w http.ResponseWriter, err error) {
 	_, _ = w.Write(body)
 }
 
-// Crowded refuses a request of a client that has too many in progress.
-func (e *Edge) Crowded(w http.ResponseWriter, req *http.Request) {
-	web.CORS(w.Header(), req.Header.Get("Origin"))
-	w.Header()["X-Request-Id"] = []string{e.ids.New()}
-	e.refuse(w, &nodegate.Error{Op: "edge.http", Code: nodegate.Busy, Msg: web.Crowded, RetryAfter: time.Second})
+// Crowded refuses requests of clients that have too many in progress.
+func Crowded(e *Edge) http.HandlerFunc {
+	return func(w http.ResponseWriter, req *http.Request) {
+		web.CORS(w.Header(), req.Header.Get("Origin"))
+		w.Header()["X-Request-Id"] = []string{e.ids.New()}
+		e.refuse(w, &nodegate.Error{Op: "edge.http", Code: nodegate.Busy, Msg: web.Crowded, RetryAfter: time.Second})
+	}
 }
 
 // elsewhere answers paths that are not JSON-RPC.

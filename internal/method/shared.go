@@ -15,6 +15,7 @@ const (
 	groupEvents       = "Subscriptions"
 	groupNode         = "The node"
 	groupDebug        = "Debugging"
+	groupTraces       = "Traces"
 	groupDevelopment  = "Development"
 )
 

@@ -16,6 +16,7 @@ const (
 	groupNode         = "The node"
 	groupDebug        = "Debugging"
 	groupTraces       = "Traces"
+	groupOts          = "Otterscan"
 	groupDevelopment  = "Development"
 )
 

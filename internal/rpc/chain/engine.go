@@ -67,7 +67,7 @@ func (e *engine) start(cfg Config) error {
 	}
 	system := filters.NewFilterSystem(e.eth.APIBackend, filters.Config{LogCacheSize: conf.FilterLogCacheSize, LogQueryLimit: conf.LogQueryLimit})
 	apis := append(e.eth.APIs(), rpc.API{Namespace: "eth", Service: filters.NewFilterAPI(system)})
-	apis = append(append(apis, tracers.APIs(e.eth.APIBackend)...), e.traceAPI(cfg))
+	apis = append(append(apis, tracers.APIs(e.eth.APIBackend)...), e.traceAPIs(cfg, apis)...)
 	if e.rpc, err = newRPC(apis); err != nil {
 		return badData("chain.open", "can't start the embedded node", err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/ethereum/go-ethereum/eth/tracers"
 	"github.com/ethereum/go-ethereum/rpc"
 
+	"github.com/nodegate/nodegate/internal/rpc/chain/otterscan"
 	"github.com/nodegate/nodegate/internal/rpc/chain/parity"
 	"github.com/nodegate/nodegate/internal/rpc/chain/replay"
 )
@@ -19,13 +20,21 @@ import (
 // maxQueryBlocks is how many blocks one query may span where no setting says so.
 const maxQueryBlocks = 10_000
 
-// traceAPI is the namespace trace. Senders and the cap on gas are known later in the start.
-func (e *engine) traceAPI(cfg Config) rpc.API {
+// traceAPIs are the namespaces that execute transactions again: trace, and those of
+// Otterscan. Senders and the cap on gas are known later in the start.
+func (e *engine) traceAPIs(cfg Config, apis []rpc.API) []rpc.API {
 	e.replay = &replay.Chain{BlockChain: e.eth.BlockChain(), Behind: func(a common.Address) (common.Address, bool) {
 		return e.producer.senders.sender(a)
 	}}
 	limits := parity.Limits{Blocks: cmp.Or(cfg.QueryBlocks, maxQueryBlocks), Gas: minGasCap}
-	return rpc.API{Namespace: "trace", Service: parity.New(e.replay, callReader((*tracers.API).TraceCall), limits)}
+	list := []rpc.API{{Namespace: "trace", Service: parity.New(e.replay, callReader((*tracers.API).TraceCall), limits)}}
+	for _, api := range apis {
+		if eth, ok := api.Service.(otterscan.Eth); ok {
+			ots := otterscan.New(e.replay, eth, limits.Blocks)
+			return append(list, rpc.API{Namespace: "ots", Service: ots}, rpc.API{Namespace: "erigon", Service: ots.Erigon()})
+		}
+	}
+	return list // and the start fails, as methods of the table are missing
 }
 
 // callReader reads call objects into go-ethereum's own type. The type is internal to

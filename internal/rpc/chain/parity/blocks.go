@@ -7,29 +7,9 @@ import (
 	"github.com/ethereum/go-ethereum/rpc"
 )
 
-// number resolves a tag. What is pending is not executed yet, so it means the newest block.
-func (a *API) number(n rpc.BlockNumber) uint64 {
-	head := a.chain.CurrentBlock()
-	switch n {
-	case rpc.EarliestBlockNumber:
-		return 0
-	case rpc.SafeBlockNumber:
-		head = a.chain.CurrentSafeBlock()
-	case rpc.FinalizedBlockNumber:
-		head = a.chain.CurrentFinalBlock()
-	case rpc.LatestBlockNumber, rpc.PendingBlockNumber:
-	default:
-		return uint64(n) //nolint:gosec // the others are not negative
-	}
-	if head == nil {
-		return 0
-	}
-	return head.Number.Uint64()
-}
-
 // byNumber finds a block. Nothing happens in the first one, whose transactions are none.
 func (a *API) byNumber(n rpc.BlockNumber) (*types.Block, error) {
-	number := a.number(n)
+	number := a.chain.Number(n)
 	if block := a.chain.GetBlockByNumber(number); block != nil {
 		return block, nil
 	}

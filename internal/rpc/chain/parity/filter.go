@@ -50,7 +50,7 @@ func (a *API) Filter(ctx context.Context, args FilterArgs, _ *bool, s *Settings)
 		if err != nil && !errors.Is(err, errFull) {
 			return nil, err
 		}
-		list.add(rewards(a.chain.Config(), block))
+		list.add(a.rewards(block))
 	}
 	return list.traces, nil
 }
@@ -59,10 +59,10 @@ func (a *API) Filter(ctx context.Context, args FilterArgs, _ *bool, s *Settings)
 func (a *API) rangeOf(args FilterArgs) (first, last uint64, err error) {
 	last = a.chain.CurrentBlock().Number.Uint64()
 	if args.FromBlock != nil {
-		first = a.number(*args.FromBlock)
+		first = a.chain.Number(*args.FromBlock)
 	}
 	if args.ToBlock != nil {
-		last = a.number(*args.ToBlock)
+		last = a.chain.Number(*args.ToBlock)
 	}
 	switch {
 	case args.Mode != "" && args.Mode != "union" && args.Mode != intersection:

@@ -65,7 +65,7 @@ func (a *API) Block(ctx context.Context, number rpc.BlockNumber, _ *bool, s *Set
 		traces = append(traces, mined(o, block, i, s.precompiles())...)
 		return nil
 	})
-	return append(traces, rewards(a.chain.Config(), block)...), err
+	return append(traces, a.rewards(block)...), err
 }
 
 // Transaction answers trace_transaction; null where there is no such transaction.

@@ -439,7 +439,7 @@ var networkSettings = schema[Network]{
 			read: readWindow,
 		}, {
 			name: "namespaces",
-			help: "namespaces beyond eth, net and web3: debug (its reading methods only), trace, txpool, evm (on an embedded chain only); none by default",
+			help: "namespaces beyond eth, net and web3: debug (its reading methods only), trace, txpool, ots and erigon (for Otterscan), evm (on an embedded chain only); none by default",
 			read: readNamespaces,
 		},
 	},

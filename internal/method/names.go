@@ -40,6 +40,7 @@ const (
 	Layer2EstimateGas                    = "layer2_estimateGas"
 	Web3ClientVersion                    = "web3_clientVersion"
 	DebugTraceTransaction                = "debug_traceTransaction"
+	TraceBlock                           = "trace_block"
 	EVMIncreaseTime                      = "evm_increaseTime"
 	EVMMine                              = "evm_mine"
 	EVMRevert                            = "evm_revert"
@@ -49,7 +50,6 @@ const (
 // Methods without a row, which only some nodes have and the service asks.
 const (
 	LineaEstimateGas = "linea_estimateGas"
-	TraceBlock       = "trace_block"
 	TxpoolStatus     = "txpool_status"
 	ZksEstimateFee   = "zks_estimateFee"
 )

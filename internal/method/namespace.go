@@ -17,6 +17,8 @@ const (
 	SpaceTrace  = "trace"
 	SpaceTxpool = "txpool"
 	SpaceEVM    = "evm"
+	spaceOts    = "ots"
+	spaceErigon = "erigon"
 
 	SpaceHardhat = "hardhat"
 	SpaceAnvil   = "anvil"
@@ -26,7 +28,9 @@ const (
 func AlwaysOn() []string { return []string{spaceEth, spaceNet, spaceWeb3} }
 
 // Optional are the namespaces that a network may turn on.
-func Optional() []string { return []string{SpaceDebug, SpaceTrace, SpaceTxpool, SpaceEVM} }
+func Optional() []string {
+	return []string{SpaceDebug, SpaceTrace, SpaceTxpool, spaceOts, spaceErigon, SpaceEVM}
+}
 
 // Forbidden are the namespaces that would hand the node itself to its callers.
 func Forbidden() []string { return []string{"admin", "personal", "engine", "miner"} }
@@ -66,7 +70,7 @@ func (r *Row) Alias(prefix string) string {
 // Offered reports whether a method may reach a node of a network that has turned these
 // namespaces on. Methods that sign never do: the service holds no keys. Of the debug
 // namespace only methods with a row do: the others write or read files on the server, or
-// rewind its chain.
+// rewind its chain. Of erigon only the one that Otterscan asks for does.
 func Offered(name string, namespaces []string) bool {
 	space, rest, ok := strings.Cut(name, "_")
 	switch {
@@ -76,7 +80,7 @@ func Offered(name string, namespaces []string) bool {
 		return !signs(name)
 	case space == spaceNet || space == spaceWeb3:
 		return true
-	case space == SpaceDebug && Of(name) == unknown, Of(name).Scoped:
+	case (space == SpaceDebug || space == spaceErigon) && Of(name) == unknown, Of(name).Scoped:
 		return false
 	}
 	return slices.Contains(namespaces, space)

@@ -15,6 +15,8 @@ const (
 	groupEvents       = "Subscriptions"
 	groupNode         = "The node"
 	groupDebug        = "Debugging"
+	groupTraces       = "Traces"
+	groupOts          = "Otterscan"
 	groupDevelopment  = "Development"
 )
 

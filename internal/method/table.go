@@ -8,7 +8,7 @@ import (
 // rows are all methods in the order in which they are documented.
 var rows = slices.Concat(
 	storageRows, transactionRows, receiptRows, callRows, chainRows, accountRows, sendRows, feeRows, simulationRows,
-	filterRows, subscriptionRows, nodeRows, debugRows, developmentRows,
+	filterRows, subscriptionRows, nodeRows, debugRows, traceRows, otsRows, developmentRows,
 )
 
 // table finds rows by name. It is read and never written.

@@ -78,7 +78,7 @@ func TestMethodExamples(t *testing.T) {
 
 // everything turns on the namespaces that the examples need.
 func everything(c *config.Config) {
-	c.Networks[0].Namespaces, c.Networks[0].Cache = []string{"debug", "evm"}, 0
+	c.Networks[0].Namespaces, c.Networks[0].Cache = []string{"debug", "trace", "ots", "erigon", "evm"}, 0
 }
 
 // develop gives the key of the examples the scope development.

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/test/harness"
 )
 
@@ -22,6 +23,7 @@ type service struct {
 func start(t *testing.T) *service {
 	t.Helper()
 	srv := harness.Start(t, nil)
+	develop(t, srv)
 	at := srv.Host()
 	dial := func(ctx context.Context, network, _ string) (net.Conn, error) {
 		return new(net.Dialer).DialContext(ctx, network, at)
@@ -29,6 +31,29 @@ func start(t *testing.T) *service {
 	client := &http.Client{Transport: &http.Transport{DialContext: dial}, Timeout: 30 * time.Second}
 	t.Cleanup(client.CloseIdleConnections)
 	return &service{admin: srv.Admin, client: client}
+}
+
+// develop gives the account of the pages' key the scope development, which the account of
+// the first start has.
+func develop(t *testing.T, srv *harness.Service) {
+	t.Helper()
+	if err := srv.Server.Control().Accounts.SetDevelopment(t.Context(), nodegate.Actor{Name: "test"}, "a-a", true); err != nil {
+		t.Fatal(err)
+	}
+	const ask = `{"jsonrpc":"2.0","id":1,"method":"hardhat_getAutomine"}`
+	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, srv.URL("devnet", harness.KeyA), strings.NewReader(ask))
+		if err != nil {
+			t.Fatal(err)
+		}
+		req.Header.Set("Content-Type", "application/json")
+		if _, answer := do(t, http.DefaultClient, req); !strings.Contains(answer, "error") {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("the scope is not followed")
+		}
+	}
 }
 
 // send does what a curl line asks for. The address keeps its host name, so that

@@ -18,6 +18,7 @@ import (
 	"github.com/ethereum/go-ethereum/p2p"
 	"github.com/ethereum/go-ethereum/rpc"
 
+	"github.com/nodegate/nodegate/internal/rpc/chain/replay"
 	"github.com/nodegate/nodegate/internal/rpc/chain/txjournal"
 )
 
@@ -43,6 +44,7 @@ type engine struct {
 	gasCap   uint64
 
 	executing map[string]*apiMethod // by name
+	replay    *replay.Chain
 }
 
 func startEngine(cfg Config) (*engine, error) {
@@ -65,7 +67,7 @@ func (e *engine) start(cfg Config) error {
 	}
 	system := filters.NewFilterSystem(e.eth.APIBackend, filters.Config{LogCacheSize: conf.FilterLogCacheSize, LogQueryLimit: conf.LogQueryLimit})
 	apis := append(e.eth.APIs(), rpc.API{Namespace: "eth", Service: filters.NewFilterAPI(system)})
-	apis = append(apis, tracers.APIs(e.eth.APIBackend)...)
+	apis = append(append(apis, tracers.APIs(e.eth.APIBackend)...), e.traceAPIs(cfg, apis)...)
 	if e.rpc, err = newRPC(apis); err != nil {
 		return badData("chain.open", "can't start the embedded node", err)
 	}
@@ -109,7 +111,7 @@ func (e *engine) awaitIndex() {
 func (e *engine) followGasLimit(conf *ethconfig.Config) {
 	limit := max(e.eth.BlockChain().CurrentBlock().GasLimit, conf.Genesis.GasLimit)
 	conf.RPCGasCap = max(gasCapFactor*limit, minGasCap)
-	e.gasCap = conf.RPCGasCap
+	e.gasCap, e.replay.GasCap = conf.RPCGasCap, conf.RPCGasCap
 	e.eth.Miner().SetGasCeil(e.eth.BlockChain().CurrentBlock().GasLimit)
 }
 

@@ -103,6 +103,18 @@ func (s *senders) correct(answer []byte) []byte {
 	return answer
 }
 
+// sender is who sent a transaction that seems to come from an address.
+func (s *senders) sender(apparent common.Address) (from common.Address, forged bool) {
+	if !s.any.Load() {
+		return apparent, false
+	}
+	real := s.behind(hex.AppendEncode(nil, apparent[:]))
+	if real == nil {
+		return apparent, false
+	}
+	return common.Address(real), true
+}
+
 // behind is who stands behind the address that a text begins with, or nil.
 func (s *senders) behind(text []byte) []byte {
 	const digits = 2 * common.AddressLength

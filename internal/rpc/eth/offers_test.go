@@ -19,7 +19,7 @@ const always = `eth_chainId eth_blockNumber eth_getBlockByNumber eth_getBlockByH
 
 // switchable are served where the network's configuration turns their namespace on.
 const switchable = `debug_traceTransaction debug_traceCall debug_traceBlockByNumber debug_traceBlockByHash debug_getRawBlock debug_getRawReceipts
-	debug_storageRangeAt trace_block trace_filter txpool_content txpool_status evm_mine evm_snapshot evm_revert evm_increaseTime`
+	debug_storageRangeAt trace_block trace_filter ots_getApiLevel ots_traceTransaction erigon_getHeaderByNumber txpool_content txpool_status evm_mine evm_snapshot evm_revert evm_increaseTime`
 
 // never are served nowhere: they sign, touch the server's files or its chain, or
 // are no methods at all.
@@ -28,12 +28,12 @@ const never = `eth_sign eth_signTransaction eth_signTypedData eth_signTypedData_
 	debug_standardTraceBlockToFile debug_traceBlockFromFile debug_setGCPercent debug_verbosity
 	admin_addPeer admin_nodeInfo admin_startHTTP personal_unlockAccount personal_sign personal_newAccount
 	engine_newPayloadV3 engine_forkchoiceUpdatedV3 miner_start miner_setGasPrice
-	clique_propose les_addBalance dev_addWithdrawal rpc_modules layer2_estimateGas linea_estimateGas
+	erigon_cacheCheck erigon_forks clique_propose les_addBalance dev_addWithdrawal rpc_modules layer2_estimateGas linea_estimateGas
 	eth ETH_chainId Eth_chainId _chainId chainId Debug_traceCall EVM_mine`
 
 func TestOffers(t *testing.T) {
 	plain := func(name string) bool { return method.Offered(name, limits(Spec).Namespaces) }
-	open := func(name string) bool { return method.Offered(name, []string{"debug", "trace", "txpool", "evm"}) }
+	open := func(name string) bool { return method.Offered(name, []string{"debug", "trace", "txpool", "ots", "erigon", "evm"}) }
 	for _, c := range []struct {
 		methods        string
 		onPlain, onAll bool

@@ -75,6 +75,27 @@ func newBounded(ctx *tracers.Context, raw json.RawMessage, chain *params.ChainCo
 	return &tracers.Tracer{Hooks: g.hooks(inner.Hooks, costOf(*c.Tracer, c.Config)), GetResult: inner.GetResult, Stop: inner.Stop}, nil
 }
 
+// Bound puts the guard of this goroutine before hooks that keep call frames with their input
+// and output.
+func Bound(h *tracing.Hooks) *tracing.Hooks {
+	g := current()
+	if g == nil {
+		return h
+	}
+	return g.hooks(h, costOf("flatCallTracer", nil))
+}
+
+// Mark remembers how much the execution of this goroutine has kept, for a caller that may
+// drop what follows: back counts from here again.
+func Mark() (back func()) {
+	g := current()
+	if g == nil {
+		return func() {}
+	}
+	left := g.output
+	return func() { g.output = left }
+}
+
 // structLogger logs every instruction, until the log is larger than any answer may be.
 func (g *Guard) structLogger(c *logger.Config) *tracers.Tracer {
 	own := logger.Config{}
@@ -104,6 +125,7 @@ func (g *Guard) structLogger(c *logger.Config) *tracers.Tracer {
 // traceCost is what a tracer keeps of the events it sees, in bytes of its answer.
 type traceCost struct {
 	frame     int  // of a call frame
+	level     int  // of a call frame, for each level that it is deep
 	data      int  // of a byte of its input, output and logs
 	preimages int  // of a byte that is hashed
 	topOnly   bool // only the outermost frame counts
@@ -118,8 +140,8 @@ func costOf(name string, config json.RawMessage) traceCost {
 		var c struct{ OnlyTopCall bool }
 		_ = json.Unmarshal(config, &c) // the tracer itself has accepted it
 		return traceCost{frame: frame, data: 2, topOnly: c.OnlyTopCall}
-	case "flatCallTracer":
-		return traceCost{frame: frame, data: 2}
+	case "flatCallTracer": // each frame has a number for each level
+		return traceCost{frame: frame, level: len("99, "), data: 2}
 	case "4byteTracer":
 		return traceCost{frame: len(`"0x01234567-0":1,`)}
 	case "keccak256PreimageTracer":
@@ -128,7 +150,7 @@ func costOf(name string, config json.RawMessage) traceCost {
 		return traceCost{frame: frame, data: 2, preimages: 2}
 	case "muxTracer": // several at once, and they can be nested
 		n := max(1, bytes.Count(config, []byte(`Tracer"`)))
-		return traceCost{frame: n * frame, data: 2 * n, preimages: 2 * n}
+		return traceCost{frame: n * frame, level: n * len("99, "), data: 2 * n, preimages: 2 * n}
 	}
 	return traceCost{}
 }
@@ -147,7 +169,7 @@ func (g *Guard) hooks(inner *tracing.Hooks, cost traceCost) *tracing.Hooks {
 	h.OnEnter = nil
 	h.OnEnterV2 = func(depth int, typ byte, from, to common.Address, input []byte, gas tracing.Gas, value *big.Int) {
 		if depth == 0 || !cost.topOnly {
-			g.keep(cost.frame + cost.data*len(input))
+			g.keep(cost.frame + cost.level*depth + cost.data*len(input))
 		}
 		inner.EmitEnter(depth, typ, from, to, input, gas, value)
 	}

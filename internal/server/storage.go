@@ -74,6 +74,7 @@ func (s *storageSide) open(ctx context.Context, a *accounts, memory *budget.Budg
 		Limits: unixfs.Limits{Parts: s.cfg.Storage.MaxParts, FileBytes: int64(s.cfg.Storage.MaxFile)},
 		Reads:  unixfs.ReadLimits{Nodes: s.cfg.Storage.MaxNodes, Bytes: int64(s.cfg.Storage.MaxRead)}, Requests: s.cfg.Storage.MaxRequests, Heavy: s.cfg.Storage.MaxHeavy, CompressBytes: int64(s.cfg.Storage.MaxCompress),
 		Timeout: s.cfg.Storage.Timeout, TrustedProxies: s.trustedProxies(), Moved: s.movedIn, Log: s.log,
+		PinRequests: a.control.Store, Quota: a.control.quotaOf,
 	}))
 	return nil
 }
@@ -97,6 +98,7 @@ func (s *storageSide) start(ln net.Listener, on *listeners) {
 	ctx, cancel := context.WithCancel(context.Background())
 	s.stop = cancel
 	s.ended.Go(func() { s.collectEvery(ctx) })
+	s.ended.Go(func() { s.gateway.RunPins(ctx) })
 	if s.repair != nil {
 		s.ended.Go(func() { s.repair.Run(ctx) })
 	}

@@ -12,7 +12,6 @@ const ExposedHeaders = "Retry-After, X-Cache, Server-Timing, X-Request-Id"
 var (
 	anyOrigin      = []string{"*"}
 	exposedHeaders = []string{ExposedHeaders}
-	allowedMethods = []string{"POST, OPTIONS"}
 	preflightAge   = []string{"86400"}
 )
 
@@ -79,12 +78,15 @@ func names(list, name string) bool {
 }
 
 // Preflight answers a browser's question before a cross-origin request.
-func Preflight(w http.ResponseWriter, req *http.Request) {
+func Preflight(w http.ResponseWriter, req *http.Request) { PreflightFor(w, req, "POST, OPTIONS") }
+
+// PreflightFor is Preflight where other methods are allowed.
+func PreflightFor(w http.ResponseWriter, req *http.Request, methods string) {
 	h := w.Header()
 	h["Access-Control-Allow-Origin"] = anyOrigin
 	h.Set("Access-Control-Allow-Headers", asked(req.Header.Get("Access-Control-Request-Headers")))
 	h.Add("Vary", "Access-Control-Request-Headers")
-	h["Access-Control-Allow-Methods"] = allowedMethods
+	h.Set("Access-Control-Allow-Methods", methods)
 	h["Access-Control-Max-Age"] = preflightAge
 	w.WriteHeader(http.StatusNoContent)
 }

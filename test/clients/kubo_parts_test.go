@@ -43,7 +43,11 @@ func kuboStates(i *ipfs) {
 	i.run("pin", "verify")
 	i.run("repo", "stat")
 	i.run("id")
-	i.want("+ "+plainCID+" \"a.txt\"", "object", "diff", "QmUNLLsPACCz1vLxQVkXqqLX5R1X345qqfHbsf67hvA3Nn", root)
+	i.write("other/b.txt", "other")
+	other := i.run("add", "-r", "-Q", "other")
+	if diff := i.run("object", "diff", other, root); !strings.Contains(diff, "+ "+plainCID+" \"a.txt\"") {
+		i.Errorf("object diff prints %q", diff)
+	}
 }
 
 func kuboDirectories(i *ipfs) {
@@ -121,7 +125,7 @@ func kuboErrors(i *ipfs) {
 	i.write("d/x", "x")
 	i.refused("this dag node is a directory", "cat", i.run("add", "-r", "-Q", "d"))
 	i.refused("invalid path", "cat", "no-cid")
-	i.refused("Command not found", "files", "ls")
+	i.refused("there is no mutable file system", "files", "ls")
 	i.auth = "basic:no:body"
 	i.refused("basic auth failure: invalid API key or API key secret", "add", "d/x")
 	i.auth = ""

@@ -23,10 +23,10 @@ func TestDocs(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "photo.jpg"), []byte("a photo"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	cid := n.add(t, "", file("photo.jpg", []byte("a photo")))[0]
+	cid := n.add(t, "pin-name=Photos", file("photo.jpg", []byte("a photo")))[0]
 	fill := strings.NewReplacer(
 		"curl ", "curl -sS --fail --cacert "+filepath.Join(n.Dir, "ca.pem")+" ",
-		"KEY:SECRET", n.key+":"+n.secret, "CID", cid, "https://localhost:5001", n.secure)
+		"KEY:SECRET", n.key+":"+n.secret, "KEY.SECRET", n.key+"."+n.secret, "CID", cid, "https://localhost:5001", n.secure)
 	lines := 0
 	for line := range strings.Lines(string(page)) {
 		if !strings.HasPrefix(line, "    curl ") {

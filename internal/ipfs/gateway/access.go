@@ -20,6 +20,12 @@ func (g *Gateway) admit(w http.ResponseWriter, req *http.Request) (*nodegate.Gra
 	if !ok {
 		return nil, &nodegate.Error{Op: "storage", Code: nodegate.KeyRequired, Msg: "API key required"}
 	}
+	return g.admitKey(w, req, key, secret)
+}
+
+// admitKey lets a key in with its secret, to the storage gateway and from where the key's
+// settings allow.
+func (g *Gateway) admitKey(w http.ResponseWriter, req *http.Request, key, secret string) (*nodegate.Grant, error) {
 	grant, err := g.cfg.Auth.Authenticate(req.Context(), nodegate.Credentials{
 		Key: key, Secret: secret, SecretRequired: true, From: web.ClientAddr(req, g.cfg.TrustedProxies),
 	})

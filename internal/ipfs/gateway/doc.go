@@ -12,6 +12,9 @@
 // and tags (readfile.go), pages of directories (folder.go), blocks and CARs that a
 // client can check itself (trustless.go).
 //
+// The IPFS Pinning Service API, /pins, has its own errors and access tokens (pins.go,
+// pinsinput.go, pinsaccess.go); internal/ipfs/pinning keeps its requests.
+//
 // Uploads may be repeated with an Idempotency-Key (idempotency.go). What an account moves
 // is counted while it moves (access.go).
 //

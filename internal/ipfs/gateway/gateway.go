@@ -18,6 +18,7 @@ import (
 	"github.com/nodegate/nodegate/internal/accounts/requestlog"
 	"github.com/nodegate/nodegate/internal/accounts/usage"
 	"github.com/nodegate/nodegate/internal/budget"
+	"github.com/nodegate/nodegate/internal/ipfs/pinning"
 	"github.com/nodegate/nodegate/internal/ipfs/unixfs"
 	"github.com/nodegate/nodegate/internal/obs"
 	"github.com/nodegate/nodegate/internal/web"
@@ -29,18 +30,20 @@ type Config struct {
 	Usage          *usage.Recorder
 	RequestLog     *requestlog.Log // nil keeps no requests
 	Engine         unixfs.Engine
-	Memory         *budget.Budget                                         // of uploads and downloads; nil is no bound
-	Limits         unixfs.Limits                                          // of uploads and walks
-	Reads          unixfs.ReadLimits                                      // of the other commands
-	Timeout        time.Duration                                          // of a command that names none
-	Room           func() error                                           // an error while nothing can be stored; nil: the engine knows
-	Requests       int                                                    // of one account or address at once; default 64
-	Heavy          int                                                    // of those, long listings, archives and pins; default 4
-	CompressBytes  int64                                                  // content that get compresses; default 1 GiB
-	TrustedProxies []netip.Prefix                                         // whose X-Forwarded-For is believed
-	Moved          func(accountID string, month time.Time) (int64, error) // what an account moved in a month
-	Read           Access                                                 // who may read with GET /ipfs
-	ReadRate       int64                                                  // requests a second of one address, when everybody may
+	Memory         *budget.Budget                                             // of uploads and downloads; nil is no bound
+	Limits         unixfs.Limits                                              // of uploads and walks
+	Reads          unixfs.ReadLimits                                          // of the other commands
+	Timeout        time.Duration                                              // of a command that names none
+	Room           func() error                                               // an error while nothing can be stored; nil: the engine knows
+	Requests       int                                                        // of one account or address at once; default 64
+	Heavy          int                                                        // of those, long listings, archives and pins; default 4
+	CompressBytes  int64                                                      // content that get compresses; default 1 GiB
+	TrustedProxies []netip.Prefix                                             // whose X-Forwarded-For is believed
+	Moved          func(accountID string, month time.Time) (int64, error)     // what an account moved in a month
+	Read           Access                                                     // who may read with GET /ipfs
+	ReadRate       int64                                                      // requests a second of one address, when everybody may
+	PinRequests    nodegate.PinRequestStore                                   // of the pinning service; nil is none
+	Quota          func(ctx context.Context, accountID string) (int64, error) // bytes that an account may have stored; an error while it may store nothing
 	Metrics        *obs.Metrics
 	Log            *slog.Logger
 }
@@ -57,6 +60,7 @@ type Gateway struct {
 	slowdown web.Slowdown[string] // of refusals, by account or address
 	moved    moved
 	given    given
+	pins     *pinning.Service // nil without one
 }
 
 // New builds the front end.
@@ -66,19 +70,30 @@ func New(cfg Config) *Gateway {
 	if cfg.Metrics == nil {
 		cfg.Metrics = obs.NewMetrics()
 	}
-	g.metrics = cfg.Metrics.Storage(append(slices.Collect(maps.Keys(g.commands)), readCommand.name))
+	names := append(slices.Collect(maps.Keys(g.commands)), readCommand.name)
+	for _, c := range pinsCommands {
+		names = append(names, c.name)
+	}
+	g.metrics = cfg.Metrics.Storage(names)
+	if cfg.PinRequests != nil {
+		g.pins = g.newPinning()
+	}
 	return g
 }
 
 const apiPath = "/api/v0"
 
-// ServeHTTP answers everything below /api/v0, and below /ipfs where that is open.
+// ServeHTTP answers everything below /api/v0 and /pins, and below /ipfs where that is open.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	h := w.Header()
 	web.CORS(h, req.Header.Get("Origin"))
 	h.Set("X-Request-Id", g.ids.New())
 	if g.cfg.Read != Nobody && isReadPath(req.URL.Path) {
 		g.serveRead(w, req)
+		return
+	}
+	if g.pins != nil && isPinsPath(req.URL.Path) {
+		g.servePins(w, req)
 		return
 	}
 	name, ok := strings.CutPrefix(req.URL.Path, apiPath)

@@ -31,7 +31,7 @@ func pinAdd(ctx context.Context, c *call) error {
 	report := &pinProgress{call: c, wanted: progress}
 	batch, answer := c.begin(), pinned{}
 	defer batch.Abort()
-	pins := &pinning{call: c, batch: batch, seen: report.seen}
+	pins := &pinner{call: c, batch: batch, seen: report.seen}
 	for _, arg := range c.args {
 		id, err := c.resolve(ctx, arg)
 		if err != nil {
@@ -117,15 +117,15 @@ func (p *pinProgress) finish(answer pinned) error {
 	return p.out.send(answer)
 }
 
-// pinning makes new pins, in a batch.
-type pinning struct {
+// pinner makes new pins, in a batch.
+type pinner struct {
 	*call
 	batch unixfs.Batch
 	seen  func(unixfs.Walked) // called as blocks are read
 }
 
 // newPin walks the content, so that a pin is never of something that is not whole.
-func (p *pinning) newPin(ctx context.Context, id cid.Cid, recursive bool) (nodegate.Pin, error) {
+func (p *pinner) newPin(ctx context.Context, id cid.Cid, recursive bool) (nodegate.Pin, error) {
 	before, err := p.gateway.cfg.Engine.PinOf(ctx, p.account(), id.String())
 	if err != nil && !errors.Is(err, nodegate.NotFound) {
 		return before, err
@@ -144,7 +144,7 @@ func (p *pinning) newPin(ctx context.Context, id cid.Cid, recursive bool) (nodeg
 
 // walk goes through what a pin keeps: one block, or all below it. What it read is
 // safe from collection while the batch lasts.
-func (p *pinning) walk(ctx context.Context, id cid.Cid, deep bool) (unixfs.Walked, error) {
+func (p *pinner) walk(ctx context.Context, id cid.Cid, deep bool) (unixfs.Walked, error) {
 	if deep {
 		return p.gateway.objects.Walk(ctx, p.batch, id, p.gateway.cfg.Limits, p.seen)
 	}
@@ -213,7 +213,7 @@ func pinUpdate(ctx context.Context, c *call) error {
 	}
 	batch := c.begin()
 	defer batch.Abort()
-	pins := &pinning{call: c, batch: batch, seen: func(unixfs.Walked) {}}
+	pins := &pinner{call: c, batch: batch, seen: func(unixfs.Walked) {}}
 	p, err := pins.newPin(ctx, to, true)
 	if err != nil {
 		return err

@@ -36,6 +36,7 @@ type Store struct {
 	usageRows
 	alertTable
 	pinTables
+	pinRequestTables
 }
 
 // The parts of a Store, by the tables that they read and write.
@@ -54,14 +55,16 @@ type (
 		*conn
 		maxRows int // of one answer
 	}
-	alertTable struct{ *conn }
-	pinTables  struct{ *conn }
+	alertTable       struct{ *conn }
+	pinTables        struct{ *conn }
+	pinRequestTables struct{ *conn }
 )
 
 func newStore(c *conn, auditKey []byte) *Store {
 	return &Store{
 		conn: c, accountTable: accountTable{c}, keyTable: keyTable{c}, changeTable: changeTable{c, auditKey}, auditTable: auditTable{c},
 		sessionTable: sessionTable{c}, metaTable: metaTable{c}, leaseTable: leaseTable{c}, usageRows: usageRows{c, maxUsageRows}, alertTable: alertTable{c}, pinTables: pinTables{c},
+		pinRequestTables: pinRequestTables{c},
 	}
 }
 

@@ -28,6 +28,7 @@ type Store interface {
 	nodegate.UsageReader
 	nodegate.AlertStore
 	nodegate.PinStore
+	nodegate.PinRequestStore
 	Close() error
 }
 
@@ -99,6 +100,10 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 		{"claims and removals exclude each other", claimsAndRemovals},
 		{"odd names of pins", oddPinNames},
 		{"pins add up, whatever happens", pinsAddUp},
+		{"pin requests round trip", pinRequestsRoundTrip},
+		{"pin requests are bounded", pinRequestsBounded},
+		{"pin requests are created one after the other", pinRequestsInOrder},
+		{"pin requests are claimed once", pinRequestsClaimed},
 		{"a cancelled call is Busy", cancelledCall},
 	} {
 		t.Run(c.name, func(t *testing.T) { c.test(t, open(t)) })

@@ -1,0 +1,178 @@
+package pinning
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nodegate/nodegate"
+)
+
+// Query selects requests of an account.
+type Query struct {
+	AccountID     string
+	CIDs          []string // only these; nil is all
+	Name          string   // "" is any
+	Match         Match
+	Statuses      []nodegate.PinRequestStatus
+	Before, After time.Time // not included; zero is no bound
+	Meta          map[string]string
+	Limit         int
+	// Grow reserves memory for what a list takes beside its results.
+	Grow func(bytes int64) error
+}
+
+// Match is how names are compared.
+type Match string
+
+// The ways to compare names.
+const (
+	Exact          Match = "exact"
+	ExactAnyCase   Match = "iexact"
+	Partial        Match = "partial"
+	PartialAnyCase Match = "ipartial"
+)
+
+// Page is an answer: the newest requests first.
+type Page struct {
+	Count   int // that match
+	Results []*nodegate.PinRequest
+}
+
+// asked is what is known of a CID that there are requests for.
+type asked struct {
+	wanted bool // one of them is pinned or waits
+	pinned bool
+}
+
+// askedBytes is what one takes in memory, about.
+const askedBytes = 160
+
+// List finds requests. It looks at all of the account's and keeps the newest, so that the
+// memory is bounded whatever the account has.
+func (s *Service) List(ctx context.Context, q Query) (Page, error) {
+	selected := nodegate.PinRequestQuery{AccountID: q.AccountID, CIDs: q.CIDs}
+	known, err := s.askedFor(ctx, selected, q.Grow)
+	if err != nil {
+		return Page{}, err
+	}
+	list := &newest{query: q}
+	err = s.pins(ctx, q, func(p *nodegate.Pin) {
+		a := known[p.CID]
+		if a != nil {
+			a.pinned = true
+		}
+		if a == nil || !a.wanted {
+			list.take(found(p))
+		}
+	})
+	if err != nil {
+		return Page{}, err
+	}
+	selected.After, selected.Before = q.After, q.Before
+	err = s.cfg.Store.PinRequests(ctx, selected, func(r *nodegate.PinRequest) error {
+		if a := known[r.CID]; r.Status != nodegate.PinPinned || a != nil && a.pinned {
+			list.take(r)
+		}
+		return nil
+	})
+	return Page{Count: list.seen, Results: list.sorted()}, err
+}
+
+func (s *Service) askedFor(ctx context.Context, q nodegate.PinRequestQuery, grow func(int64) error) (map[string]*asked, error) {
+	known := map[string]*asked{}
+	err := s.cfg.Store.PinRequests(ctx, q, func(r *nodegate.PinRequest) error {
+		a := known[r.CID]
+		if a == nil {
+			a = &asked{}
+			known[r.CID] = a
+			if err := grow(askedBytes); err != nil {
+				return err
+			}
+		}
+		a.wanted = a.wanted || r.Status != nodegate.PinFailed
+		return nil
+	})
+	return known, err
+}
+
+// pins hands the pins that a query could mean to each.
+func (s *Service) pins(ctx context.Context, q Query, each func(*nodegate.Pin)) error {
+	if q.CIDs == nil {
+		return s.cfg.Pins(ctx, q.AccountID, func(p nodegate.Pin) bool {
+			if p.Recursive {
+				each(&p)
+			}
+			return true
+		})
+	}
+	for _, cid := range q.CIDs {
+		pin, live, err := s.pinOf(ctx, q.AccountID, cid)
+		if err != nil {
+			return err
+		}
+		if live {
+			each(&pin)
+		}
+	}
+	return nil
+}
+
+// matches tells whether a request is one that is asked for.
+func (q *Query) matches(r *nodegate.PinRequest) bool {
+	switch {
+	case !slices.Contains(q.Statuses, r.Status):
+	case !q.Before.IsZero() && !r.Created.Before(q.Before):
+	case !q.After.IsZero() && !r.Created.After(q.After):
+	case q.Name != "" && !q.Match.named(r.Name, q.Name):
+	default:
+		for key, value := range q.Meta {
+			if got, there := r.Meta[key]; !there || got != value {
+				return false
+			}
+		}
+		return true
+	}
+	return false
+}
+
+func (m Match) named(name, wanted string) bool {
+	switch m {
+	case ExactAnyCase:
+		return strings.EqualFold(name, wanted)
+	case Partial:
+		return strings.Contains(name, wanted)
+	case PartialAnyCase:
+		return strings.Contains(strings.ToLower(name), strings.ToLower(wanted))
+	default:
+		return name == wanted
+	}
+}
+
+// newest keeps the latest of many requests.
+type newest struct {
+	query Query
+	kept  []*nodegate.PinRequest
+	seen  int
+}
+
+// take adds a request that matches. The oldest are dropped in bulk.
+func (n *newest) take(r *nodegate.PinRequest) {
+	if shown(r); !n.query.matches(r) {
+		return
+	}
+	n.seen++
+	n.kept = append(n.kept, r)
+	if len(n.kept) >= 2*n.query.Limit {
+		n.kept = n.sorted()
+	}
+}
+
+func (n *newest) sorted() []*nodegate.PinRequest {
+	slices.SortFunc(n.kept, func(a, b *nodegate.PinRequest) int {
+		return cmp.Or(b.Created.Compare(a.Created), strings.Compare(a.ID, b.ID))
+	})
+	return n.kept[:min(len(n.kept), n.query.Limit)]
+}

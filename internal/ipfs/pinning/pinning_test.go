@@ -1,0 +1,235 @@
+package pinning_test
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/ipfs/pinning"
+	"github.com/nodegate/nodegate/internal/store/sqlstore"
+)
+
+// engine has pins that a test can hold up; the real engines are in test/storage.
+type engine struct {
+	mu    sync.Mutex
+	pins  map[string]nodegate.Pin
+	pin   func(ctx context.Context, cid string) error // before a pin is made; nil is nothing
+	unpin func()                                      // before a pin is taken off
+}
+
+func (e *engine) PinOf(_ context.Context, accountID, cid string) (nodegate.Pin, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	p, ok := e.pins[accountID+cid]
+	if !ok {
+		return p, &nodegate.Error{Code: nodegate.NotFound, Msg: "not pinned"}
+	}
+	return p, nil
+}
+
+func (e *engine) Pins(_ context.Context, accountID string, each func(nodegate.Pin) bool) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, p := range e.pins {
+		if p.AccountID == accountID && !each(p) {
+			break
+		}
+	}
+	return nil
+}
+
+func (e *engine) Pin(ctx context.Context, accountID, cid, name string) error {
+	if e.pin != nil {
+		if err := e.pin(ctx, cid); err != nil {
+			return err
+		}
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.pins[accountID+cid] = nodegate.Pin{AccountID: accountID, CID: cid, Name: name, Recursive: true, Created: time.Now()}
+	return nil
+}
+
+func (e *engine) Unpin(_ context.Context, accountID, cid string) error {
+	if e.unpin != nil {
+		e.unpin()
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.pins, accountID+cid)
+	return nil
+}
+
+func (e *engine) has(cid string) bool {
+	_, err := e.PinOf(context.Background(), "a", cid)
+	return err == nil
+}
+
+// open returns a service with its own store, and what stops it.
+func open(t *testing.T, e *engine, dir string) (*pinning.Service, func()) {
+	t.Helper()
+	store, err := sqlstore.OpenSQLite(t.Context(), filepath.Join(dir, "test.db"), []byte("key"), slog.New(slog.DiscardHandler))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := pinning.New(pinning.Config{
+		Store: store, PinOf: e.PinOf, Pins: e.Pins, Pin: e.Pin, Unpin: e.Unpin, Log: slog.New(slog.DiscardHandler),
+		Lease: 300 * time.Millisecond, Wait: 50 * time.Millisecond, Retry: 50 * time.Millisecond,
+	})
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() { s.Run(ctx) })
+	stop := sync.OnceFunc(func() {
+		cancel()
+		running.Wait()
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Cleanup(stop)
+	return s, stop
+}
+
+func add(t *testing.T, s *pinning.Service, cid string) *nodegate.PinRequest {
+	t.Helper()
+	r, err := s.Add(t.Context(), "a", pinning.Ask{CID: cid})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r
+}
+
+func until(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); !holds(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal(what)
+		}
+	}
+}
+
+func status(t *testing.T, s *pinning.Service, id string) nodegate.PinRequestStatus {
+	t.Helper()
+	r, err := s.Get(t.Context(), "a", id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.Status
+}
+
+// TestDeletedWhilePinning: a request that is deleted in the last moment leaves no pin.
+func TestDeletedWhilePinning(t *testing.T) {
+	reached, goOn := make(chan struct{}), make(chan struct{})
+	e := &engine{pins: map[string]nodegate.Pin{}}
+	e.pin = func(context.Context, string) error { // the context's end comes too late
+		reached <- struct{}{}
+		<-goOn
+		return nil
+	}
+	s, stop := open(t, e, t.TempDir())
+	r := add(t, s, "c")
+	<-reached
+	if err := s.Remove(t.Context(), "a", r.ID); err != nil {
+		t.Fatal(err)
+	}
+	close(goOn)
+	stop()
+	if e.has("c") {
+		t.Error("the pin of a deleted request stays")
+	}
+}
+
+// TestAskedWhileRemoved: a request that comes while another one for the same CID is removed
+// keeps its pin.
+func TestAskedWhileRemoved(t *testing.T) {
+	e := &engine{pins: map[string]nodegate.Pin{}}
+	s, _ := open(t, e, t.TempDir())
+	first := add(t, s, "c")
+	var second *nodegate.PinRequest
+	e.unpin = func() {
+		e.unpin = nil
+		second = add(t, s, "c")
+	}
+	if err := s.Remove(t.Context(), "a", first.ID); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the second request has no pin", func() bool { return e.has("c") })
+	until(t, "the second request isn't pinned", func() bool { return status(t, s, second.ID) == nodegate.PinPinned })
+}
+
+// TestTriedAgain: what says nothing about the request is tried again, anything else fails
+// it, and an answer never shows the cause of an internal error.
+func TestTriedAgain(t *testing.T) {
+	var mu sync.Mutex
+	tries := map[string]int{}
+	e := &engine{pins: map[string]nodegate.Pin{}}
+	e.pin = func(_ context.Context, cid string) error {
+		mu.Lock()
+		defer mu.Unlock()
+		tries[cid]++
+		switch {
+		case cid == "busy" && tries[cid] == 1:
+			return &nodegate.Error{Code: nodegate.Busy, Msg: "no node can be reached"}
+		case cid == "broken":
+			return errors.New("a secret cause")
+		case cid == "panics":
+			panic("a secret cause")
+		}
+		return nil
+	}
+	s, _ := open(t, e, t.TempDir())
+	r := add(t, s, "busy")
+	if r.Status != nodegate.PinQueued || r.Details != "no node can be reached" {
+		t.Errorf("a busy engine: %+v", r)
+	}
+	until(t, "the request isn't tried again", func() bool { return status(t, s, r.ID) == nodegate.PinPinned })
+	for _, cid := range []string{"broken", "panics"} {
+		if r := add(t, s, cid); r.Status != nodegate.PinFailed || r.Details != "internal error: ask again, and tell the operator if it happens again" {
+			t.Errorf("%s: %+v", cid, r)
+		}
+	}
+}
+
+// TestEndedWithItsPin: requests whose pin was taken off elsewhere don't keep a later pin.
+func TestEndedWithItsPin(t *testing.T) {
+	e := &engine{pins: map[string]nodegate.Pin{}}
+	s, _ := open(t, e, t.TempDir())
+	old := add(t, s, "c")
+	if err := e.Unpin(t.Context(), "a", "c"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Get(t.Context(), "a", old.ID); !errors.Is(err, nodegate.NotFound) {
+		t.Errorf("a request without its pin: %v", err)
+	}
+	time.Sleep(350 * time.Millisecond) // it is no new request any more
+	next := add(t, s, "c")
+	if err := s.Remove(t.Context(), "a", next.ID); err != nil {
+		t.Fatal(err)
+	}
+	if e.has("c") {
+		t.Error("an ended request keeps the pin")
+	}
+}
+
+// TestStopped: a request in progress goes on at the next start.
+func TestStopped(t *testing.T) {
+	e, dir := &engine{pins: map[string]nodegate.Pin{}}, t.TempDir()
+	e.pin = func(ctx context.Context, _ string) error {
+		<-ctx.Done()
+		return ctx.Err()
+	}
+	s, stop := open(t, e, dir)
+	r := add(t, s, "c")
+	if r.Status != nodegate.PinPinning {
+		t.Errorf("it is %s", r.Status)
+	}
+	stop()
+	e.pin = nil
+	s, _ = open(t, e, dir)
+	until(t, "the request doesn't go on", func() bool { return status(t, s, r.ID) == nodegate.PinPinned })
+}

@@ -1,0 +1,298 @@
+package pinning
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/fairshare"
+)
+
+// Config is what requests are kept and worked on with.
+type Config struct {
+	Store nodegate.PinRequestStore
+
+	// PinOf finds an account's pin of a CID, and Pins hands them to each. Both are the
+	// storage engine's.
+	PinOf func(ctx context.Context, accountID, cid string) (nodegate.Pin, error)
+	Pins  func(ctx context.Context, accountID string, each func(nodegate.Pin) bool) error
+	// Pin pins all content below a CID, within the account's limits.
+	Pin func(ctx context.Context, accountID, cid, name string) error
+	// Unpin takes a pin off. Returns NotFound.
+	Unpin func(ctx context.Context, accountID, cid string) error
+
+	Log *slog.Logger
+
+	// Tests set these.
+	Lease time.Duration // how long a claim lives that nobody renews; 15 s if 0
+	Wait  time.Duration // how long an answer waits for the result; 2 s if 0
+	Retry time.Duration // until what could not be tried is tried again; 15 s if 0
+}
+
+// What is worked on at the same time, and what an account may have.
+const (
+	workers        = 16
+	accountWorkers = 2
+	maxRequests    = 50_000
+	maxBytes       = 64 << 20
+	maxWaiting     = 1000
+	maxTime        = time.Hour // of one request
+)
+
+// Service keeps requests. It is safe for concurrent use.
+type Service struct {
+	cfg   Config
+	slots *fairshare.Pool
+	wake  chan struct{} // somebody should look for requests that wait
+	life  context.Context
+	stop  context.CancelFunc
+	ended sync.WaitGroup
+
+	mu      sync.Mutex
+	closed  bool
+	running map[request]context.CancelFunc
+}
+
+// request names a request that is worked on here.
+type request struct{ account, id string }
+
+// New returns a service that works on nothing before Start.
+func New(cfg Config) *Service {
+	for d, standard := range map[*time.Duration]time.Duration{&cfg.Lease: 15 * time.Second, &cfg.Wait: 2 * time.Second, &cfg.Retry: 15 * time.Second} {
+		if *d == 0 {
+			*d = standard
+		}
+	}
+	s := &Service{cfg: cfg, slots: fairshare.New(workers, accountWorkers), wake: make(chan struct{}, 1), running: map[request]context.CancelFunc{}}
+	s.life, s.stop = context.WithCancel(context.Background())
+	return s
+}
+
+// Ask is what a client asks for.
+type Ask struct {
+	CID, Name string
+	Origins   []string
+	Meta      map[string]string
+}
+
+// Add makes a request, and waits a moment for its result.
+//
+// Returns QuotaReached and AccountBusy beyond what an account may have.
+func (s *Service) Add(ctx context.Context, accountID string, a Ask) (*nodegate.PinRequest, error) {
+	return s.add(ctx, a.request(accountID))
+}
+
+func (a Ask) request(accountID string) *nodegate.PinRequest {
+	return &nodegate.PinRequest{AccountID: accountID, ID: newID(), CID: a.CID, Name: a.Name, Origins: a.Origins, Meta: a.Meta, Status: nodegate.PinQueued}
+}
+
+// Replace makes a request that takes the place of another one. The other one stays until
+// the new one is pinned, so that a failure costs nothing.
+//
+// Returns NotFound, and what Add returns.
+func (s *Service) Replace(ctx context.Context, accountID, id string, a Ask) (*nodegate.PinRequest, error) {
+	if _, err := s.Get(ctx, accountID, id); err != nil {
+		return nil, err
+	}
+	r := a.request(accountID)
+	r.Replaces = id
+	return s.add(ctx, r)
+}
+
+func (s *Service) add(ctx context.Context, r *nodegate.PinRequest) (*nodegate.PinRequest, error) {
+	if err := s.prepare(ctx, r.AccountID, r.CID); err != nil {
+		return nil, err
+	}
+	mine := s.slots.Try(r.AccountID)
+	if mine {
+		r.Status, r.Leased = nodegate.PinPinning, time.Now().Add(s.cfg.Lease)
+	}
+	if err := s.save(ctx, r); err != nil {
+		if mine {
+			s.slots.Release(r.AccountID)
+		}
+		return nil, err
+	}
+	if mine {
+		s.await(ctx, s.begin(r))
+	}
+	return s.Get(ctx, r.AccountID, r.ID)
+}
+
+// save writes a request. An account that has all it may is first rid of requests whose
+// pins are gone.
+func (s *Service) save(ctx context.Context, r *nodegate.PinRequest) error {
+	bounds := nodegate.PinRequestBounds{Requests: maxRequests, Bytes: maxBytes, Waiting: maxWaiting}
+	err := s.cfg.Store.AddPinRequest(ctx, r, time.Now(), bounds)
+	if !errors.Is(err, nodegate.QuotaReached) {
+		return err
+	}
+	if swept, sweepErr := s.sweep(ctx, r.AccountID); sweepErr != nil || swept == 0 {
+		return err
+	}
+	return s.cfg.Store.AddPinRequest(ctx, r, time.Now(), bounds)
+}
+
+// prepare makes the requests for a CID agree with its pin before another one comes. A pin
+// that was made by another command is written down as a request: it stays as long as
+// whoever made it wants, whatever becomes of other requests. Where the pin was taken off,
+// so are the requests that it ended.
+func (s *Service) prepare(ctx context.Context, accountID, cid string) error {
+	pin, live, err := s.pinOf(ctx, accountID, cid)
+	if err != nil {
+		return err
+	}
+	if !live {
+		_, err := s.forget(ctx, nodegate.PinRequestQuery{AccountID: accountID, CIDs: []string{cid}}, func(string) bool { return false })
+		return err
+	}
+	wanted, err := s.wanted(ctx, accountID, cid)
+	if err != nil || wanted {
+		return err
+	}
+	return s.save(ctx, found(&pin))
+}
+
+// await waits for a result, but not for long.
+func (s *Service) await(ctx context.Context, done <-chan struct{}) {
+	timer := time.NewTimer(s.cfg.Wait)
+	defer timer.Stop()
+	select {
+	case <-done:
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
+
+// Get finds a request of an account.
+//
+// Returns NotFound, also when its pin was taken off.
+func (s *Service) Get(ctx context.Context, accountID, id string) (*nodegate.PinRequest, error) {
+	r, err := s.cfg.Store.PinRequest(ctx, accountID, id)
+	if errors.Is(err, nodegate.NotFound) {
+		r, err = s.found(ctx, accountID, id)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if r.Status == nodegate.PinPinned {
+		_, live, err := s.pinOf(ctx, accountID, r.CID)
+		if err != nil {
+			return nil, err
+		}
+		if !live {
+			return nil, errNoRequest()
+		}
+	}
+	return shown(r), nil
+}
+
+// found looks for a pin that no request was made for.
+func (s *Service) found(ctx context.Context, accountID, id string) (*nodegate.PinRequest, error) {
+	cid, ok := cidOf(accountID, id)
+	if !ok {
+		return nil, errNoRequest()
+	}
+	pin, live, err := s.pinOf(ctx, accountID, cid)
+	if err != nil {
+		return nil, err
+	}
+	wanted, err := s.wanted(ctx, accountID, cid)
+	if err == nil && (!live || wanted) {
+		err = errNoRequest()
+	}
+	return found(&pin), err
+}
+
+func errNoRequest() error {
+	return &nodegate.Error{Op: "pinning", Code: nodegate.NotFound, Msg: "the account has no pin request with this id: GET /pins lists its requests"}
+}
+
+// pinOf finds an account's pin of all below a CID, and tells whether there is one.
+func (s *Service) pinOf(ctx context.Context, accountID, cid string) (pin nodegate.Pin, live bool, err error) {
+	pin, err = s.cfg.PinOf(ctx, accountID, cid)
+	if errors.Is(err, nodegate.NotFound) {
+		return pin, false, nil
+	}
+	return pin, err == nil && pin.Recursive, err
+}
+
+// wanted tells whether a request for a CID is pinned or waits.
+func (s *Service) wanted(ctx context.Context, accountID, cid string) (wanted bool, err error) {
+	err = s.cfg.Store.PinRequests(ctx, nodegate.PinRequestQuery{AccountID: accountID, CIDs: []string{cid}}, func(r *nodegate.PinRequest) error {
+		wanted = wanted || r.Status != nodegate.PinFailed
+		return nil
+	})
+	return wanted, err
+}
+
+// Remove ends a request. Its pin goes too unless other requests need it.
+//
+// Returns NotFound.
+func (s *Service) Remove(ctx context.Context, accountID, id string) error {
+	r, err := s.Get(ctx, accountID, id)
+	if err != nil {
+		return err
+	}
+	if err := s.cfg.Store.DeletePinRequest(ctx, accountID, id); err != nil && !errors.Is(err, nodegate.NotFound) {
+		return err
+	}
+	s.cancel(request{accountID, id})
+	if r.Status != nodegate.PinPinned {
+		return nil // a worker that has pinned meanwhile takes that back
+	}
+	return s.release(ctx, accountID, r.CID)
+}
+
+// release takes a pin off that no request needs. Should one have come meanwhile, on
+// whichever server, it is pinned again.
+func (s *Service) release(ctx context.Context, accountID, cid string) error {
+	wanted, err := s.wanted(ctx, accountID, cid)
+	if err != nil || wanted {
+		return err
+	}
+	if err := s.cfg.Unpin(ctx, accountID, cid); err != nil && !errors.Is(err, nodegate.NotFound) {
+		return err
+	}
+	again, err := s.cfg.Store.RequeuePinRequests(ctx, accountID, cid)
+	if again > 0 {
+		s.look()
+	}
+	return err
+}
+
+// sweep deletes all requests of an account whose pins were taken off, and returns how many
+// those were.
+func (s *Service) sweep(ctx context.Context, accountID string) (int, error) {
+	live := map[string]bool{}
+	err := s.cfg.Pins(ctx, accountID, func(p nodegate.Pin) bool {
+		live[p.CID] = p.Recursive
+		return true
+	})
+	if err != nil {
+		return 0, err
+	}
+	return s.forget(ctx, nodegate.PinRequestQuery{AccountID: accountID}, func(cid string) bool { return live[cid] })
+}
+
+// forget deletes the requests that ended with their pins. The newest are left: what they
+// ask for may have been pinned a moment ago, while another request for it was removed.
+func (s *Service) forget(ctx context.Context, q nodegate.PinRequestQuery, live func(cid string) bool) (int, error) {
+	var gone []string
+	q.Before = time.Now().Add(-s.cfg.Lease)
+	err := s.cfg.Store.PinRequests(ctx, q, func(r *nodegate.PinRequest) error {
+		if r.Status == nodegate.PinPinned && !live(r.CID) {
+			gone = append(gone, r.ID)
+		}
+		return nil
+	})
+	for _, id := range gone {
+		if err == nil {
+			err = s.cfg.Store.DeletePinRequest(ctx, q.AccountID, id)
+		}
+	}
+	return len(gone), err
+}

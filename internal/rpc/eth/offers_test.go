@@ -33,7 +33,9 @@ const never = `eth_sign eth_signTransaction eth_signTypedData eth_signTypedData_
 
 func TestOffers(t *testing.T) {
 	plain := func(name string) bool { return method.Offered(name, limits(Spec).Namespaces) }
-	open := func(name string) bool { return method.Offered(name, []string{"debug", "trace", "txpool", "ots", "erigon", "evm"}) }
+	open := func(name string) bool {
+		return method.Offered(name, []string{"debug", "trace", "txpool", "ots", "erigon", "evm"})
+	}
 	for _, c := range []struct {
 		methods        string
 		onPlain, onAll bool

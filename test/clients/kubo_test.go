@@ -51,6 +51,9 @@ func TestKuboCLI(t *testing.T) {
 			part.run(newIPFS(t, s, program, account))
 		})
 	}
+	if !t.Failed() {
+		compatRow(t, "programs", "Kubo's command line", kuboVersion(t, program), "`test/clients/kubo_test.go` in `make full`: its commands on the storage gateway, and `ipfs pin remote`", "ok")
+	}
 	t.Logf("Kubo's commands took %s", time.Since(start).Round(time.Millisecond))
 }
 
@@ -73,6 +76,15 @@ func buildKubo(t *testing.T) string {
 		skip(t, "Kubo's command line can't be built: "+err.Error()+"\n"+string(bytes.TrimSpace(out)))
 	}
 	return program
+}
+
+func kuboVersion(t *testing.T, program string) string {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), program, "version", "-n").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(out))
 }
 
 func newIPFS(t *testing.T, s *harness.Service, program string, account storageKey) *ipfs {

@@ -368,7 +368,9 @@ func TestPinsRefusals(t *testing.T) {
 		{"POST", "/pins", token, `{"cid":"` + strings.Repeat(big, 1000) + `"}`, 413, "TOO_LARGE"},
 	} {
 		a := n.pinsDo(t, c.method, c.path, c.token, c.body)
-		var e struct{ Error struct{ Reason, Details string } }
+		var e struct {
+			Error struct{ Reason, Details string }
+		}
 		_ = json.Unmarshal([]byte(a.body), &e)
 		if a.status != c.status || e.Error.Reason != c.reason || (c.reason != "") != (e.Error.Details != "") {
 			t.Errorf("%s %.80s %.60s: %d %.300s, want %d %s", c.method, c.path, c.body, a.status, a.body, c.status, c.reason)

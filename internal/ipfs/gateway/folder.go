@@ -27,7 +27,7 @@ func listTag(c cid.Cid) string { return `"DirIndex-1_CID-` + c.String() + `"` }
 // in either need the slash at the end of the address.
 func (r *reading) directory(short context.Context, e *unixfs.Entity) error {
 	if !strings.HasSuffix(r.text, "/") {
-		to := r.req.URL.EscapedPath() + "/"
+		to := "/" + strings.TrimLeft(r.req.URL.EscapedPath(), "/") + "/" // two slashes would begin a host
 		if r.req.URL.RawQuery != "" {
 			to += "?" + r.req.URL.RawQuery
 		}

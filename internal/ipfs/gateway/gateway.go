@@ -41,6 +41,7 @@ type Config struct {
 	Moved          func(accountID string, month time.Time) (int64, error) // what an account moved in a month
 	Read           Access                                                 // who may read with GET /ipfs
 	ReadRate       int64                                                  // requests a second of one address, when everybody may
+	Sites          []string                                               // hosts of the read gateway below which each CID has a host of its own
 	Metrics        *obs.Metrics
 	Log            *slog.Logger
 }
@@ -71,13 +72,13 @@ func New(cfg Config) *Gateway {
 
 const apiPath = "/api/v0"
 
-// ServeHTTP answers everything below /api/v0, and below /ipfs where that is open.
+// ServeHTTP answers everything below /api/v0, and below /ipfs and on hosts of content
+// where reading is open.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	h := w.Header()
 	web.CORS(h, req.Header.Get("Origin"))
 	h.Set("X-Request-Id", g.ids.New())
-	if g.cfg.Read != Nobody && isReadPath(req.URL.Path) {
-		g.serveRead(w, req)
+	if g.cfg.Read != Nobody && g.serveReader(w, req) {
 		return
 	}
 	name, ok := strings.CutPrefix(req.URL.Path, apiPath)
@@ -87,6 +88,11 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 	if name == "" {
 		http.Redirect(w, req, apiPath+"/", http.StatusTemporaryRedirect)
+		return
+	}
+	if why := g.forged(req); why != "" {
+		h.Del("Access-Control-Allow-Origin")
+		plain(w, http.StatusForbidden, why)
 		return
 	}
 	if req.Method == http.MethodOptions {

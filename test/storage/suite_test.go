@@ -22,7 +22,6 @@ const suiteSpecs = "trustless-block-gateway,trustless-car-gateway,trustless-car-
 
 // suiteGaps are how many checks of a test fail: what they need is not there yet.
 var suiteGaps = map[string]int{
-	"TestRedirectsFileSupport": 47, "TestRedirectsFileWithIfNoneMatchHeader": 7,
 	"TestProxyTunnelGatewaySubdomains": 3, // CONNECT: the gateway is no proxy
 }
 

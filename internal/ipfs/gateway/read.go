@@ -144,6 +144,12 @@ func (r *reading) answerContent() error {
 	short, cancel := r.shortly()
 	defer cancel()
 	if r.found, err = r.gateway.objects.Find(short, r.text); err != nil {
+		r.found, err = r.follow(short, err)
+	}
+	if r.found == nil && err == nil {
+		return nil // a rule of the site has answered
+	}
+	if err != nil {
 		if errors.Is(err, nodegate.InvalidInput) {
 			r.w.Header().Del("X-Ipfs-Path") // it is none
 		}
@@ -218,7 +224,7 @@ func (r *reading) check() error {
 	names := strings.Split(r.text, "/")[1:]
 	switch {
 	case names[0] == "ipns":
-		return &nodegate.Error{Op: "storage.read", Code: nodegate.NotFound, Msg: "names are not resolved here: use /ipfs/ and a CID"}
+		return &nodegate.Error{Op: "storage.read", Code: nodegate.NotFound, Msg: "names (IPNS and DNSLink) are not resolved here: use /ipfs/ and the CID that the name stands for"}
 	case len(names) < 2 || names[1] == "":
 		return usageError(fmt.Sprintf("invalid path %q: path does not have enough components", r.text))
 	case slices.Contains(names, ".") || slices.Contains(names, ".."):

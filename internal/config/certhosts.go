@@ -27,7 +27,21 @@ func checkCertHost(s string) error {
 	return nil
 }
 
-// certHosts writes storage.hosts behind the other settings of its section.
-func (d *dumper) certHosts(list []string) {
-	d.line("hosts: %s%s", flow(list), d.comment("storage.hosts"))
+// readGatewayHosts reads storage.gateway_hosts.
+func readGatewayHosts(l *loader, c *Config, path string, n node) {
+	c.Storage.GatewayHosts = l.texts(path, n, checkGatewayHost)
+}
+
+// checkGatewayHost lets names pass that other names can be below.
+func checkGatewayHost(s string) error {
+	if _, err := netip.ParseAddr(s); err == nil {
+		return fmt.Errorf("%q is an address, which no name can be below; write a host name like files.example.com", s)
+	}
+	return checkCertHost(s)
+}
+
+// storageHosts writes the lists of hosts behind the other settings of their section.
+func (d *dumper) storageHosts(s *Storage) {
+	d.line("hosts: %s%s", flow(s.Hosts), d.comment("storage.hosts"))
+	d.line("gateway_hosts: %s%s", flow(s.GatewayHosts), d.comment("storage.gateway_hosts"))
 }

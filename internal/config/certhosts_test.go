@@ -13,3 +13,14 @@ func TestCertHosts(t *testing.T) {
 		}
 	}
 }
+
+func TestGatewayHosts(t *testing.T) {
+	for text, ok := range map[string]bool{
+		"localhost": true, "sites.example.com": true, "nas": true,
+		"": false, "Localhost": false, "*.example.com": false, "127.0.0.1": false, "::1": false, "localhost:5001": false, "http://localhost": false, "127.0.0": false,
+	} {
+		if err := checkGatewayHost(text); (err == nil) != ok {
+			t.Errorf("%q: %v", text, err)
+		}
+	}
+}

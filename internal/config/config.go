@@ -148,9 +148,10 @@ type Storage struct {
 	MaxRequests int  // of one account or address at once
 	MaxHeavy    int  // of those, listings, archives, exports and pins
 
-	Gateway     string // off, keys or public
-	GatewayRate int    // requests a second of one address, when it is public
-	Kubo        Kubo
+	Gateway      string   // off, keys or public
+	GatewayRate  int      // requests a second of one address, when it is public
+	GatewayHosts []string // hosts below which each CID has an origin of its own
+	Kubo         Kubo
 }
 
 // Kubo is the engine of that name: nodes elsewhere that keep the blocks.
@@ -267,6 +268,7 @@ func Default() *Config {
 	c := &Config{}
 	settings.defaults(c, allSections)
 	c.Plans, c.Costs = builtinPlans(), builtinCosts()
+	c.Storage.GatewayHosts = []string{"localhost"}
 	c.Networks = builtinNetworks()
 	c.DefaultNetwork = c.Networks[0].Name
 	return c

@@ -37,7 +37,7 @@ func TestDefault(t *testing.T) {
 			Engine: "embedded", Undo: 24 * time.Hour, Collect: time.Hour, Reserve: 1 << 30, MaxParts: 10_000, Timeout: 30 * time.Second,
 			MaxNodes: 1 << 18, MaxRead: 1 << 40, MaxCompress: 1 << 30, MaxRequests: 64, MaxHeavy: 4,
 			Kubo:    Kubo{Copies: 1, Fetch: true, Repair: time.Hour},
-			Gateway: "off", GatewayRate: 50,
+			Gateway: "off", GatewayRate: 50, GatewayHosts: []string{"localhost"},
 		},
 		Accounts:  Accounts{Follow: 500 * time.Millisecond},
 		Dashboard: Dashboard{On: true, SignUp: true},
@@ -130,6 +130,7 @@ storage:
   gateway: public
   gateway_rate: 9
   hosts: [files.example.com, "2001:db8::5"]
+  gateway_hosts: [localhost, sites.example.com]
   kubo:
     copies: 2
     fetch: false
@@ -235,7 +236,7 @@ func TestFullFile(t *testing.T) {
 			Engine: "kubo", TLS: TLS{Cert: filepath.Join(dir, "cert.pem"), Key: key}, Undo: time.Hour, Collect: 10 * time.Minute,
 			Reserve: 2 << 30, MaxFile: 1 << 40, MaxParts: 5, Timeout: time.Minute,
 			MaxNodes: 2000, MaxRead: 3 << 20, MaxCompress: 4 << 20, MaxRequests: 6, MaxHeavy: 7, Gateway: "public", GatewayRate: 9,
-			Hosts: []string{"files.example.com", "2001:db8::5"},
+			Hosts: []string{"files.example.com", "2001:db8::5"}, GatewayHosts: []string{"localhost", "sites.example.com"},
 			Kubo: Kubo{Copies: 2, Repair: 2 * time.Hour, Endpoints: []KuboEndpoint{
 				{URL: "http://10.0.0.1:5001"},
 				{URL: "https://h", HeadersFile: filepath.Join(dir, "secrets/headers"), Headers: map[string]Secret{"Authorization": "Bearer hidden", "X-Two": "2"}},

@@ -83,6 +83,7 @@ func flatten(c *Config) map[string]flat {
 	out["trusted_proxies"] = plainly(flow(c.TrustedProxies))
 	out["admin.hosts"] = plainly(flow(c.Admin.Hosts))
 	out["storage.hosts"] = plainly(flow(c.Storage.Hosts))
+	out["storage.gateway_hosts"] = plainly(flow(c.Storage.GatewayHosts))
 	for name, p := range c.Plans {
 		out["plans."+name] = plainly("a plan")
 		flattenFields(out, planSettings.fields, &p, "plans."+name+".")

@@ -15,7 +15,7 @@ import (
 // comments, so that loading the dump can't mistake the placeholder for a secret.
 func Dump(w io.Writer, c *Config) error {
 	d := &dumper{src: c.src, ends: map[string]func(){}}
-	d.ends["storage."] = func() { d.certHosts(c.Storage.Hosts) }
+	d.ends["storage."] = func() { d.storageHosts(&c.Storage) }
 	d.ends["storage.kubo."] = func() { d.endpoints(c.Storage.Kubo.Endpoints) }
 	d.ends["admin."] = func() { d.line("hosts: %s%s", flow(c.Admin.Hosts), d.comment("admin.hosts")) }
 	dumpFields(d, settings.fields, c, "")

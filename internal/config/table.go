@@ -326,6 +326,10 @@ var settings = schema[Config]{
 			help: "further host names and addresses that the storage gateway's own certificate is for, as `[files.example.com, 192.168.1.5]`; without `storage.cert` only",
 			read: readCertHosts,
 		}, {
+			name: "storage.gateway_hosts",
+			help: "host names of the read gateway below which each CID is a website with an origin of its own, as `CID.ipfs.HOST`; paths on these hosts redirect there; `[localhost]` by default, `[]` for none. Their DNS needs a record for `*.ipfs.HOST`, and `storage.cert`, where it is set, that name",
+			read: readGatewayHosts,
+		}, {
 			name: "storage.kubo.endpoints",
 			help: "the RPC APIs of the nodes that keep content with `storage.engine: kubo`, as under Storage nodes in docs/config.md",
 			read: readEndpoints,

@@ -152,8 +152,8 @@ func (s *storageSide) tlsConfig(at net.Addr) (*tls.Config, error) {
 }
 
 // OpenAuthority opens the local authority of a data folder, for certificates of
-// this machine's own names, the configured hosts and, where there is one, a listener's
-// address.
+// this machine's own names, the configured hosts, the websites below them and, where there
+// is one, a listener's address.
 func OpenAuthority(cfg *config.Config, at net.Addr) (*localca.Authority, error) {
 	hosts := []string{"localhost", "127.0.0.1", "::1"}
 	if at != nil {
@@ -162,12 +162,23 @@ func OpenAuthority(cfg *config.Config, at net.Addr) (*localca.Authority, error) 
 		}
 	}
 	host, _, _ := net.SplitHostPort(cfg.StorageListen)
-	for _, host := range append([]string{host}, cfg.Storage.Hosts...) {
+	for _, host := range slices.Concat([]string{host}, cfg.Storage.Hosts, siteNames(cfg)) {
 		if ip, err := netip.ParseAddr(host); host != "" && !slices.Contains(hosts, host) && (err != nil || !ip.IsUnspecified() && !ip.IsLoopback()) {
 			hosts = append(hosts, host)
 		}
 	}
 	return localca.Open(cfg.Data, hosts)
+}
+
+// siteNames are the names that the read gateway has beyond the listener's.
+func siteNames(cfg *config.Config) (names []string) {
+	if cfg.Storage.Gateway == "off" {
+		return nil
+	}
+	for _, host := range cfg.Storage.GatewayHosts {
+		names = append(names, host, "*.ipfs."+host)
+	}
+	return names
 }
 
 // collectEvery removes what nobody needs, now and then.

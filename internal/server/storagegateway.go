@@ -16,7 +16,7 @@ import (
 // its metrics need.
 func (s *storageSide) withReading(c gateway.Config) gateway.Config {
 	c.Read = map[string]gateway.Access{"keys": gateway.Holders, "public": gateway.Everybody}[s.cfg.Storage.Gateway]
-	c.ReadRate = int64(s.cfg.Storage.GatewayRate)
+	c.ReadRate, c.Sites = int64(s.cfg.Storage.GatewayRate), s.cfg.Storage.GatewayHosts
 	c.Metrics = s.metrics
 	if store, ok := s.engine.(reporter); ok {
 		s.metrics.FollowBlocks(func() (obs.BlockFigures, bool) { return blockFigures(store) })

@@ -3,8 +3,13 @@ package browser
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"io"
+	"maps"
 	"mime/multipart"
 	"net/http"
+	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -27,16 +32,17 @@ fetch("BASE/logout", {method: "POST", credentials: "include", mode: "no-cors"});
 document.getElementById("f").submit();
 </script>`
 
-// A stored page, opened from the read gateway by somebody who is signed in, reads no
-// cookie, fetches nothing of the dashboard, and sends no form there.
+// A stored page, opened by its path by somebody who is signed in, reads no cookie, fetches
+// nothing of the dashboard, and sends no form there.
 func TestStoredPageIsHarmless(t *testing.T) {
-	s := harness.Start(t, func(c *config.Config) { c.Storage.Gateway = "public" })
+	// Paths on localhost redirect by default: the dashboard's own host is the one to fear.
+	s := harness.Start(t, func(c *config.Config) { c.Storage.Gateway, c.Storage.GatewayHosts = "public", nil })
 	ctx := Open(t)
 	base := localhost(s.RPC)
 	SignIn(t, ctx, s)
 	cid := add(t, s, strings.ReplaceAll(hostile, "BASE", base))
 
-	page := localhost(strings.Replace(s.Server.Addresses().Storage, "https", "http", 1)) + "/ipfs/" + cid
+	page := localhost(storageURL(s)) + "/ipfs/" + cid
 	Do(t, ctx, chromedp.Navigate(page), chromedp.WaitVisible("#go"))
 	Do(t, ctx, chromedp.Click("#go"))
 	if title := Ask(t, ctx, chromedp.Title()); title != "quiet" {
@@ -54,17 +60,25 @@ func TestStoredPageIsHarmless(t *testing.T) {
 // add stores a page by the storage gateway's own API.
 func add(t *testing.T, s *harness.Service, content string) (cid string) {
 	t.Helper()
+	return addFolder(t, s, "", map[string]string{"index.html": content})
+}
+
+// addFolder stores files with some options, and returns the CID of what is stored last.
+func addFolder(t *testing.T, s *harness.Service, options string, files map[string]string) (cid string) {
+	t.Helper()
 	var body bytes.Buffer
 	w := multipart.NewWriter(&body)
-	part, err := w.CreateFormFile("file", "index.html")
-	if err == nil {
-		_, err = part.Write([]byte(content))
-	}
-	if err != nil {
-		t.Fatal(err)
+	for _, name := range slices.Sorted(maps.Keys(files)) {
+		part, err := w.CreateFormFile("file", url.QueryEscape(name))
+		if err == nil {
+			_, err = part.Write([]byte(files[name]))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
 	}
 	_ = w.Close()
-	address := strings.Replace(s.Server.Addresses().Storage, "https", "http", 1) + "/api/v0/add?cid-version=1"
+	address := storageURL(s) + "/api/v0/add?cid-version=1" + options
 	req, err := http.NewRequest(http.MethodPost, address, &body)
 	if err != nil {
 		t.Fatal(err)
@@ -77,8 +91,15 @@ func add(t *testing.T, s *harness.Service, content string) (cid string) {
 	}
 	defer res.Body.Close()
 	var line struct{ Hash string }
-	if err := json.NewDecoder(res.Body).Decode(&line); err != nil || line.Hash == "" {
+	for lines := json.NewDecoder(res.Body); err == nil; err = lines.Decode(&line) {
+	}
+	if !errors.Is(err, io.EOF) || line.Hash == "" {
 		t.Fatalf("%d, %v", res.StatusCode, err)
 	}
 	return line.Hash
+}
+
+// storageURL is the storage gateway's address in plain HTTP.
+func storageURL(s *harness.Service) string {
+	return strings.Replace(s.Server.Addresses().Storage, "https", "http", 1)
 }

@@ -8,7 +8,8 @@
 // failed is 500 with a JSON object, and a failure in the middle of an answer breaks
 // the connection off, so that nobody takes a part for the whole.
 //
-// Beside the API stands the read gateway, GET /ipfs/CID (read.go): files with parts
+// Beside the API stands the read gateway, GET /ipfs/CID (read.go), and the same content on
+// hosts of their own, CID.ipfs.HOST, where websites run (site.go): files with parts
 // and tags (readfile.go), pages of directories (folder.go), blocks and CARs that a
 // client can check itself (trustless.go).
 //

@@ -1,9 +1,7 @@
 package gateway
 
 import (
-	"bytes"
 	"context"
-	"html/template"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -21,13 +19,13 @@ const maxListed = 10_000
 const forAWeek = "max-age=604800, stale-while-revalidate=2678400"
 
 // listTag is the tag of a directory's page. Its number changes with the page.
-func listTag(c cid.Cid) string { return `"DirIndex-1_CID-` + c.String() + `"` }
+func listTag(c cid.Cid) string { return `"DirIndex-2_CID-` + c.String() + `"` }
 
 // directory sends a directory's index.html, or a page that lists it. Relative links
 // in either need the slash at the end of the address.
 func (r *reading) directory(short context.Context, e *unixfs.Entity) error {
 	if !strings.HasSuffix(r.text, "/") {
-		to := r.req.URL.EscapedPath() + "/"
+		to := "/" + strings.TrimLeft(r.req.URL.EscapedPath(), "/") + "/" // two slashes would begin a host
 		if r.req.URL.RawQuery != "" {
 			to += "?" + r.req.URL.RawQuery
 		}
@@ -55,41 +53,51 @@ func (r *reading) directory(short context.Context, e *unixfs.Entity) error {
 	return r.list(short, e)
 }
 
-// listed is one line of the page.
-type listed struct {
-	Name, Link, CID string
-	Size            string
+// folderPage is what a page shows of a directory.
+type folderPage struct {
+	Lines []listed
+	Size  string // of all together
+	Up    string // the link to the directory above, or ""
+	More  bool   // entries than are shown
+	Most  int
 }
 
-// list sends the page.
+// listed is one line of the page.
+type listed struct {
+	Name, Link, Size string
+	CID              string // shortened
+	Content, File    string // where the CID leads, and the name there
+}
+
+// list sends a page that lists a directory.
 func (r *reading) list(short context.Context, e *unixfs.Entity) error {
-	h := r.w.Header()
-	h.Set("Etag", listTag(r.found.CID))
-	h.Set("Cache-Control", r.cacheControl(forAWeek))
-	h.Set("Content-Type", "text/html")
-	if r.req.Method == http.MethodHead {
-		r.answer.WriteHeader(http.StatusOK)
+	if r.pageHead(listTag(r.found.CID)) {
 		return nil
 	}
 	items, more, err := e.Items(short, maxListed)
 	if err != nil {
 		return err
 	}
-	var lines []listed
+	t := trail{r.text, r.site}
+	here, host := t.here(), t.host()
+	f := &folderPage{More: more, Most: maxListed, Size: sizeText(uint64(e.Size))}
+	if len(r.found.Roots) > 1 {
+		f.Up = here + "/.."
+	}
 	for _, i := range items {
-		// A name may look like a scheme or begin with a slash: the dot keeps it here.
-		lines = append(lines, listed{Name: i.Name, Link: "./" + url.PathEscape(i.Name), CID: i.CID.String(), Size: sizeText(i.Size)})
+		id, name := i.CID.String(), url.PathEscape(i.Name)
+		// The template escapes the name once more, as Kubo's does.
+		f.Lines = append(f.Lines, listed{Name: i.Name, Link: here + "/" + name, Size: sizeText(i.Size), CID: shortened(id), Content: host + "/ipfs/" + id, File: name})
 	}
-	var page bytes.Buffer
-	err = folderPage.Execute(&page, map[string]any{
-		"Path": strings.TrimSuffix(r.text, "/"), "CID": r.found.CID.String(), "Lines": lines, "More": more, "Most": maxListed, "Up": len(r.found.Roots) > 1,
-	})
-	if err != nil {
-		return err
+	return r.sendPage(page{Heading: "Index of", Forms: []form{{"Download tar", "tar"}, {"Download CAR", "car"}}, Folder: f})
+}
+
+// shortened is a CID as people tell it from others.
+func shortened(id string) string {
+	if len(id) < 20 {
+		return id
 	}
-	h.Set("Content-Length", strconv.Itoa(page.Len()))
-	_, err = r.answer.Write(page.Bytes())
-	return err
+	return id[:7] + "…" + id[len(id)-6:]
 }
 
 // sizeText is a size for people.
@@ -104,37 +112,3 @@ func sizeText(n uint64) string {
 	}
 	return strconv.FormatFloat(f, 'f', 1, 64) + " " + units[unit:unit+1] + "iB"
 }
-
-// folderPage works without scripts, which the sandbox forbids.
-var folderPage = template.Must(template.New("folder").Parse(`<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{{.Path}}</title>
-<style>
-body { font-family: sans-serif; margin: 1em auto; max-width: 60em; padding: 0 1em; }
-h1 { font-size: 1.1em; overflow-wrap: anywhere; }
-table { border-collapse: collapse; width: 100%; }
-td { border-top: 1px solid #ddd; padding: .3em .5em; overflow-wrap: anywhere; }
-td.size { text-align: right; white-space: nowrap; }
-td.cid { font-family: monospace; font-size: .8em; }
-</style>
-</head>
-<body>
-<h1>{{.Path}}</h1>
-<p>{{.CID}}</p>
-<table>
-{{- if .Up}}
-<tr><td colspan="3"><a href="../">..</a></td></tr>
-{{- end}}
-{{- range .Lines}}
-<tr><td><a href="{{.Link}}">{{.Name}}</a></td><td class="cid">{{.CID}}</td><td class="size">{{.Size}}</td></tr>
-{{- end}}
-</table>
-{{- if .More}}
-<p>Only {{.Most}} entries are shown: the command ls lists all.</p>
-{{- end}}
-</body>
-</html>
-`))

@@ -42,6 +42,7 @@ type Config struct {
 	Moved          func(accountID string, month time.Time) (int64, error)     // what an account moved in a month
 	Read           Access                                                     // who may read with GET /ipfs
 	ReadRate       int64                                                      // requests a second of one address, when everybody may
+	Sites          []string                                                   // hosts of the read gateway below which each CID has a host of its own
 	PinRequests    nodegate.PinRequestStore                                   // of the pinning service; nil is none
 	Quota          func(ctx context.Context, accountID string) (int64, error) // bytes that an account may have stored; an error while it may store nothing
 	Metrics        *obs.Metrics
@@ -83,20 +84,26 @@ func New(cfg Config) *Gateway {
 
 const apiPath = "/api/v0"
 
-// ServeHTTP answers everything below /api/v0 and /pins, and below /ipfs where that is open.
+// ServeHTTP answers everything below /api/v0 and /pins, and below /ipfs and on hosts of
+// content where reading is open.
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	h := w.Header()
 	web.CORS(h, req.Header.Get("Origin"))
 	h.Set("X-Request-Id", g.ids.New())
-	if g.cfg.Read != Nobody && isReadPath(req.URL.Path) {
-		g.serveRead(w, req)
+	if g.cfg.Read != Nobody && g.serveReader(w, req) {
 		return
 	}
-	if g.pins != nil && isPinsPath(req.URL.Path) {
+	pins := g.pins != nil && isPinsPath(req.URL.Path)
+	name, ok := strings.CutPrefix(req.URL.Path, apiPath)
+	if why := g.forged(req); why != "" && (pins || ok) {
+		h.Del("Access-Control-Allow-Origin")
+		plain(w, http.StatusForbidden, why)
+		return
+	}
+	if pins {
 		g.servePins(w, req)
 		return
 	}
-	name, ok := strings.CutPrefix(req.URL.Path, apiPath)
 	if !ok || name != "" && name[0] != '/' {
 		plain(w, http.StatusNotFound, "404 page not found")
 		return

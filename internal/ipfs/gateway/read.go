@@ -34,11 +34,49 @@ func isReadPath(path string) bool {
 	return path == "/ipfs" || path == "/ipns" || strings.HasPrefix(path, "/ipfs/") || strings.HasPrefix(path, "/ipns/")
 }
 
-// serveRead answers GET and HEAD below /ipfs. Whatever was stored, a browser shows it
-// in a sandbox: it runs no script and reaches nothing of this origin.
-func (g *Gateway) serveRead(w http.ResponseWriter, req *http.Request) {
-	start := time.Now()
-	g.readHead(w.Header())
+// serveReader answers what the read gateway is asked for, by the host or by the path, and
+// reports whether it was.
+func (g *Gateway) serveReader(w http.ResponseWriter, req *http.Request) bool {
+	name, port := g.hostOf(req)
+	if s := g.siteOf(name, port); s != nil {
+		g.serveSite(w, req, s)
+		return true
+	}
+	if !isReadPath(req.URL.Path) {
+		return false
+	}
+	switch to, err := g.elsewhere(req, name, port); {
+	case err != nil:
+		g.readHead(w.Header())
+		plain(w, http.StatusBadRequest, nodegate.AsError(err).Msg)
+	case to != "":
+		g.redirect(w, to)
+	default:
+		g.serveContent(w, req, nil)
+	}
+	return true
+}
+
+// elsewhere is where a path redirects, or "".
+func (g *Gateway) elsewhere(req *http.Request, name, port string) (to string, err error) {
+	if req.Method != http.MethodGet && req.Method != http.MethodHead {
+		return "", nil
+	}
+	if uri := req.URL.Query().Get("uri"); uri != "" && strings.Count(strings.TrimSuffix(req.URL.Path, "/"), "/") == 1 {
+		return uriTarget(uri)
+	}
+	return g.toSite(req, name, port)
+}
+
+// serveContent answers GET and HEAD of a site, or below /ipfs where there is none. There,
+// whatever was stored, a browser shows it in a sandbox: it runs no script and reaches
+// nothing of this origin.
+func (g *Gateway) serveContent(w http.ResponseWriter, req *http.Request, s *site) {
+	start, text := time.Now(), req.URL.Path
+	if g.readHead(w.Header()); s != nil {
+		siteHead(w.Header())
+		text = s.path(text)
+	}
 	switch req.Method {
 	case http.MethodGet, http.MethodHead:
 	case http.MethodOptions:
@@ -50,7 +88,7 @@ func (g *Gateway) serveRead(w http.ResponseWriter, req *http.Request) {
 		plain(w, http.StatusMethodNotAllowed, "Method "+req.Method+" not allowed: read only access")
 		return
 	}
-	r := &reading{call: g.newCall(w, req), text: req.URL.Path}
+	r := &reading{call: g.newCall(w, req), text: text, site: s}
 	r.command = readCommand
 	err := r.guarded(r.answerContent)
 	slow(r.call, err)
@@ -80,7 +118,8 @@ func (g *Gateway) readHead(h http.Header) {
 // reading is one request to the read gateway on its way.
 type reading struct {
 	*call
-	text   string // the path, unescaped
+	text   string // the path, unescaped, with the CID also where the host has it
+	site   *site  // nil where the path has it
 	format string // "" or one of formats
 	params map[string]string
 	found  *unixfs.Found
@@ -106,6 +145,12 @@ func (r *reading) answerContent() error {
 	short, cancel := r.shortly()
 	defer cancel()
 	if r.found, err = r.gateway.objects.Find(short, r.text); err != nil {
+		r.found, err = r.follow(short, err)
+	}
+	if r.found == nil && err == nil {
+		return nil // a rule of the site has answered
+	}
+	if err != nil {
 		if errors.Is(err, nodegate.InvalidInput) {
 			r.w.Header().Del("X-Ipfs-Path") // it is none
 		}
@@ -174,12 +219,12 @@ func (r *reading) check() error {
 	names := strings.Split(r.text, "/")[1:]
 	switch {
 	case names[0] == "ipns":
-		return &nodegate.Error{Op: "storage.read", Code: nodegate.NotFound, Msg: "names are not resolved here: use /ipfs/ and a CID"}
+		return &nodegate.Error{Op: "storage.read", Code: nodegate.NotFound, Msg: "names (IPNS and DNSLink) are not resolved here: use /ipfs/ and the CID that the name stands for"}
 	case len(names) < 2 || names[1] == "":
 		return usageError(fmt.Sprintf("invalid path %q: path does not have enough components", r.text))
 	case slices.Contains(names, ".") || slices.Contains(names, ".."):
 		return usageError("invalid path: . and .. are not resolved here")
-	case r.req.Header.Get("Service-Worker") == "script":
+	case r.site == nil && r.req.Header.Get("Service-Worker") == "script":
 		return usageError("service workers are not served here")
 	}
 	if plainText(r.text) {
@@ -290,7 +335,7 @@ func (r *reading) refuseRead(err error) {
 		r.status = http.StatusPreconditionFailed
 	}
 	if e.Code == nodegate.NotFound {
-		msg = "failed to resolve " + strings.Trim(strconv.QuoteToASCII(r.req.URL.Path), `"`) + ": " + msg
+		msg = "failed to resolve " + strings.Trim(strconv.QuoteToASCII(r.text), `"`) + ": " + msg
 	}
 	plain(r.w, r.status, msg)
 }

@@ -44,7 +44,7 @@ func (r *reading) entity(short context.Context) error {
 		return r.directory(short, e)
 	}
 	if e.Kind == unixfs.Value && r.wantsPage() {
-		return r.valuePage(e)
+		return r.showValue(e)
 	}
 	name := path.Base(r.text)
 	if len(r.found.Roots) == 1 {

@@ -128,16 +128,6 @@ func TestHostileDirectories(t *testing.T) {
 			}
 		}
 	}
-	for _, name := range []string{"..", ".", "", "/etc/passwd", "../x", "a/b"} {
-		root := m.keep(cid.DagProtobuf, append(appendLink(nil, name, leaf, 4), simpleNode(kindDirectory, nil, stat{})...))
-		tree, err := New(m).Get(t.Context(), root.String())
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := tree.WriteTar(t.Context(), io.Discard, true); messageOf(err) != "relative UnixFS paths outside the root are not allowed, use CAR instead" {
-			t.Errorf("a tar with an entry named %q: %v", name, err)
-		}
-	}
 	loop := m.keep(cid.DagProtobuf, simpleNode(kindDirectory, nil, stat{}))
 	for range maxDepth + 2 {
 		loop = m.keep(cid.DagProtobuf, append(appendLink(nil, "d", loop, 0), simpleNode(kindDirectory, nil, stat{})...))
@@ -148,6 +138,59 @@ func TestHostileDirectories(t *testing.T) {
 	}
 	if err := tree.WriteTar(t.Context(), io.Discard, true); err == nil {
 		t.Error("a tar that is nested too deeply")
+	}
+}
+
+// TestRelativeNames: names that lead elsewhere stay in the archive, and lead through no
+// symlink of it.
+func TestRelativeNames(t *testing.T) {
+	m := newMemory(nil)
+	leaf := m.keep(cid.Raw, []byte("leaf"))
+	link := m.keep(cid.DagProtobuf, simpleNode(kindSymlink, []byte("/etc"), stat{}))
+	folder := func(entries ...any) cid.Cid {
+		var block []byte
+		for i := 0; i < len(entries); i += 2 {
+			block = appendLink(block, entries[i].(string), entries[i+1].(cid.Cid), 4)
+		}
+		return m.keep(cid.DagProtobuf, append(block, simpleNode(kindDirectory, nil, stat{})...))
+	}
+	for name, c := range map[string]struct {
+		root cid.Cid
+		want string // the last name in the archive; "" is refused
+	}{
+		"inside":              {folder("a", folder("b", folder("../f", leaf))), "/a/f"},
+		"absolute":            {folder("/etc/passwd", leaf), "/etc/passwd"},
+		"two names":           {folder("a/b", leaf), "/a/b"},
+		"outside":             {folder("../f", leaf), ""},
+		"outside from inside": {folder("a", folder("../../f", leaf)), ""},
+		"beside":              {folder("../ROOTx", leaf), ""},
+		"parent":              {folder("..", leaf), ""},
+		"itself":              {folder(".", leaf), ""},
+		"itself by a detour":  {folder("a", folder("x/..", leaf)), ""},
+		"over its parent":     {folder("a", folder("b", folder("../../a", leaf))), ""},
+		"no name":             {folder("", leaf), ""},
+		"through a symlink":   {folder("x", link, "x/passwd", leaf), ""},
+		"a symlink later":     {folder("a", folder("../x/passwd", leaf), "x", link), ""},
+	} {
+		tree, err := New(m).Get(t.Context(), c.root.String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		err = tree.WriteTar(t.Context(), &out, true)
+		if c.want == "" {
+			if messageOf(err) != "relative UnixFS paths outside the root are not allowed, use CAR instead" {
+				t.Errorf("%s: %v", name, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if list := readTar(t, &out); list[len(list)-1].Name != c.root.String()+c.want {
+			t.Errorf("%s: %v", name, list)
+		}
 	}
 }
 

@@ -92,7 +92,15 @@ func (g getter) resolve(ctx context.Context, p gopath.ImmutablePath, at func(cid
 
 // noLink is the error of a name that is not in a directory.
 func noLink(name string, under cid.Cid) error {
-	return &nodegate.Error{Op: "unixfs.resolve", Code: nodegate.NotFound, Msg: fmt.Sprintf("no link named %q under %s", name, under)}
+	return &nodegate.Error{Op: opResolve, Code: nodegate.NotFound, Msg: fmt.Sprintf("no link named %q under %s", name, under)}
+}
+
+const opResolve = "unixfs.resolve"
+
+// IsNoEntry tells whether a path leads nowhere. A block of it that is not here is another
+// error: it may come.
+func IsNoEntry(err error) bool {
+	return errors.Is(err, nodegate.NotFound) && nodegate.AsError(err).Op == opResolve
 }
 
 // stepUnixFS follows one name out of a directory's block.
@@ -153,7 +161,7 @@ func stepValue(r Resolved, raw []byte) (next Resolved, inside bool, err error) {
 func lookupError(err error, name string, under cid.Cid) error {
 	var missing datamodel.ErrNotExists
 	if errors.As(err, &missing) {
-		return &nodegate.Error{Op: "unixfs.resolve", Code: nodegate.NotFound, Msg: err.Error()}
+		return &nodegate.Error{Op: opResolve, Code: nodegate.NotFound, Msg: err.Error()}
 	}
 	return noLink(name, under)
 }

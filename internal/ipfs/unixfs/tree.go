@@ -86,7 +86,7 @@ func (t *Tree) Size() int64 { return t.size }
 // in the PAX format when the archive is only the transport, and the plain format
 // when it is what the user asked for.
 func (t *Tree) WriteTar(ctx context.Context, w io.Writer, plain bool) error {
-	a := &archive{tar: tar.NewWriter(w), format: tar.FormatPAX, now: time.Now(), get: t.objects.listing()}
+	a := &archive{tar: tar.NewWriter(w), format: tar.FormatPAX, now: time.Now(), get: t.objects.listing(), root: t.name}
 	if plain {
 		a.format = tar.FormatUnknown
 	}
@@ -103,6 +103,9 @@ type archive struct {
 	now    time.Time
 	get    getter // for directories and the first blocks of files
 	bytes  int64  // of files
+	root   string // that all names are below
+
+	relative, symlinks bool // whether it has names that lead elsewhere, and symlinks
 }
 
 func (a *archive) write(ctx context.Context, t *Tree, at string, depth int) error {
@@ -113,6 +116,9 @@ func (a *archive) write(ctx context.Context, t *Tree, at string, depth int) erro
 	case t.IsDir():
 		return a.directory(ctx, t, at, depth)
 	case t.fs != nil && t.fs.kind == kindSymlink:
+		if a.symlinks = true; a.relative {
+			return errOutside()
+		}
 		h := &tar.Header{Name: at, Typeflag: tar.TypeSymlink, Linkname: string(t.fs.data)}
 		return a.header(h, stat{mtime: t.fs.stat.mtime}, 0o777)
 	}
@@ -149,18 +155,37 @@ func (a *archive) directory(ctx context.Context, t *Tree, at string, depth int) 
 		if strings.ContainsRune(l.name, 0) {
 			return failed("the entry %q can't be in a tar archive: use dag/export, which keeps every name", l.name)
 		}
-		if !isName(l.name) {
-			return failed("relative UnixFS paths outside the root are not allowed, use CAR instead")
+		to, err := a.place(at, l.name)
+		if err != nil {
+			return err
 		}
 		inner, err := a.get.tree(ctx, t.objects, l)
 		if err != nil {
 			return err
 		}
-		if err := a.write(ctx, inner, path.Join(at, l.name), depth+1); err != nil {
+		if err := a.write(ctx, inner, to, depth+1); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// place is where an entry of a directory goes. Its name may lead elsewhere in the archive,
+// as in Kubo's, but not out of it, nor where a symlink in the archive could lead out of it.
+func (a *archive) place(dir, name string) (string, error) {
+	at := path.Join(dir, name)
+	if isName(name) {
+		return at, nil
+	}
+	a.relative = true
+	if a.symlinks || !strings.HasPrefix(at, a.root+"/") || strings.HasPrefix(dir+"/", at+"/") {
+		return "", errOutside()
+	}
+	return at, nil
+}
+
+func errOutside() error {
+	return failed("relative UnixFS paths outside the root are not allowed, use CAR instead")
 }
 
 // isName tells whether a directory's entry has a name that stays in the directory.

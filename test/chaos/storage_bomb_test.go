@@ -174,7 +174,7 @@ func (b *bomber) keepBombing(commands []string, at int) (stop func() raided) {
 		b.t.Fatal(err)
 	}
 	cmd := exec.Command("nice", "-n", "19", os.Args[0], "-test.run=^$")
-	cmd.Env = append(os.Environ(), raidEnv+"="+string(told))
+	cmd.Env = append(os.Environ(), raidEnv+"="+string(told), "GOMAXPROCS=1")
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, os.Stderr
 	end, err := cmd.StdinPipe()
@@ -212,7 +212,7 @@ func runRaid(told string) error {
 }
 
 func (r raid) run(end <-chan struct{}) (all raided) {
-	p := &program{base: r.Base, client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: r.At}}}
+	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: r.At}}
 	var mu sync.Mutex
 	var wait sync.WaitGroup
 	for i := range r.At {
@@ -220,7 +220,7 @@ func (r raid) run(end <-chan struct{}) (all raided) {
 			for n := i; !closed(end); n++ {
 				command := r.Commands[n%len(r.Commands)]
 				begun := time.Now()
-				answer := p.postAs(r.Key, r.Secret, command, "", nil, nil)
+				answer := r.send(client, command)
 				took := time.Since(begun)
 				mu.Lock()
 				all.note(command, answer, took)
@@ -230,6 +230,29 @@ func (r raid) run(end <-chan struct{}) (all raided) {
 	}
 	wait.Wait()
 	return all
+}
+
+// send asks for a bomb and throws what comes away but for its beginning: the client is to cost
+// this machine as little as it can.
+func (r raid) send(client *http.Client, command string) reply {
+	req, err := http.NewRequest(http.MethodPost, r.Base+"/api/v0/"+command, nil)
+	if err != nil {
+		return reply{body: err.Error()}
+	}
+	req.SetBasicAuth(r.Key, r.Secret)
+	res, err := client.Do(req)
+	if err != nil {
+		return reply{body: err.Error()}
+	}
+	defer res.Body.Close()
+	beginning, err := io.ReadAll(io.LimitReader(res.Body, 4<<10))
+	if err == nil {
+		_, err = io.Copy(io.Discard, res.Body)
+	}
+	if err != nil {
+		return reply{body: err.Error()}
+	}
+	return reply{res.StatusCode, string(beginning)}
 }
 
 func closed(end <-chan struct{}) bool {

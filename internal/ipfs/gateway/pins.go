@@ -122,6 +122,7 @@ func (g *Gateway) servePins(w http.ResponseWriter, req *http.Request) {
 	if p.command == nil && errors.Is(err, nodegate.HTTPMethod) {
 		w.Header().Set("Allow", methods)
 	}
+	slow(p.call, err)
 	if err != nil && !p.answer.begun {
 		g.refusePins(w, err)
 	}
@@ -155,6 +156,9 @@ func (p *pinsCall) run() error {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, g.cfg.Timeout)
 		defer cancel()
+	}
+	if p.place = place; p.command.heavy {
+		return timedOut(place.apart(ctx, p.do))
 	}
 	return timedOut(p.do(ctx))
 }

@@ -3,11 +3,13 @@ package pinning
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/fairshare"
 )
 
 // Query selects requests of an account.
@@ -72,7 +74,7 @@ func (s *Service) List(ctx context.Context, q Query) (Page, error) {
 		return Page{}, err
 	}
 	selected.After, selected.Before = q.After, q.Before
-	err = s.cfg.Store.PinRequests(ctx, selected, func(r *nodegate.PinRequest) error {
+	err = s.requests(ctx, selected, func(r *nodegate.PinRequest) error {
 		if a := known[r.CID]; r.Status != nodegate.PinPinned || a != nil && a.pinned {
 			list.take(r)
 		}
@@ -83,7 +85,7 @@ func (s *Service) List(ctx context.Context, q Query) (Page, error) {
 
 func (s *Service) askedFor(ctx context.Context, q nodegate.PinRequestQuery, grow func(int64) error) (map[string]*asked, error) {
 	known := map[string]*asked{}
-	err := s.cfg.Store.PinRequests(ctx, q, func(r *nodegate.PinRequest) error {
+	err := s.requests(ctx, q, func(r *nodegate.PinRequest) error {
 		a := known[r.CID]
 		if a == nil {
 			a = &asked{}
@@ -98,15 +100,28 @@ func (s *Service) askedFor(ctx context.Context, q nodegate.PinRequestQuery, grow
 	return known, err
 }
 
+// requests hands requests to each. An account may have very many, so they take turns with
+// the work of others.
+func (s *Service) requests(ctx context.Context, q nodegate.PinRequestQuery, each func(*nodegate.PinRequest) error) error {
+	return s.cfg.Store.PinRequests(ctx, q, func(r *nodegate.PinRequest) (err error) {
+		if ended := fairshare.Do(ctx, func() { err = each(r) }); ended != nil {
+			return ended
+		}
+		return err
+	})
+}
+
 // pins hands the pins that a query could mean to each.
 func (s *Service) pins(ctx context.Context, q Query, each func(*nodegate.Pin)) error {
 	if q.CIDs == nil {
-		return s.cfg.Pins(ctx, q.AccountID, func(p nodegate.Pin) bool {
+		var ended error
+		err := s.cfg.Pins(ctx, q.AccountID, func(p nodegate.Pin) bool {
 			if p.Recursive {
-				each(&p)
+				ended = fairshare.Do(ctx, func() { each(&p) })
 			}
-			return true
+			return ended == nil
 		})
+		return errors.Join(err, ended)
 	}
 	for _, cid := range q.CIDs {
 		pin, live, err := s.pinOf(ctx, q.AccountID, cid)

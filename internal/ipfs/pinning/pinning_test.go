@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/fairshare"
 	"github.com/nodegate/nodegate/internal/ipfs/pinning"
 	"github.com/nodegate/nodegate/internal/store/sqlstore"
 )
@@ -232,4 +233,21 @@ func TestStopped(t *testing.T) {
 	e.pin = nil
 	s, _ = open(t, e, dir)
 	until(t, "the request doesn't go on", func() bool { return status(t, s, r.ID) == nodegate.PinPinned })
+}
+
+// TestListTakesTurns: what a long list costs counts for the account.
+func TestListTakesTurns(t *testing.T) {
+	e := &engine{pins: map[string]nodegate.Pin{}}
+	s, _ := open(t, e, t.TempDir())
+	for _, cid := range []string{"c", "d", "e"} {
+		add(t, s, cid)
+	}
+	ctx := fairshare.With(t.Context(), fairshare.New(1, 1), "a")
+	page, err := s.List(ctx, pinning.Query{AccountID: "a", Statuses: []nodegate.PinRequestStatus{nodegate.PinPinned}, Limit: 10, Grow: func(int64) error { return nil }})
+	if err != nil || page.Count != 3 {
+		t.Fatalf("%+v, %v", page, err)
+	}
+	if fairshare.Spent(ctx) <= 0 {
+		t.Error("the list cost nothing")
+	}
 }

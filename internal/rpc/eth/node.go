@@ -76,6 +76,11 @@ func New(next nodegate.Node, cfg Config) *Node {
 
 // Call answers a method the network offers.
 func (n *Node) Call(ctx context.Context, name string, params []byte) ([]byte, error) {
+	result, err := n.call(ctx, name, params)
+	return result, inPlainWords(err)
+}
+
+func (n *Node) call(ctx context.Context, name string, params []byte) ([]byte, error) {
 	if err := checkValues(params); err != nil {
 		return nil, err
 	}
@@ -104,7 +109,7 @@ func (n *Node) Subscribe(ctx context.Context, params []byte, take nodegate.Take)
 	if err != nil {
 		return err
 	}
-	return rpc.Subscribe(ctx, n.next, canonical, take)
+	return inPlainWords(rpc.Subscribe(ctx, n.next, canonical, take))
 }
 
 // passOn forwards a method without rules of its own.

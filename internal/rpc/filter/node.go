@@ -73,7 +73,7 @@ func (n *Node) find(ctx context.Context, params []byte) (handle, error) {
 	}
 	id, ok := jsonrpc.String(list[0])
 	if !ok {
-		return handle{}, invalid("invalid argument 0: json: cannot unmarshal non-string into Go value of type rpc.ID")
+		return handle{}, invalid("invalid argument 0: non-string, want the id of a filter")
 	}
 	const longest = 64
 	return n.handle(ctx, string(id[:min(len(id), longest)])), nil

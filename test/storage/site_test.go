@@ -1,6 +1,7 @@
 package storage_test
 
 import (
+	"context"
 	"crypto/tls"
 	"net"
 	"net/http"
@@ -295,7 +296,9 @@ func TestSiteCertificate(t *testing.T) {
 	for _, host := range []string{root + ".ipfs.localhost", root + ".ipfs.sites.example"} {
 		c := &http.Client{Transport: &http.Transport{
 			TLSClientConfig: &tls.Config{RootCAs: config.RootCAs}, ForceAttemptHTTP2: true,
-			Dial: func(network, _ string) (net.Conn, error) { return net.Dial(network, n.host()) },
+			DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
+				return new(net.Dialer).DialContext(ctx, network, n.host())
+			},
 		}}
 		res, err := c.Get("https://" + host + "/")
 		if err != nil {

@@ -58,6 +58,7 @@ type Gateway struct {
 	metrics  *obs.Storage
 	rates    rates
 	shares   shares
+	hosts    siteHosts
 	slowdown web.Slowdown[string] // of refusals, by account or address
 	moved    moved
 	given    given
@@ -68,6 +69,7 @@ type Gateway struct {
 func New(cfg Config) *Gateway {
 	g := &Gateway{cfg: cfg, objects: unixfs.NewLimited(cfg.Engine, cfg.Reads), shares: newShares(cfg), ids: obs.NewRequestIDs(), commands: commandTable()}
 	g.moved.figures = cfg.Moved
+	g.hosts = siteHosts{cfg.Sites, cfg.TrustedProxies}
 	if cfg.Metrics == nil {
 		cfg.Metrics = obs.NewMetrics()
 	}

@@ -37,8 +37,8 @@ func isReadPath(path string) bool {
 // serveReader answers what the read gateway is asked for, by the host or by the path, and
 // reports whether it was.
 func (g *Gateway) serveReader(w http.ResponseWriter, req *http.Request) bool {
-	name, port := g.hostOf(req)
-	if s := g.siteOf(name, port); s != nil {
+	name, port := g.hosts.hostOf(req)
+	if s := g.hosts.siteOf(name, port); s != nil {
 		g.serveSite(w, req, s)
 		return true
 	}
@@ -65,7 +65,7 @@ func (g *Gateway) elsewhere(req *http.Request, name, port string) (to string, er
 	if uri := req.URL.Query().Get("uri"); uri != "" && strings.Count(strings.TrimSuffix(req.URL.Path, "/"), "/") == 1 {
 		return uriTarget(uri)
 	}
-	return g.toSite(req, name, port)
+	return g.hosts.toSite(req, name, port)
 }
 
 // serveContent answers GET and HEAD of a site, or below /ipfs where there is none. There,

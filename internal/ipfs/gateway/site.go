@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"net/http"
+	"net/netip"
 	"net/url"
 	"strings"
 
@@ -20,11 +21,17 @@ type site struct {
 	gateway string // the host below which it is, with its port
 }
 
+// siteHosts are the hosts below which content has hosts of its own.
+type siteHosts struct {
+	names   []string
+	proxies []netip.Prefix // whose word on the host counts
+}
+
 // hostOf is the host that a client asked for, split into its name and its port with the
 // colon. What a proxy says counts only where it is trusted, and of that the right end.
-func (g *Gateway) hostOf(req *http.Request) (name, port string) {
+func (h *siteHosts) hostOf(req *http.Request) (name, port string) {
 	host := req.Host
-	if list := req.Header.Values("X-Forwarded-Host"); len(list) > 0 && web.FromTrusted(req, g.cfg.TrustedProxies) {
+	if list := req.Header.Values("X-Forwarded-Host"); len(list) > 0 && web.FromTrusted(req, h.proxies) {
 		last := list[len(list)-1]
 		host = strings.TrimSpace(last[strings.LastIndexByte(last, ',')+1:])
 	}
@@ -43,8 +50,8 @@ func splitHost(host string) (name, port string) {
 }
 
 // isSiteHost tells whether content has hosts of its own below a name.
-func (g *Gateway) isSiteHost(name string) bool {
-	for _, known := range g.cfg.Sites {
+func (h *siteHosts) isSiteHost(name string) bool {
+	for _, known := range h.names {
 		if strings.EqualFold(name, known) {
 			return true
 		}
@@ -53,8 +60,8 @@ func (g *Gateway) isSiteHost(name string) bool {
 }
 
 // siteOf takes a host apart. It returns nil for one that is no site's.
-func (g *Gateway) siteOf(name, port string) *site {
-	for _, known := range g.cfg.Sites {
+func (h *siteHosts) siteOf(name, port string) *site {
+	for _, known := range h.names {
 		at := len(name) - len(known) - 1
 		if at < 0 || name[at] != '.' || !strings.EqualFold(name[at+1:], known) {
 			continue
@@ -88,7 +95,7 @@ func (g *Gateway) serveSite(w http.ResponseWriter, req *http.Request, s *site) {
 			return
 		}
 		if label != "" && !strings.EqualFold(label, s.root) {
-			g.redirect(w, g.siteURL(req, label, s.gateway, req.URL.EscapedPath()))
+			g.redirect(w, g.hosts.siteURL(req, label, s.gateway, req.URL.EscapedPath()))
 			return
 		}
 		if label != "" {
@@ -131,9 +138,9 @@ func dnsLabel(c cid.Cid) (label string, err error) {
 // toSite is where a path on one of the gateway's hosts redirects, or "" for what is
 // answered here. Credentials would be lost on the way, and what is never shown in a browser
 // needs no origin.
-func (g *Gateway) toSite(req *http.Request, name, port string) (to string, err error) {
+func (h *siteHosts) toSite(req *http.Request, name, port string) (to string, err error) {
 	parts := strings.SplitN(req.URL.EscapedPath(), "/", 4)
-	if !g.isSiteHost(name) || req.Header.Get("Authorization") != "" || len(parts) < 3 || parts[1] != "ipfs" || downloads(req) {
+	if !h.isSiteHost(name) || req.Header.Get("Authorization") != "" || len(parts) < 3 || parts[1] != "ipfs" || downloads(req) {
 		return "", nil
 	}
 	text, err := url.PathUnescape(parts[2])
@@ -152,7 +159,7 @@ func (g *Gateway) toSite(req *http.Request, name, port string) (to string, err e
 	if len(parts) == 4 {
 		rest += parts[3]
 	}
-	return g.siteURL(req, label, strings.ToLower(name)+port, rest), nil
+	return h.siteURL(req, label, strings.ToLower(name)+port, rest), nil
 }
 
 // downloads tells whether a client wants a form that browsers only save.
@@ -165,8 +172,8 @@ func downloads(req *http.Request) bool {
 }
 
 // siteURL is the address of a site's content.
-func (g *Gateway) siteURL(req *http.Request, label, gateway, path string) string {
-	to := g.schemeOf(req) + "://" + label + ".ipfs." + gateway + path
+func (h *siteHosts) siteURL(req *http.Request, label, gateway, path string) string {
+	to := h.schemeOf(req) + "://" + label + ".ipfs." + gateway + path
 	if req.URL.RawQuery != "" {
 		to += "?" + req.URL.RawQuery
 	}
@@ -174,8 +181,8 @@ func (g *Gateway) siteURL(req *http.Request, label, gateway, path string) string
 }
 
 // schemeOf is how the client came, to a trusted proxy where there is one.
-func (g *Gateway) schemeOf(req *http.Request) string {
-	if said := req.Header.Get("X-Forwarded-Proto"); (said == "http" || said == "https") && web.FromTrusted(req, g.cfg.TrustedProxies) {
+func (h *siteHosts) schemeOf(req *http.Request) string {
+	if said := req.Header.Get("X-Forwarded-Proto"); (said == "http" || said == "https") && web.FromTrusted(req, h.proxies) {
 		return said
 	}
 	if req.TLS != nil {
@@ -216,7 +223,7 @@ func uriTarget(text string) (to string, err error) {
 // makes sense with credentials that the browser remembers.
 func (g *Gateway) forged(req *http.Request) string {
 	if u, err := url.Parse(web.Origin(req.Header)); err == nil && g.cfg.Read != Nobody {
-		if name, port := splitHost(u.Host); g.siteOf(name, port) != nil {
+		if name, port := splitHost(u.Host); g.hosts.siteOf(name, port) != nil {
 			return "websites on this gateway can't use its API: serve the page from another host"
 		}
 	}

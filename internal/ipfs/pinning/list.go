@@ -74,7 +74,7 @@ func (s *Service) List(ctx context.Context, q Query) (Page, error) {
 		return Page{}, err
 	}
 	selected.After, selected.Before = q.After, q.Before
-	err = s.requests(ctx, selected, func(r *nodegate.PinRequest) error {
+	err = eachRequest(ctx, s.cfg.Store, selected, func(r *nodegate.PinRequest) error {
 		if a := known[r.CID]; r.Status != nodegate.PinPinned || a != nil && a.pinned {
 			list.take(r)
 		}
@@ -85,7 +85,7 @@ func (s *Service) List(ctx context.Context, q Query) (Page, error) {
 
 func (s *Service) askedFor(ctx context.Context, q nodegate.PinRequestQuery, grow func(int64) error) (map[string]*asked, error) {
 	known := map[string]*asked{}
-	err := s.requests(ctx, q, func(r *nodegate.PinRequest) error {
+	err := eachRequest(ctx, s.cfg.Store, q, func(r *nodegate.PinRequest) error {
 		a := known[r.CID]
 		if a == nil {
 			a = &asked{}
@@ -100,10 +100,10 @@ func (s *Service) askedFor(ctx context.Context, q nodegate.PinRequestQuery, grow
 	return known, err
 }
 
-// requests hands requests to each. An account may have very many, so they take turns with
+// eachRequest hands requests to each. An account may have very many, so they take turns with
 // the work of others.
-func (s *Service) requests(ctx context.Context, q nodegate.PinRequestQuery, each func(*nodegate.PinRequest) error) error {
-	return s.cfg.Store.PinRequests(ctx, q, func(r *nodegate.PinRequest) (err error) {
+func eachRequest(ctx context.Context, store nodegate.PinRequestStore, q nodegate.PinRequestQuery, each func(*nodegate.PinRequest) error) error {
+	return store.PinRequests(ctx, q, func(r *nodegate.PinRequest) (err error) {
 		if ended := fairshare.Do(ctx, func() { err = each(r) }); ended != nil {
 			return ended
 		}

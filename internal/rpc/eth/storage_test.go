@@ -70,7 +70,7 @@ func TestGetStorageAtParameters(t *testing.T) {
 		{`[null]`, "missing value for required argument 0"},
 		{`["` + someAddress + `"]`, "missing value for required argument 1"},
 		{`["` + someAddress + `",null,"latest"]`, "missing value for required argument 1"},
-		{`["0x12","0x0","latest"]`, "invalid argument 0: hex string has length 2, want 40 for common.Address"},
+		{`["0x12","0x0","latest"]`, "invalid argument 0: hex string has length 2, want 40 for an address"},
 		{`["` + someAddress + `","0xg","latest"]`, `invalid hex in storage key: "0xg"`},
 		{`["` + someAddress + `","0x0","newest"]`, "invalid argument 2: hex string without 0x prefix"},
 		{`["` + someAddress + `","0x0","latest",1]`, "too many arguments, want at most 3"},
@@ -93,8 +93,8 @@ func TestGetProofParameters(t *testing.T) {
 	}
 	for _, c := range []struct{ params, msg string }{
 		{`["` + someAddress + `"]`, "missing value for required argument 1"},
-		{`["` + someAddress + `","0x0","latest"]`, "invalid argument 1: json: cannot unmarshal"},
-		{`["` + someAddress + `",[5],"latest"]`, "invalid argument 1: json: cannot unmarshal"},
+		{`["` + someAddress + `","0x0","latest"]`, "invalid argument 1: non-"},
+		{`["` + someAddress + `",[5],"latest"]`, "invalid argument 1: non-"},
 		{`["` + someAddress + `",["0xg"],"latest"]`, `invalid hex in storage key: "0xg"`},
 		{`["` + someAddress + `",[],"latest",null]`, "too many arguments, want at most 3"},
 		{many(1025), "too many storage keys requested (max 1024, got 1025)"},

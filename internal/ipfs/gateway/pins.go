@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"time"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/budget"
+	"github.com/nodegate/nodegate/internal/fairshare"
 	"github.com/nodegate/nodegate/internal/ipfs/pinning"
 	"github.com/nodegate/nodegate/internal/ipfs/unixfs"
 	"github.com/nodegate/nodegate/internal/web"
@@ -158,9 +160,19 @@ func (p *pinsCall) run() error {
 		defer cancel()
 	}
 	if p.place = place; p.command.heavy {
-		return timedOut(place.apart(ctx, p.do))
+		return timedOut(p.apart(ctx))
 	}
 	return timedOut(p.do(ctx))
+}
+
+// apart does a list: one at a time in the process, at low priority where it takes long.
+func (p *pinsCall) apart(ctx context.Context) error {
+	lists := p.gateway.shares.lists
+	if err := lists.Acquire(ctx, p.account()); err != nil {
+		return err
+	}
+	defer lists.Release(p.account())
+	return p.place.apart(ctx, p.do)
 }
 
 func (p *pinsCall) do(ctx context.Context) error {
@@ -202,14 +214,27 @@ func (p *pinsCall) list(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	results := make([]pinStatus, 0, len(page.Results))
-	for _, r := range page.Results {
-		results = append(results, statusOfPin(r))
+	return p.sendList(ctx, page)
+}
+
+// sendList encodes one result after the other: a thousand with all their metadata take a
+// while.
+func (p *pinsCall) sendList(ctx context.Context, page pinning.Page) error {
+	body := fmt.Appendf(nil, `{"count":%d,"results":[`, page.Count)
+	for i, r := range page.Results {
+		var item []byte
+		var err error
+		if turn := fairshare.Do(ctx, func() { item, err = json.Marshal(statusOfPin(r)) }); turn != nil || err != nil {
+			return errors.Join(turn, err)
+		}
+		if i > 0 {
+			body = append(body, ',')
+		}
+		body = append(body, item...)
 	}
-	return p.answer.object(struct {
-		Count   int         `json:"count"`
-		Results []pinStatus `json:"results"`
-	}{page.Count, results})
+	p.answer.head("application/json")
+	_, err := p.answer.Write(append(body, "]}\n"...))
+	return err
 }
 
 // pinStatus is a pin request as clients see it.

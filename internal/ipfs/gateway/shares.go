@@ -31,6 +31,7 @@ const heavyWait = 2 * time.Second
 // of its heavy ones, and of its turns on a core. All keys of an account count together.
 type shares struct {
 	requests, heavy, work *fairshare.Pool
+	lists                 *fairshare.Pool // of pin requests: a database does most of their work, which takes no turns
 	most, mostHeavy       int
 	spent                 *tokenbucket.Set[string]
 }
@@ -40,7 +41,7 @@ func newShares(cfg Config) shares {
 	s.requests, s.heavy = fairshare.New(0, s.most), fairshare.New(0, s.mostHeavy)
 	// One core is always left to everything else, such as JSON-RPC.
 	slots := max(1, background.Cores()-1)
-	s.work = fairshare.New(slots, slots)
+	s.work, s.lists = fairshare.New(slots, slots), fairshare.New(1, 1)
 	return s
 }
 

@@ -61,14 +61,15 @@ func (s *Service) List(ctx context.Context, q Query) (Page, error) {
 		return Page{}, err
 	}
 	list := &newest{query: q}
-	err = s.pins(ctx, q, func(p *nodegate.Pin) {
+	err = s.pins(ctx, q, func(p *nodegate.Pin) error {
 		a := known[p.CID]
 		if a != nil {
 			a.pinned = true
 		}
 		if a == nil || !a.wanted {
-			list.take(found(p))
+			return list.take(found(p))
 		}
+		return nil
 	})
 	if err != nil {
 		return Page{}, err
@@ -76,7 +77,7 @@ func (s *Service) List(ctx context.Context, q Query) (Page, error) {
 	selected.After, selected.Before = q.After, q.Before
 	err = eachRequest(ctx, s.cfg.Store, selected, func(r *nodegate.PinRequest) error {
 		if a := known[r.CID]; r.Status != nodegate.PinPinned || a != nil && a.pinned {
-			list.take(r)
+			return list.take(r)
 		}
 		return nil
 	})
@@ -112,16 +113,16 @@ func eachRequest(ctx context.Context, store nodegate.PinRequestStore, q nodegate
 }
 
 // pins hands the pins that a query could mean to each.
-func (s *Service) pins(ctx context.Context, q Query, each func(*nodegate.Pin)) error {
+func (s *Service) pins(ctx context.Context, q Query, each func(*nodegate.Pin) error) error {
 	if q.CIDs == nil {
-		var ended error
+		var ended, failed error
 		err := s.cfg.Pins(ctx, q.AccountID, func(p nodegate.Pin) bool {
 			if p.Recursive {
-				ended = fairshare.Do(ctx, func() { each(&p) })
+				ended = fairshare.Do(ctx, func() { failed = each(&p) })
 			}
-			return ended == nil
+			return ended == nil && failed == nil
 		})
-		return errors.Join(err, ended)
+		return errors.Join(failed, ended, err)
 	}
 	for _, cid := range q.CIDs {
 		pin, live, err := s.pinOf(ctx, q.AccountID, cid)
@@ -129,7 +130,9 @@ func (s *Service) pins(ctx context.Context, q Query, each func(*nodegate.Pin)) e
 			return err
 		}
 		if live {
-			each(&pin)
+			if err := each(&pin); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -168,21 +171,47 @@ func (m Match) named(name, wanted string) bool {
 
 // newest keeps the latest of many requests.
 type newest struct {
-	query Query
-	kept  []*nodegate.PinRequest
-	seen  int
+	query    Query
+	kept     []*nodegate.PinRequest
+	seen     int
+	bytes    int64 // of what is kept
+	reserved int64
 }
 
-// take adds a request that matches. The oldest are dropped in bulk.
-func (n *newest) take(r *nodegate.PinRequest) {
+// take adds a request that matches. The oldest are dropped in bulk. An answer is as large
+// again as what it is made of.
+func (n *newest) take(r *nodegate.PinRequest) error {
 	if shown(r); !n.query.matches(r) {
-		return
+		return nil
 	}
 	n.seen++
 	n.kept = append(n.kept, r)
+	n.bytes += sizeOf(r)
 	if len(n.kept) >= 2*n.query.Limit {
-		n.kept = n.sorted()
+		n.kept, n.bytes = n.sorted(), 0
+		for _, r := range n.kept {
+			n.bytes += sizeOf(r)
+		}
 	}
+	more := 2*n.bytes - n.reserved
+	if more <= 0 {
+		return nil
+	}
+	n.reserved += more
+	return n.query.Grow(more)
+}
+
+// sizeOf is about what a request takes in memory.
+func sizeOf(r *nodegate.PinRequest) int64 {
+	const others = 400
+	n := others + len(r.CID) + len(r.Name) + len(r.Details)
+	for _, origin := range r.Origins {
+		n += len(origin)
+	}
+	for key, value := range r.Meta {
+		n += len(key) + len(value)
+	}
+	return int64(n)
 }
 
 func (n *newest) sorted() []*nodegate.PinRequest {

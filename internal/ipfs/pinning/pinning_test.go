@@ -3,8 +3,10 @@ package pinning_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -249,5 +251,36 @@ func TestListTakesTurns(t *testing.T) {
 	}
 	if fairshare.Spent(ctx) <= 0 {
 		t.Error("the list cost nothing")
+	}
+}
+
+// TestListMemory: a list reserves memory for what it keeps, and no more for what it drops.
+func TestListMemory(t *testing.T) {
+	e := &engine{pins: map[string]nodegate.Pin{}}
+	s, _ := open(t, e, t.TempDir())
+	large := map[string]string{"m": strings.Repeat("x", 10_000)}
+	for i := range 30 {
+		if _, err := s.Add(t.Context(), "a", pinning.Ask{CID: fmt.Sprint("c", i), Meta: large}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	q := pinning.Query{AccountID: "a", Statuses: []nodegate.PinRequestStatus{nodegate.PinPinned}, Limit: 2}
+	var held int64
+	q.Grow = func(n int64) error { held += n; return nil }
+	if page, err := s.List(t.Context(), q); err != nil || page.Count != 30 || len(page.Results) != 2 {
+		t.Fatalf("%d, %v", page.Count, err)
+	}
+	if held < 2*2*10_000 || held > 2*4*12_000+30*200 {
+		t.Errorf("a list of two requests of 10 KB reserves %d bytes", held)
+	}
+	full := errors.New("full")
+	q.Grow = func(n int64) error {
+		if n > 10_000 {
+			return full
+		}
+		return nil
+	}
+	if _, err := s.List(t.Context(), q); !errors.Is(err, full) {
+		t.Errorf("without memory: %v", err)
 	}
 }

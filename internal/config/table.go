@@ -327,7 +327,7 @@ var settings = schema[Config]{
 			read: readCertHosts,
 		}, {
 			name: "storage.gateway_hosts",
-			help: "host names of the read gateway below which each CID is a website with an origin of its own, as `CID.ipfs.HOST`; paths on these hosts redirect there; `[localhost]` by default, `[]` for none. Their DNS needs a record for `*.ipfs.HOST`, and `storage.cert`, where it is set, that name",
+			help: "host names of the read gateway below which each CID is a website with a separate origin, as `CID.ipfs.HOST`; paths on these hosts redirect there; `[localhost]` by default, `[]` for none. Their DNS needs a record for `*.ipfs.HOST`, and `storage.cert`, where it is set, that name",
 			read: readGatewayHosts,
 		}, {
 			name: "storage.kubo.endpoints",

@@ -79,8 +79,8 @@ func behindTLS(t *testing.T) (change func(*config.Config), clients map[int]*http
 
 const slowCall = `{"jsonrpc":"2.0","id":1,"method":"eth_call","params":[{"to":"0xfbfbfddd6e35da57b7b0f9a2c10e34be70b3a4e9","data":"0x0b7d796e0000000000000000000000000000000000000000000000000000000000030d40"},"latest"]}`
 
-// TestTLS makes the same calls over TLS, by HTTP/1.1 and HTTP/2: plain, unusual, slow, and on
-// a WebSocket, which is HTTP/1.1 also for clients that could do more.
+// TestTLS makes the same calls over TLS, by HTTP/1.1 and HTTP/2: plain, unusual, slow; and on
+// a WebSocket, which is HTTP/1.1 only.
 func TestTLS(t *testing.T) {
 	s, clients := secure(t)
 	for major, client := range clients {
@@ -92,17 +92,17 @@ func TestTLS(t *testing.T) {
 				}
 			}
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-		c, _, err := websocket.Dial(ctx, "wss"+strings.TrimPrefix(s.url("devnet/ws", keyA), "https"), &websocket.DialOptions{HTTPClient: clients[1]})
-		cancel()
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer c.CloseNow()
-		write(t, c, chainID)
-		if answer := read(t, c); answer != chainIDAnswer {
-			t.Errorf("over a WebSocket: %s", answer)
-		}
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	c, _, err := websocket.Dial(ctx, "wss"+strings.TrimPrefix(s.url("devnet/ws", keyA), "https"), &websocket.DialOptions{HTTPClient: clients[1]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.CloseNow()
+	write(t, c, chainID)
+	if answer := read(t, c); answer != chainIDAnswer {
+		t.Errorf("over a WebSocket: %s", answer)
 	}
 }
 

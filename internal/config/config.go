@@ -31,6 +31,7 @@ type Config struct {
 	Admin          Admin
 	Log            Log
 	Limits         Limits
+	Tracers        Tracers
 	Memory         Memory
 	Store          Store
 	Redis          Redis
@@ -89,6 +90,11 @@ type Limits struct {
 	LogBlocks            int
 	LogResults           int
 	FailedKeysPerIP      int // a second
+}
+
+// Tracers says what traces of embedded networks may run.
+type Tracers struct {
+	JavaScript bool // code of clients
 }
 
 // Memory bounds the caches, for each network, the journal of requests, and what requests

@@ -102,6 +102,7 @@ limits:
   log_blocks: 100
   log_results: 50
   failed_keys_per_ip: 7
+tracers: {javascript: true}
 memory: {answers: 1GiB, state: 2 MiB, journal: 3MiB, requests: 512MiB, requests_per_account: 100MiB}
 store: {postgres_file: secrets/postgres}
 redis: {url_file: secrets/redis}
@@ -225,9 +226,10 @@ func TestFullFile(t *testing.T) {
 			SocketsPerAccount: 11, SubsPerAccount: 12, CallsPerAccount: 13, Sockets: 14, Subscriptions: 15,
 			FailedKeysPerIP: 7,
 		},
-		Memory: Memory{Answers: 1 << 30, State: 2 << 20, Journal: 3 << 20, Requests: 512 << 20, PerAccount: 100 << 20},
-		Store:  Store{Postgres: "postgres://u:p@h/db", PostgresFile: filepath.Join(dir, "secrets/postgres")},
-		Redis:  Redis{URL: "redis://h:6379/1", URLFile: filepath.Join(dir, "secrets/redis")},
+		Tracers: Tracers{JavaScript: true},
+		Memory:  Memory{Answers: 1 << 30, State: 2 << 20, Journal: 3 << 20, Requests: 512 << 20, PerAccount: 100 << 20},
+		Store:   Store{Postgres: "postgres://u:p@h/db", PostgresFile: filepath.Join(dir, "secrets/postgres")},
+		Redis:   Redis{URL: "redis://h:6379/1", URLFile: filepath.Join(dir, "secrets/redis")},
 		Payment: Payment{
 			Processor: "stripe", StripeKey: "sk_test_hidden", StripeKeyFile: filepath.Join(dir, "secrets/stripe"),
 			StripePublicKey: "pk_test_shown", StripeURL: "http://127.0.0.1:12111",

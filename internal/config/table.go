@@ -139,6 +139,10 @@ var settings = schema[Config]{
 			help: "unknown keys per second that one client address may send before they are refused without a lookup in the store",
 			at:   func(c *Config) value { return whole(&c.Limits.FailedKeysPerIP, 1, 1_000_000) },
 		}, {
+			name: "tracers.javascript", def: "false",
+			help: "on embedded networks, run tracers that clients send as JavaScript code; they end with `limits.call_timeout`, but the memory they take has no bound: only for keys that you trust",
+			at:   func(c *Config) value { return toggle(&c.Tracers.JavaScript) },
+		}, {
 			name: "memory.answers", def: "128MiB",
 			help: "memory for pre-encoded responses and repeated calls, for each network",
 			at:   func(c *Config) value { return size(&c.Memory.Answers, 1<<20, 1<<40) },

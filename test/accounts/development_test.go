@@ -59,6 +59,6 @@ func TestUnknownTracer(t *testing.T) {
 	})
 	for _, tracer := range []string{`"noSuchTracer"`, `"{step: function() {}}"`, `""`, `"muxTracer","tracerConfig":{"noSuchTracer":{}}`} {
 		body := callOf("debug_traceBlockByNumber", `["0x7",{"tracer":`+tracer+`}]`)
-		send(t, k.url, body).want(t, 200, -32602, "unknown tracer: use callTracer, flatCallTracer, prestateTracer, 4byteTracer, muxTracer or none; JavaScript tracers are not supported", "7")
+		send(t, k.url, body).want(t, 200, -32602, "unknown tracer: use callTracer, flatCallTracer, prestateTracer, 4byteTracer, muxTracer or none; JavaScript tracers are not allowed on this server", "7")
 	}
 }

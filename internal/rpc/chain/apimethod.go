@@ -3,7 +3,6 @@ package chain
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"reflect"
 	"strings"
@@ -25,10 +24,11 @@ type apiMethod struct {
 	fn        reflect.Value
 	in        []reflect.Type // behind the context
 	stoppable bool           // all of what it runs ends when its context does
+	scripts   bool           // traces may run JavaScript of clients
 }
 
 // executingMethods finds the methods that execute contracts in go-ethereum's services.
-func executingMethods(apis []rpc.API) (map[string]*apiMethod, error) {
+func executingMethods(apis []rpc.API, scripts bool) (map[string]*apiMethod, error) {
 	found := map[string]*apiMethod{}
 	for _, row := range method.All() {
 		if row.Work != method.Executes && row.Work != method.Unstoppable {
@@ -38,7 +38,7 @@ func executingMethods(apis []rpc.API) (map[string]*apiMethod, error) {
 		for _, api := range apis {
 			fn := reflect.ValueOf(api.Service).MethodByName(strings.ToUpper(short[:1]) + short[1:])
 			if api.Namespace == space && fn.IsValid() {
-				found[row.Name] = newAPIMethod(fn, row.Work == method.Executes)
+				found[row.Name] = newAPIMethod(fn, row.Work == method.Executes, scripts)
 			}
 		}
 		if found[row.Name] == nil {
@@ -49,8 +49,8 @@ func executingMethods(apis []rpc.API) (map[string]*apiMethod, error) {
 }
 
 // newAPIMethod describes a method of the form func(ctx, ...) (result, error).
-func newAPIMethod(fn reflect.Value, stoppable bool) *apiMethod {
-	m := &apiMethod{fn: fn, stoppable: stoppable}
+func newAPIMethod(fn reflect.Value, stoppable, scripts bool) *apiMethod {
+	m := &apiMethod{fn: fn, stoppable: stoppable, scripts: scripts}
 	for i := 1; i < fn.Type().NumIn(); i++ {
 		m.in = append(m.in, fn.Type().In(i))
 	}
@@ -84,7 +84,7 @@ func (m *apiMethod) call(ctx context.Context, params []byte, largest int) ([]byt
 	if err != nil {
 		return nil, &nodegate.Error{Op: "chain.call", Code: nodegate.InvalidParams, Msg: err.Error()}
 	}
-	if err := boundTraces(args); err != nil {
+	if err := m.boundTraces(args); err != nil {
 		return nil, &nodegate.Error{Op: "chain.call", Code: nodegate.InvalidParams, Msg: err.Error()}
 	}
 	results := m.fn.Call(append([]reflect.Value{reflect.ValueOf(ctx)}, args...))
@@ -135,7 +135,7 @@ func (m *apiMethod) decode(params []byte) ([]reflect.Value, error) {
 }
 
 // boundTraces puts the guard into the configuration of a trace.
-func boundTraces(args []reflect.Value) error {
+func (m *apiMethod) boundTraces(args []reflect.Value) error {
 	for i := range args {
 		switch c := args[i].Interface().(type) {
 		case *tracers.TraceConfig:
@@ -143,13 +143,13 @@ func boundTraces(args []reflect.Value) error {
 				c = new(tracers.TraceConfig)
 				args[i] = reflect.ValueOf(c)
 			}
-			return guard.BoundTrace(c)
+			return guard.BoundTrace(c, m.scripts)
 		case *tracers.TraceCallConfig:
 			if c == nil {
 				c = new(tracers.TraceCallConfig)
 				args[i] = reflect.ValueOf(c)
 			}
-			return guard.BoundTrace(&c.TraceConfig)
+			return guard.BoundTrace(&c.TraceConfig, m.scripts)
 		}
 	}
 	return nil
@@ -157,11 +157,7 @@ func boundTraces(args []reflect.Value) error {
 
 // apiError maps an error of go-ethereum's API as its RPC server would send it.
 func apiError(err error) error {
-	const unspecified, invalidParams = -32000, -32602
-	number := unspecified
-	if errors.Is(err, guard.ErrUnknownTracer) { // inside a muxTracer
-		number = invalidParams
-	}
+	number := -32000
 	if coded, ok := err.(rpc.Error); ok {
 		number = coded.ErrorCode()
 	}

@@ -46,6 +46,7 @@ type Config struct {
 	Lanes       *lane.Lanes   // of the whole process; nil makes lanes for this chain alone
 	TraceBytes  int64         // largest output of a trace; 0 is 16 MiB, and so is more
 	QueryBlocks uint64        // blocks that one query may span; 0 is 10,000
+	Scripts     bool          // traces may run JavaScript of clients, whose memory has no bound
 	GenericOnly bool          // answer everything by go-ethereum's API, for comparison
 	Guard       *disk.Guard   // refuses changes while the disk is almost full; nil never does
 	Log         *slog.Logger

@@ -71,7 +71,7 @@ func (e *engine) start(cfg Config) error {
 	if e.rpc, err = newRPC(apis); err != nil {
 		return badData("chain.open", "can't start the embedded node", err)
 	}
-	if e.executing, err = executingMethods(apis); err != nil {
+	if e.executing, err = executingMethods(apis, cfg.Scripts); err != nil {
 		return badData("chain.open", "can't start the embedded node", err)
 	}
 	if err := e.stack.Start(); err != nil {

@@ -252,12 +252,25 @@ func TestLargeParams(t *testing.T) {
 // refused before anything runs, with the tracers that there are.
 func TestUnknownTracers(t *testing.T) {
 	n := shared(t, sharedDevnet)
-	for _, config := range []string{`{"tracer":"{}"}`, `{"tracer":""}`, `{"tracer":"noSuchTracer"}`, `{"tracer":"nodegateBounded"}`, `{"tracer":"muxTracer","tracerConfig":{"noSuchTracer":{}}}`} {
+	for _, config := range []string{`{"tracer":"{}"}`, `{"tracer":""}`, `{"tracer":"noSuchTracer"}`, `{"tracer":"nodegateBounded"}`, `{"tracer":"muxTracer","tracerConfig":{"noSuchTracer":{}}}`, `{"tracer":"opcountTracer"}`, `{"tracer":"muxTracer","tracerConfig":{"muxTracer":{"{}":{}}}}`} {
 		for _, r := range []request{{"debug_traceCall", `[{},"latest",` + config + `]`}, {"debug_traceBlockByNumber", `["0x7",` + config + `]`}} {
 			_, err := n.Call(t.Context(), r.method, []byte(r.params))
 			if e := wantCode(t, err, nodegate.InvalidParams); !strings.Contains(e.Msg, "callTracer") {
 				t.Errorf("%s: %s", config, e.Msg)
 			}
+		}
+	}
+}
+
+// TestTracersWithoutStop: go-ethereum stops a tracer at the client's own timeout, in a
+// goroutine where nothing recovers. Not all of its tracers can be stopped.
+func TestTracersWithoutStop(t *testing.T) {
+	n := openDevnet(t)
+	const loop = `{"gas":"0x989680","input":"0x5b5f56"}`
+	for _, tracer := range []string{"keccak256PreimageTracer", "erc7562Tracer", "4byteTracer", "callTracer", "flatCallTracer", "prestateTracer", "noopTracer", "muxTracer"} {
+		_, err := n.Call(t.Context(), "debug_traceCall", []byte(`[`+loop+`,"latest",{"tracer":"`+tracer+`","timeout":"1us"}]`))
+		if err != nil && nodegate.AsError(err).Code == nodegate.Internal {
+			t.Errorf("%s: %v", tracer, err)
 		}
 	}
 }

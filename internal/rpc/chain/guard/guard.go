@@ -37,6 +37,7 @@ const Unlimited = math.MaxInt64
 // goroutine that executes.
 type Guard struct {
 	stopped  atomic.Bool
+	inner    atomic.Pointer[func()] // stops what the guard is not asked in
 	deadline time.Time
 	gas      int64 // left for precompiled contracts, hashes and frames
 	output   int64 // bytes left for what a trace keeps
@@ -57,7 +58,20 @@ func New(deadline time.Time, gas int64) *Guard {
 func (g *Guard) LimitOutput(bytes int64, chunks *steplog.Chunks) { g.output, g.chunks = bytes, chunks }
 
 // Stop ends the execution at the next place where it is asked.
-func (g *Guard) Stop() { g.stopped.Store(true) }
+func (g *Guard) Stop() {
+	g.stopped.Store(true)
+	if stop := g.inner.Load(); stop != nil {
+		(*stop)()
+	}
+}
+
+// onStop has a stop end something else too. It may be called again.
+func (g *Guard) onStop(stop func()) {
+	g.inner.Store(&stop)
+	if g.Stopped() { // before it was stored
+		stop()
+	}
+}
 
 // Stopped reports whether the execution was told to end. Its results are void then.
 func (g *Guard) Stopped() bool { return g.stopped.Load() }

@@ -31,13 +31,18 @@ type traceConfig struct {
 	Logger *logger.Config  // of the struct logger
 }
 
-// ErrUnknownTracer says which tracers there are.
-var ErrUnknownTracer = errors.New("unknown tracer: use callTracer, flatCallTracer, prestateTracer, 4byteTracer, muxTracer or none; JavaScript tracers are not supported")
+// errNoGuard is for a trace outside any guard, which no method makes.
+var errNoGuard = errors.New("a trace without a guard")
 
-// BoundTrace makes a trace obey the guard of the goroutine that runs it.
-func BoundTrace(c *tracers.TraceConfig) error {
-	if c.Tracer != nil && (*c.Tracer == boundedTracer || tracers.DefaultDirectory.IsJS(*c.Tracer)) {
-		return ErrUnknownTracer
+// BoundTrace makes a trace obey the guard of the goroutine that runs it. Clients may send
+// code as a tracer where javascript says so: what it keeps in memory has no bound.
+//
+// The error says which tracers there are.
+func BoundTrace(c *tracers.TraceConfig, javascript bool) error {
+	if c.Tracer != nil {
+		if err := checkTracer(*c.Tracer, c.TracerConfig, javascript); err != nil {
+			return err
+		}
 	}
 	inner, err := json.Marshal(traceConfig{Tracer: c.Tracer, Config: c.TracerConfig, Logger: c.Config})
 	if err != nil {
@@ -51,28 +56,49 @@ func BoundTrace(c *tracers.TraceConfig) error {
 	return nil
 }
 
-func installTracer() {
-	tracers.DefaultDirectory.Register(boundedTracer, newBounded, false)
-	tracers.DefaultDirectory.RegisterJSEval(func(string, *tracers.Context, json.RawMessage, *params.ChainConfig) (*tracers.Tracer, error) {
-		return nil, ErrUnknownTracer
-	})
-}
+func installTracer() { tracers.DefaultDirectory.Register(boundedTracer, newBounded, false) }
 
 // newBounded makes the client's tracer and puts the guard before its hooks.
 func newBounded(ctx *tracers.Context, raw json.RawMessage, chain *params.ChainConfig) (*tracers.Tracer, error) {
 	g := current()
 	var c traceConfig
 	if err := json.Unmarshal(raw, &c); err != nil || g == nil {
-		return nil, ErrUnknownTracer
+		return nil, errors.Join(errNoGuard, err)
 	}
 	if c.Tracer == nil {
 		return g.structLogger(c.Logger), nil
 	}
-	inner, err := tracers.DefaultDirectory.New(*c.Tracer, ctx, c.Config, chain)
+	name := *c.Tracer
+	if isCode(name) {
+		name = codeOf(name)
+	}
+	inner, err := tracers.DefaultDirectory.New(name, ctx, c.Config, chain)
 	if err != nil {
 		return nil, err
 	}
-	return &tracers.Tracer{Hooks: g.hooks(inner.Hooks, costOf(*c.Tracer, c.Config)), GetResult: inner.GetResult, Stop: inner.Stop}, nil
+	stop := stopOf(inner)
+	g.onStop(func() { stop(ErrStopped) })
+	return &tracers.Tracer{Hooks: g.hooks(inner.Hooks, costOf(name, c.Config)), GetResult: g.fitting(inner.GetResult), Stop: stop}, nil
+}
+
+// stopOf is a tracer's Stop. Some of go-ethereum's have none, and it calls that all the same
+// when a client's own timeout is over.
+func stopOf(t *tracers.Tracer) func(error) {
+	if t.Stop == nil {
+		return func(error) {}
+	}
+	return t.Stop
+}
+
+// fitting bounds a result that nothing has counted while it grew.
+func (g *Guard) fitting(result func() (json.RawMessage, error)) func() (json.RawMessage, error) {
+	return func() (json.RawMessage, error) {
+		g.check()
+		text, err := result()
+		g.check()
+		g.fit(len(text))
+		return text, err
+	}
 }
 
 // Bound puts the guard of this goroutine before hooks that keep call frames with their input
@@ -148,7 +174,7 @@ func costOf(name string, config json.RawMessage) traceCost {
 		return traceCost{preimages: 2}
 	case "erc7562Tracer":
 		return traceCost{frame: frame, data: 2, preimages: 2}
-	case "muxTracer": // several at once, and they can be nested
+	case muxTracer: // several at once, and they can be nested
 		n := max(1, bytes.Count(config, []byte(`Tracer"`)))
 		return traceCost{frame: n * frame, level: n * len("99, "), data: 2 * n, preimages: 2 * n}
 	}

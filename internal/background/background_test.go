@@ -3,6 +3,7 @@ package background
 import (
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -36,5 +37,29 @@ func TestMakeRoom(t *testing.T) {
 	MakeRoom()
 	if got := runtime.GOMAXPROCS(0); got != n+1 || Cores() != n {
 		t.Errorf("%d threads of %d cores, %d before", got, Cores(), n)
+	}
+}
+
+// TestTurns: work waits for other work to end, but not for long, and then runs beside it.
+// TryRun doesn't wait.
+func TestTurns(t *testing.T) {
+	n := max(1, Cores()-1)
+	end, begun := make(chan struct{}), make(chan struct{}, n)
+	var all sync.WaitGroup
+	for range n {
+		all.Go(func() { Run(func() { begun <- struct{}{}; <-end }) })
+	}
+	for range n {
+		<-begun
+	}
+	if TryRun(func() {}) {
+		t.Error("there is a turn for more than leave a core free")
+	}
+	ran := false
+	Run(func() { ran = true })
+	close(end)
+	all.Wait()
+	if !ran || !TryRun(func() {}) {
+		t.Errorf("ran beside the others: %v; turns in use at the end: %d", ran, len(turns()))
 	}
 }

@@ -17,6 +17,9 @@ type Rests struct{ last time.Time }
 // Now rests, if the last one is long enough ago. It is for work that runs in pieces of some
 // microseconds.
 func (r *Rests) Now() {
+	if Cores() == 1 { // no thread has low priority there
+		return
+	}
 	now := time.Now()
 	if now.Sub(r.last) < restEvery {
 		return

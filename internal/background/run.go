@@ -33,9 +33,26 @@ func (j *job) wait() {
 	}
 }
 
-// Run does work on a thread of low priority and waits for it. A panic of the work goes on
-// in the caller.
+// Run does work on a thread of low priority and waits for it. While other work of that kind
+// runs it waits a little for its turn. A panic of the work goes on in the caller.
 func Run(work func()) {
+	leave := takeTurn()
+	defer leave()
+	runLow(work)
+}
+
+// TryRun is Run, unless there is no turn for it. It reports whether the work was done.
+func TryRun(work func()) bool {
+	leave, ok := tryTurn()
+	if !ok {
+		return false
+	}
+	defer leave()
+	runLow(work)
+	return true
+}
+
+func runLow(work func()) {
 	j := newJob(work)
 	go func() {
 		if Cores() > 1 {

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -86,7 +85,7 @@ func readAll(body io.Reader, buf []byte, limit, announced int64, grow func(size 
 			if err := grow(len(buf) + more); err != nil {
 				return buf, noMemory(err)
 			}
-			buf = slices.Grow(buf, more)
+			buf = Enlarge(buf, more)
 		}
 		n, err := body.Read(buf[len(buf):cap(buf)])
 		buf = buf[:len(buf)+n]
@@ -102,13 +101,28 @@ func readAll(body io.Reader, buf []byte, limit, announced int64, grow func(size 
 	}
 }
 
+// Enlarge is slices.Grow for large buffers: it doesn't clear memory that is to be
+// overwritten, and that the system has only just handed out clean.
+func Enlarge(buf []byte, more int) []byte {
+	if cap(buf)-len(buf) >= more {
+		return buf
+	}
+	larger := make([]byte, len(buf), len(buf)+more)
+	copy(larger, buf)
+	return larger
+}
+
 // room is by how much to grow a buffer that so many bytes have filled: up to four
 // times them, so that little is copied and left to the collector, but never for
-// bytes that can't come. An announced length alone is given nothing.
+// bytes that can't come. An announced length alone is given nothing; who has sent an
+// eighth of it gets the rest.
 func room(filled int, limit, announced int64) int {
 	rest := limit - int64(filled)
 	if announced >= int64(filled) {
 		rest = announced - int64(filled)
+		if int64(filled) >= announced/8 && filled > 0 {
+			return int(rest + 1)
+		}
 	}
 	return int(min(max(4096, 3*int64(filled)), rest+1)) // one byte more shows the end
 }

@@ -63,7 +63,7 @@ var mayImport = map[string][]string{
 	"internal/rpc/chain/guard":       {"internal/background", "internal/rpc/chain/steplog"},
 	"internal/rpc/chain/steplog":     {},
 	"internal/rpc/chain/lane":        {"", "internal/fairshare", "internal/background"},
-	"internal/rpc/chain/native":      {"", "internal/rpc/chain/guard", "internal/rpc/chain/lane", "internal/method"},
+	"internal/rpc/chain/native":      {"", "internal/background", "internal/rpc/chain/guard", "internal/rpc/chain/lane", "internal/method"},
 	"internal/rpc/chain/forge":       {},
 	"internal/rpc/chain/replay":      {"internal/rpc/chain/guard"},
 	"internal/rpc/chain/otterscan":   {"internal/rpc/chain/replay"},

@@ -61,7 +61,7 @@ func (n *Node) lightly(ctx context.Context, m *apiMethod, params []byte) (result
 	light := n.lanes.Light(ctx)
 	places, p := n.briefs, amongOthers
 	if light.Brief { // most attempts of this account take all of their time
-		places, p.run, p.low = n.lowBriefs, background.Run, true
+		places, p.run, p.low = n.lowBriefs, background.TryRun, true
 	}
 	select {
 	case places <- struct{}{}:
@@ -83,14 +83,14 @@ func (n *Node) lightly(ctx context.Context, m *apiMethod, params []byte) (result
 
 // pace is how an attempt runs, and how many bytes it may return.
 type pace struct {
-	run     func(work func())
+	run     func(work func()) bool // false is not now
 	largest int
 	low     bool // at low priority
 }
 
 var (
-	amongOthers = pace{func(work func()) { work() }, lane.LightResult, false}
-	alone       = pace{background.Run, math.MaxInt, true} // in the heavy lane
+	amongOthers = pace{func(work func()) bool { work(); return true }, lane.LightResult, false}
+	alone       = pace{func(work func()) bool { background.Run(work); return true }, math.MaxInt, true} // in the heavy lane
 )
 
 // guarded makes one attempt in a goroutine of its own. When its time is up it is answered
@@ -106,7 +106,9 @@ func (n *Node) guarded(ctx context.Context, m *apiMethod, params []byte, g *guar
 	}
 	go func() {
 		defer ended()
-		p.run(func() { done <- m.run(noDeadline{ctx}, params, g, p.largest) })
+		if !p.run(func() { done <- m.run(noDeadline{ctx}, params, g, p.largest) }) {
+			done <- returned{err: lane.ErrAborted}
+		}
 	}()
 	var o returned
 	select {
@@ -117,7 +119,7 @@ func (n *Node) guarded(ctx context.Context, m *apiMethod, params []byte, g *guar
 	switch {
 	case errors.Is(o.err, guard.ErrTooLarge):
 		return nil, &nodegate.Error{Op: "chain.call", Code: nodegate.ResponseTooLarge, Msg: "response too large: trace less, or set the tracer's limit"}
-	case g.Stopped(), ctx.Err() != nil, errors.Is(o.err, nodegate.Timeout):
+	case g.Stopped(), ctx.Err() != nil, errors.Is(o.err, nodegate.Timeout), errors.Is(o.err, lane.ErrAborted):
 		return nil, lane.ErrAborted
 	}
 	return n.settle(o.result, o.err)

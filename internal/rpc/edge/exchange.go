@@ -243,7 +243,7 @@ func (x *exchange) append(req *jsonrpc.Request, method string, o *executed) erro
 		x.answer, o.told = x.edge.appendFault(x.answer, req.ID, o.err)
 		return o.err
 	default:
-		x.answer = jsonrpc.AppendResult(x.answer, req.ID, o.result)
+		x.appendResult(req.ID, o.result)
 	}
 	return nil
 }

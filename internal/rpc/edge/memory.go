@@ -1,8 +1,6 @@
 package edge
 
 import (
-	"slices"
-
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/background"
 	"github.com/nodegate/nodegate/internal/budget"
@@ -111,7 +109,7 @@ func (x *exchange) makeRoom(n int) error {
 	if err := x.memory.holdAnswer(size); err != nil {
 		return err
 	}
-	x.answer = slices.Grow(x.answer, size-len(x.answer))
+	x.answer = web.Enlarge(x.answer, size-len(x.answer))
 	return nil
 }
 
@@ -137,8 +135,24 @@ func (x *exchange) scanBody() *jsonrpc.Fault {
 }
 
 func (x *exchange) scanLarge() (fault *jsonrpc.Fault) {
-	x.edge.large.run(len(x.body), func() { fault = x.scan.Scan(x.body, x.edge.cfg.BatchItems) })
+	x.edge.large.run(len(x.body), func() {
+		var rests background.Rests
+		fault = x.scan.ScanLarge(x.body, x.edge.cfg.BatchItems, rests.Now)
+	})
 	return fault
+}
+
+// appendResult puts a result into the answer. Copying megabytes takes as long as reading
+// them.
+func (x *exchange) appendResult(id, result []byte) {
+	if len(result) < largeBody {
+		x.answer = jsonrpc.AppendResult(x.answer, id, result)
+		return
+	}
+	x.edge.large.run(len(result), func() {
+		var rests background.Rests
+		x.answer = jsonrpc.AppendLargeResult(x.answer, id, result, rests.Now)
+	})
 }
 
 // reading is how the body is read: its memory is the account's, and a large gzip leaves a

@@ -178,7 +178,7 @@ func objectMembers(d []byte, i, depth int, f func(name, value []byte) bool) int 
 	i, more := first(d, i, '}')
 	for more {
 		end, at := member(d, i)
-		stop := skipDeep(d, at, answerDepth-depth-1)
+		stop := skipDeep(d, at, answerDepth-depth-1, nil)
 		if stop < 0 || !f(d[i+1:end-1], d[at:stop:stop]) {
 			return bad
 		}
@@ -189,9 +189,16 @@ func objectMembers(d []byte, i, depth int, f func(name, value []byte) bool) int 
 
 // skipDeep steps over any value in which at most limit arrays and objects are open
 // at once. It does not recurse: the bits say which of those that are open are objects.
-func skipDeep(d []byte, i, limit int) int {
+// Between pieces of the text it calls pause, which may be nil.
+func skipDeep(d []byte, i, limit int, pause func()) int {
+	const piece = 16 << 10
 	var objects [answerDepth/64 + 1]uint64
+	paused := i
 	for depth := 0; ; {
+		if pause != nil && i-paused >= piece {
+			pause()
+			paused = i
+		}
 		if !inside(d, i) {
 			return bad
 		}

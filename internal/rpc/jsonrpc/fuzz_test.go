@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -45,7 +46,18 @@ func FuzzScan(f *testing.F) {
 			compareScan(t, data, &b, fault)
 		}
 		checkLimit(t, data, len(b.Requests), fault)
+		checkLarge(t, data, &b, fault)
 	})
+}
+
+// checkLarge holds ScanLarge to Scan.
+func checkLarge(t *testing.T, data []byte, b *Body, fault *Fault) {
+	t.Helper()
+	var large Body
+	got := large.ScanLarge(data, noLimit, func() {})
+	if got != fault || large.Batch != b.Batch || !slices.EqualFunc(large.Requests, b.Requests, same) {
+		t.Fatalf("as a large body: fault %v, want %v\n got %s\nwant %s", got, fault, show(&large), show(b))
+	}
 }
 
 func compareScan(t *testing.T, data []byte, b *Body, fault *Fault) {

@@ -7,6 +7,8 @@ import "bytes"
 type Body struct {
 	Requests []Request // in the order sent; one when Batch is false
 	Batch    bool      // the body was an array
+
+	pause func() // called between pieces of a large body, or nil
 }
 
 // Reset forgets the requests, and with them the body they point into.
@@ -28,6 +30,14 @@ func (b *Body) Scan(data []byte, maxBatch int) *Fault {
 		b.Requests = b.Requests[:0]
 	}
 	return fault
+}
+
+// ScanLarge is Scan for a body that takes milliseconds. It calls pause every few
+// microseconds.
+func (b *Body) ScanLarge(data []byte, maxBatch int, pause func()) *Fault {
+	b.pause = pause
+	defer func() { b.pause = nil }()
+	return b.Scan(data, maxBatch)
 }
 
 func (b *Body) scan(data []byte, maxBatch int) *Fault {
@@ -73,13 +83,13 @@ func (b *Body) element(d []byte, i, depth int) int {
 	r := &b.Requests[len(b.Requests)-1]
 	if i >= len(d) || d[i] != '{' {
 		r.ID, r.Err = nullID, InvalidRequest
-		return skipValue(d, i, depth)
+		return b.skip(d, i, depth)
 	}
 	var e envelope
 	i, more := first(d, i, '}')
 	for more {
 		end, at := member(d, i)
-		stop := skipValue(d, at, depth+1)
+		stop := b.skip(d, at, depth+1)
 		if stop < 0 {
 			return bad
 		}
@@ -88,6 +98,14 @@ func (b *Body) element(d []byte, i, depth int) int {
 	}
 	e.fill(r)
 	return i
+}
+
+// skip is skipValue, with pauses where there are any.
+func (b *Body) skip(d []byte, i, depth int) int {
+	if b.pause == nil {
+		return skipValue(d, i, depth)
+	}
+	return skipDeep(d, i, maxDepth-depth, b.pause)
 }
 
 // envelope holds the raw values of a request's members as they are met.

@@ -261,3 +261,27 @@ func refuseBomb(t *testing.T, bomb, in []byte) {
 		t.Errorf("%.10q repeated: Fields took it", bomb)
 	}
 }
+
+// TestScanLargePauses: nothing of a large body is scanned for long at a stretch, however its
+// values are nested.
+func TestScanLargePauses(t *testing.T) {
+	const size = 1 << 20
+	for name, params := range map[string]string{
+		"numbers":        "[" + strings.Repeat("1,", size/2) + "1]",
+		"numbers inside": "[[[" + strings.Repeat("1,", size/2) + "1]]]",
+		"objects":        "[" + strings.Repeat(`{"a":[true]},`, size/13) + "1]",
+		"members":        `[{` + strings.Repeat(`"a":1,`, size/6) + `"a":1}]`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			var b Body
+			pauses := 0
+			body := []byte(`{"jsonrpc":"2.0","id":1,"method":"m","params":` + params + `}`)
+			if fault := b.ScanLarge(body, 1, func() { pauses++ }); fault != nil || string(b.Requests[0].Params) != params {
+				t.Fatal(fault)
+			}
+			if pauses < size/(20<<10) {
+				t.Errorf("%d pauses", pauses)
+			}
+		})
+	}
+}

@@ -1,6 +1,7 @@
 package jsonrpc
 
 import (
+	"slices"
 	"strconv"
 	"unicode/utf8"
 )
@@ -11,6 +12,17 @@ func AppendResult(dst, id, result []byte) []byte {
 	dst = appendHead(dst, id)
 	dst = append(dst, `,"result":`...)
 	dst = appendRaw(dst, result)
+	return append(dst, '}')
+}
+
+// AppendLargeResult is AppendResult. It calls pause every few microseconds.
+func AppendLargeResult(dst, id, result []byte, pause func()) []byte {
+	const piece = 64 << 10
+	dst = append(appendHead(dst, id), `,"result":`...)
+	for part := range slices.Chunk(result, piece) {
+		dst = append(dst, part...)
+		pause()
+	}
 	return append(dst, '}')
 }
 

@@ -1,6 +1,7 @@
 package jsonrpc
 
 import (
+	"bytes"
 	"encoding/json"
 	"testing"
 )
@@ -65,5 +66,17 @@ func TestAppendAllocatesNothing(t *testing.T) {
 	})
 	if n != 0 {
 		t.Errorf("%v allocations", n)
+	}
+}
+
+// TestAppendLargeResult: in pieces it is the same answer.
+func TestAppendLargeResult(t *testing.T) {
+	for _, size := range []int{1, 64 << 10, 64<<10 + 1, 300_000} {
+		result := bytes.Repeat([]byte("7"), size)
+		pauses := 0
+		got := AppendLargeResult([]byte("["), []byte("5"), result, func() { pauses++ })
+		if want := AppendResult([]byte("["), []byte("5"), result); !bytes.Equal(got, want) || pauses != (size+64<<10-1)/(64<<10) {
+			t.Errorf("%d bytes differ, %d pauses", size, pauses)
+		}
 	}
 }

@@ -8,6 +8,9 @@ import (
 	"strconv"
 
 	"github.com/ethereum/go-ethereum/common"
+
+	"github.com/nodegate/nodegate/internal/background"
+	"github.com/nodegate/nodegate/internal/rpc/chain/lane"
 )
 
 // maxArgs is the most parameters any of the methods takes natively.
@@ -145,14 +148,27 @@ func quoteUint(n uint64) []byte {
 	return append(out, '"')
 }
 
-// QuoteHex renders bytes as a JSON string.
+// QuoteHex renders bytes as a JSON string. More of them than lane.LightResult come from the
+// heavy lane only, whose threads let others go first.
 func QuoteHex(b []byte) []byte {
-	return append(appendHex(append(make([]byte, 0, 4+2*len(b)), '"'), b), '"')
+	dst := append(make([]byte, 0, 4+2*len(b)), '"')
+	if len(b) <= lane.LightResult {
+		return append(appendHex(dst, b), '"')
+	}
+	const piece = 16 << 10
+	var rests background.Rests
+	dst = append(dst, '0', 'x')
+	for part := range slices.Chunk(b, piece) {
+		dst = appendDigits(dst, part)
+		rests.Now()
+	}
+	return append(dst, '"')
 }
 
 // appendHex appends 0x and the bytes in lower case.
-func appendHex(dst, b []byte) []byte {
-	dst = append(dst, '0', 'x')
+func appendHex(dst, b []byte) []byte { return appendDigits(append(dst, '0', 'x'), b) }
+
+func appendDigits(dst, b []byte) []byte {
 	at := len(dst)
 	dst = slices.Grow(dst, 2*len(b))[:at+2*len(b)]
 	out := dst[at:]

@@ -45,6 +45,7 @@ func commandTable() map[string]*command {
 		{name: "object/diff", heavy: true, arguments: []string{"obj_a", "obj_b"}, run: objectDiff},
 		{name: "pin/verify", heavy: true, run: pinVerify},
 		{name: "repo/stat", heavy: true, run: repoStat},
+		{name: "repo/version", run: repoVersion},
 		{name: "stats/repo", heavy: true, run: repoStat},
 		{name: "id", arguments: []string{"peerid"}, optional: true, run: identify},
 		{name: "cid/format", arguments: []string{"cid"}, body: true, run: cidFormat},
@@ -73,6 +74,13 @@ func (c *call) heavy() bool {
 // look at it before they dare to call anything.
 func version(_ context.Context, c *call) error {
 	return c.answer.object(struct{ Version, Commit, Repo, System, Golang string }{
-		Version: "0.43.0", Repo: "18", System: platform(), Golang: goVersion(),
+		Version: "0.43.0", Repo: kuboRepo, System: platform(), Golang: goVersion(),
 	})
+}
+
+// kuboRepo is the version of the repository of that Kubo.
+const kuboRepo = "18"
+
+func repoVersion(_ context.Context, c *call) error {
+	return c.answer.object(struct{ Version string }{kuboRepo})
 }

@@ -313,13 +313,14 @@ func timedOut(err error) error {
 	return err
 }
 
-// find looks a command up. An argument may also stand in the path: cat/<cid>.
+// find looks a command up. An argument may also stand in the path: cat/<cid>. The last part
+// of a command that only Kubo has, such as refs/local, is no argument.
 func (g *Gateway) find(name string, args []string) (*command, []string) {
 	if c := g.commands[name]; c != nil {
 		return c, args
 	}
 	at := strings.LastIndexByte(name, '/')
-	if at < 0 {
+	if at < 0 || instead(name) != "" {
 		return nil, nil
 	}
 	if c := g.commands[name[:at]]; c != nil && len(c.arguments) > 0 {

@@ -16,6 +16,7 @@ const (
 	noKeys  = "there are no IPNS keys here because names are not published: use CIDs"
 	noPatch = "object/patch is deprecated and not available here: add the changed directory with add and wrap-with-directory=true, or put its node with dag/put and store-codec=dag-pb"
 	noLocal = "blocks of all accounts are in one store and are not listed: use pin/ls for your own content, and refs with recursive=true for the blocks below a CID"
+	noRm    = "blocks of all accounts are in one store and are not removed one by one: remove your pins with pin/rm, and what no pin keeps is deleted after the undo period"
 	noGC    = "garbage is collected by itself: remove pins with pin/rm, and what no pin keeps is deleted after the undo period"
 )
 
@@ -35,6 +36,8 @@ func instead(name string) string {
 		return noPatch
 	case "refs/local", "repo/ls":
 		return noLocal
+	case "block/rm":
+		return noRm
 	case "repo/gc":
 		return noGC
 	}

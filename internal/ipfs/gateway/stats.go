@@ -91,7 +91,7 @@ func repoStat(ctx context.Context, c *call) error {
 	if sizeOnly {
 		return c.answer.object(s)
 	}
-	s.RepoPath, s.Version = "/", "fs-repo@18"
+	s.RepoPath, s.Version = "/", "fs-repo@"+kuboRepo
 	if err := c.gateway.cfg.Engine.Pins(ctx, c.account(), func(nodegate.Pin) bool { s.NumObjects++; return true }); err != nil {
 		return err
 	}

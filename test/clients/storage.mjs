@@ -4,39 +4,8 @@
 import assert from "node:assert/strict";
 import { Buffer } from "node:buffer";
 import { check, failure, finish, input } from "./harness.mjs";
+import { all, bytes, client, collect, connect, hello, library, missing } from "./storageclient.mjs";
 
-const { create } = await import(input.library);
-const authorization = (key, secret) => ({ authorization: "Basic " + Buffer.from(`${key}:${secret}`).toString("base64") });
-const connect = (key, secret) => create({ url: input.url, headers: authorization(key, secret) });
-const client = connect(input.key, input.secret);
-
-/** collect joins the pieces of an answer. */
-async function collect(source) {
-  const pieces = [];
-  for await (const piece of source) pieces.push(piece);
-  return Buffer.concat(pieces);
-}
-
-/** all makes a list of what comes. */
-async function all(source) {
-  const list = [];
-  for await (const item of source) list.push(item);
-  return list;
-}
-
-/** bytes differ everywhere and are the same on every run. */
-function bytes(size, seed) {
-  const data = Buffer.alloc(size);
-  let x = seed >>> 0 || 1;
-  for (let i = 0; i < size; i++) {
-    x = (Math.imul(x, 1664525) + 1013904223) >>> 0;
-    data[i] = x >>> 24;
-  }
-  return data;
-}
-
-const hello = "QmWfVY9y3xjsixTgbd9AorQxH7VtMpzfx2HaWtsoUYecaX";
-const missing = "QmPBRcT6Qs9vLAyoMR5TQrpTrCyLzmkdUUumFzsrMULUGJ";
 const big = bytes(5 * 1024 * 1024 + 17, input.seed);
 let bigCID;
 
@@ -145,7 +114,7 @@ await check("errors of access", async () => {
   const bad = await failure(connect(input.key, "0".repeat(40)).version());
   assert.equal(bad.response.status, 401);
   assert.match(bad.message, /basic auth failure: invalid API key or API key secret/);
-  const none = await failure(create({ url: input.url }).version());
+  const none = await failure(library.create({ url: input.url }).version());
   assert.equal(none.response.status, 401);
   const poor = await failure(connect(input.poor.key, input.poor.secret).add("x"));
   assert.equal(poor.response.status, 402);
@@ -160,4 +129,5 @@ await check("the quota", async () => {
   assert.equal((await small.add("hello")).cid.toString(), hello);
 });
 
+await import("./storagecalls.mjs");
 finish();

@@ -40,7 +40,8 @@ func TestStorageLibraries(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			runScript(t, dir, "storage.mjs", input)
+			result := runScript(t, dir, "storage.mjs", input)
+			compatRow(t, "programs", library, packageVersion(t, library), "`test/clients/storage.mjs` on the storage gateway", result)
 		})
 	}
 }

@@ -3,13 +3,13 @@ package clients_test
 import (
 	"bytes"
 	"context"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"strings"
 	"testing"
 	"time"
 
@@ -24,33 +24,41 @@ type goClient struct {
 	module string // of the client
 }
 
-// TestGoStorageClients runs the Go clients that were made for Kubo. Their tests are built
-// before the others of this package begin: compiling takes both cores.
+// TestGoStorageClients runs the Go clients that were made for Kubo, on both engines. Their
+// tests are built before the others of this package begin: compiling takes both cores.
 func TestGoStorageClients(t *testing.T) {
-	s := harness.Start(t, func(c *config.Config) {
-		c.Plans["small"] = config.Plan{StoredBytes: 1 << 20}
-		c.Storage.Reserve = 0
-	})
+	embedded := startStorage(t)
+	overKubo := startStorage(t, asNode(t, embedded))
 	for _, client := range []goClient{
 		{name: "go-ipfs-api", folder: "goipfsapi", module: "github.com/ipfs/go-ipfs-api"},
 		{name: "Kubo's Go client, `client/rpc`", folder: "kuborpc", module: "github.com/ipfs/kubo"},
 	} {
 		t.Run(client.folder, func(t *testing.T) {
-			result := client.run(t, client.build(t), goStorage(t, s, client.folder))
-			compatRow(t, "programs", client.name, client.version(t), "`test/clients/"+client.folder+"` on the storage gateway", result)
+			program := client.build(t)
+			result := client.run(t, program, goStorage(t, embedded, client.folder))
+			client.run(t, program, goStorage(t, overKubo, client.folder))
+			compatRow(t, "programs", client.name, client.version(t), "`test/clients/"+client.folder+"` on the storage gateway, both engines", result)
 		})
 	}
+}
+
+// asNode makes a server a node behind another: it speaks Kubo's API.
+func asNode(t *testing.T, s *harness.Service) config.KuboEndpoint {
+	t.Helper()
+	account := addStorageKey(t, s, "node", "unlimited", s.AddStorageKey)
+	basic := base64.StdEncoding.EncodeToString([]byte(account.Key + ":" + account.Secret))
+	return config.KuboEndpoint{URL: plainStorage(s), Headers: map[string]config.Secret{"Authorization": config.Secret("Basic " + basic)}}
 }
 
 // goStorage is what the tests of a client know of the service.
 func goStorage(t *testing.T, s *harness.Service, name string) []byte {
 	t.Helper()
-	secure := s.Server.Addresses().Storage
 	input, err := json.Marshal(map[string]any{
-		"TLS": secure, "URL": "http" + strings.TrimPrefix(secure, "https"), "CA": filepath.Join(s.Dir, "ca.pem"),
+		"TLS": s.Server.Addresses().Storage, "URL": plainStorage(s), "CA": filepath.Join(s.Dir, "ca.pem"),
 		"Own":   addStorageKey(t, s, name, "unlimited", s.AddStorageKey),
 		"Poor":  addStorageKey(t, s, name+"-poor", "unlimited", s.AddKey),
 		"Small": addStorageKey(t, s, name+"-small", "small", s.AddStorageKey),
+		"Slow":  addStorageKey(t, s, name+"-slow", "slow", s.AddStorageKey),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -129,5 +129,12 @@ await check("the quota", async () => {
   assert.equal((await small.add("hello")).cid.toString(), hello);
 });
 
+await check("the rate limit", async () => {
+  const slow = connect(input.slow.key, input.slow.secret);
+  const err = await failure(Promise.all(Array.from({ length: 20 }, () => slow.version())));
+  assert.equal(err.response?.status, 429, String(err));
+  assert.match(err.message, /rate limit exceeded/);
+});
+
 await import("./storagecalls.mjs");
 finish();

@@ -2,7 +2,7 @@
 // is served of it, and what the others say.
 
 import assert from "node:assert/strict";
-import { Buffer } from "node:buffer";
+import { Buffer, File } from "node:buffer";
 import { mkdirSync, mkdtempSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -62,6 +62,31 @@ await check("add a folder of the disk", async () => {
   root = added.at(-1).cid;
   assert.deepEqual(added.map((a) => a.path).sort(), ["", "a.txt", "empty", "sub", "sub/b.txt"]);
   assert.ok(seen.some(([path, n]) => path === "a.txt" && n === 1), JSON.stringify(seen));
+});
+
+await check("add other sources", async () => {
+  const stream = new ReadableStream({
+    start(controller) {
+      controller.enqueue(Buffer.from("hel"));
+      controller.enqueue(Buffer.from("lo"));
+      controller.close();
+    },
+  });
+  for (const source of [new Blob(["hello"]), Buffer.from("hello"), [Buffer.from("hel"), Buffer.from("lo")], stream, new File(["hello"], "hello.txt")]) {
+    assert.equal((await client.add(source)).cid.toString(), hello, String(source));
+  }
+  assert.equal((await client.add("")).cid.toString(), "QmbFMke1KXqnYyBBWxB74N4c5SBnJMVAiMNRcGu6x1AwQH");
+  assert.equal((await client.add({ path: "empty" })).cid.toString(), "QmUNLLsPACCz1vLxQVkXqqLX5R1X345qqfHbsf67hvA3Nn");
+});
+
+await check("names that have to be escaped", async () => {
+  const names = ["100%.txt", "%41", "a+b", "a b", 'a"b', "a;b&c=d", "a\\b", "a#b?c", "ü日本", "'", ".hidden", "a:b", "<x>"];
+  const added = await all(client.addAll(names.map((path) => ({ path, content: `content of ${path}` })), { wrapWithDirectory: true }));
+  const folder = added.at(-1).cid;
+  assert.deepEqual((await all(client.ls(folder))).map((e) => e.name), [...names].sort());
+  for (const name of names) {
+    assert.equal(await text(client.cat(`${folder}/${name}`)), `content of ${name}`);
+  }
 });
 
 await check("cat parts of a file", async () => {

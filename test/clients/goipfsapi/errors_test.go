@@ -97,6 +97,18 @@ func TestQuota(t *testing.T) {
 	}
 }
 
+func TestRateLimit(t *testing.T) {
+	s := readStorage(t)
+	client := s.connect(t, s.Slow)
+	var err error
+	for range 50 {
+		if _, _, err = client.Version(); err != nil {
+			break
+		}
+	}
+	refused(t, err, "rate limit exceeded")
+}
+
 // slow is a file that takes too long.
 type slow struct{}
 

@@ -113,6 +113,31 @@ func TestDirectory(t *testing.T) {
 	}
 }
 
+// Names that have to be escaped somewhere between a client and a folder.
+func TestNames(t *testing.T) {
+	s, dir := connect(t), t.TempDir()
+	names := []string{"100%.txt", "%41", "a+b", "a b", `a"b`, "a;b&c=d", "a\\b", "a#b?c", "ü日本", "'", "a:b", "<x>"}
+	for _, name := range names {
+		must(t, os.WriteFile(filepath.Join(dir, name), []byte("content of "+name), 0o644))
+	}
+	id, err := s.AddDir(dir)
+	must(t, err)
+	list, err := s.List(id)
+	must(t, err)
+	var got []string
+	for _, l := range list {
+		got = append(got, l.Name)
+	}
+	if slices.Sort(names); !slices.Equal(got, names) {
+		t.Errorf("names %q, want %q", got, names)
+	}
+	for _, name := range names {
+		if content := cat(t, s, id+"/"+name); string(content) != "content of "+name {
+			t.Errorf("%q has %q", name, content)
+		}
+	}
+}
+
 func TestGetFile(t *testing.T) {
 	s, out := connect(t), filepath.Join(t.TempDir(), "file")
 	must(t, s.Get(add(t, s, "hello"), out))

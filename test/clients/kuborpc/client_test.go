@@ -44,6 +44,7 @@ type storage struct {
 	Own   account
 	Poor  account // has no card
 	Small account // may store a MiB
+	Slow  account // may read once a second
 }
 
 func readStorage(t *testing.T) storage {

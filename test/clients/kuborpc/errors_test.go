@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ipfs/boxo/files"
+	cmds "github.com/ipfs/go-ipfs-cmds"
 	ipld "github.com/ipfs/go-ipld-format"
 	"github.com/ipfs/kubo/client/rpc"
 	"github.com/ipfs/kubo/core/coreiface/options"
@@ -127,6 +128,23 @@ func TestQuota(t *testing.T) {
 	refused(t, err, "storage quota reached")
 	if got := add(t, api, fileOf("hello")); got.String() != hello {
 		t.Errorf("a small file is %s, want %s", got, hello)
+	}
+}
+
+// Programs ask for the code of this error, and wait.
+func TestRateLimit(t *testing.T) {
+	s := readStorage(t)
+	api := s.connect(t, s.Slow)
+	var err error
+	for range 50 {
+		if err = api.Request("version").Exec(deadline(t), nil); err != nil {
+			break
+		}
+	}
+	refused(t, err, "rate limit exceeded")
+	var e *rpc.Error
+	if !errors.As(err, &e) || e.Code != cmds.ErrRateLimited {
+		t.Errorf("%+v is not the error of a rate limit", err)
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -165,6 +167,48 @@ func TestDirectory(t *testing.T) {
 	}
 	if got := read(t, api, join(t, root, "sub", "b c.txt")); string(got) != "b" {
 		t.Errorf("a file by its path is %q", got)
+	}
+}
+
+// strange are names that have to be escaped somewhere between a client and a folder.
+var strange = []string{"100%.txt", "%41", "a+b", "a b", `a"b`, "a;b&c=d", "a\\b", "a#b?c", "ü日本", "'", ".hidden", "a:b", "<x>"}
+
+func TestNames(t *testing.T) {
+	api, all := connect(t), map[string]files.Node{}
+	for _, name := range strange {
+		all[name] = fileOf("content of " + name)
+	}
+	root := add(t, api, files.NewMapDirectory(all))
+	var names []string
+	for _, e := range ls(t, api, root) {
+		names = append(names, e.Name)
+	}
+	if want := slices.Sorted(slices.Values(strange)); !slices.Equal(names, want) {
+		t.Errorf("names %q, want %q", names, want)
+	}
+	for _, name := range strange {
+		if got := read(t, api, join(t, root, name)); string(got) != "content of "+name {
+			t.Errorf("%q has %q", name, got)
+		}
+	}
+}
+
+// A folder of the disk, with what the disk knows about its files.
+func TestFolderOfTheDisk(t *testing.T) {
+	api, dir := connect(t), t.TempDir()
+	must(t, os.Mkdir(filepath.Join(dir, "sub"), 0o755))
+	must(t, os.WriteFile(filepath.Join(dir, "a.txt"), []byte("a"), 0o640))
+	must(t, os.WriteFile(filepath.Join(dir, "sub", ".hidden"), []byte("h"), 0o644))
+	must(t, os.Symlink("a.txt", filepath.Join(dir, "link")))
+	stat, err := os.Stat(dir)
+	must(t, err)
+	folder, err := files.NewSerialFile(dir, true, stat)
+	must(t, err)
+	node, err := api.Unixfs().Get(deadline(t), add(t, api, folder))
+	must(t, err)
+	want := map[string]string{"/": "", "a.txt": "a", "link": "-> a.txt", "sub/": "", "sub/.hidden": "h"}
+	if got := contents(t, node); !maps.Equal(got, want) {
+		t.Errorf("got %q, want %q", got, want)
 	}
 }
 

@@ -5,6 +5,7 @@ go 1.26.5
 require (
 	github.com/ipfs/boxo v0.42.1
 	github.com/ipfs/go-cid v0.6.2
+	github.com/ipfs/go-ipfs-cmds v0.16.1
 	github.com/ipfs/go-ipld-format v0.6.4
 	github.com/ipfs/kubo v0.43.0
 	github.com/multiformats/go-multiaddr v0.16.1
@@ -31,7 +32,6 @@ require (
 	github.com/ipfs/go-cidutil v0.1.2 // indirect
 	github.com/ipfs/go-datastore v0.9.2 // indirect
 	github.com/ipfs/go-dsqueue v0.2.0 // indirect
-	github.com/ipfs/go-ipfs-cmds v0.16.1 // indirect
 	github.com/ipfs/go-ipld-legacy v0.3.0 // indirect
 	github.com/ipfs/go-log/v2 v2.9.2 // indirect
 	github.com/ipfs/go-metrics-interface v0.3.0 // indirect

@@ -8,8 +8,8 @@
 //
 // The Go clients of Kubo's API are in modules of their own, goipfsapi and kuborpc, so that
 // what they require doesn't become ours. The tests here build their tests and run them on
-// a server. Compiling Kubo's client takes 100 seconds of CPU time with an empty cache, and
-// half of that where the standard library is compiled, so it is part of make test.
+// a server. Compiling Kubo's client takes 110 seconds of CPU time with an empty cache, and
+// 50 where the standard library is compiled already, so it is part of make test.
 //
 // Two programs take too long for make test and run only in make full: Hardhat, with the
 // project in the folder hardhat, and Kubo's command line, which tools/kubo pins.

@@ -35,9 +35,11 @@ type NetworkState struct {
 	Name     string
 	Embedded bool
 	Head     uint64
-	Problem  string        // why there is no head, or ""
-	Period   time.Duration // between blocks of an embedded chain; 0 mines when a transaction arrives
-	Nodes    []NodeState   // of a network of remote nodes
+	Problem  string // why there is no head, or ""
+	// Elsewhere is set if another server has a chain of this name too.
+	Elsewhere bool
+	Period    time.Duration // between blocks of an embedded chain; 0 mines when a transaction arrives
+	Nodes     []NodeState   // of a network of remote nodes
 }
 
 // NodeState is how a remote node is.

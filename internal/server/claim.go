@@ -17,31 +17,33 @@ const networkMeta = "network."
 
 // claimNetworks refuses embedded networks that another server on the account store has:
 // each would have a chain of its own, and clients would see either. The built-in networks
-// are only warned about, since every server has them that nobody configured.
+// are only warned about, since every server has them that nobody configured; elsewhere are
+// those that another server has.
 //
 // Returns BadConfig.
-func claimNetworks(ctx context.Context, cfg *config.Config, store nodegate.MetaStore, log *slog.Logger) error {
+func claimNetworks(ctx context.Context, cfg *config.Config, store nodegate.MetaStore, log *slog.Logger) (elsewhere []string, err error) {
 	names := embeddedNames(cfg)
 	if cfg.Store.Postgres == "" || len(names) == 0 {
-		return nil
+		return nil, nil
 	}
 	id, err := readID(networksID(cfg))
 	if err != nil {
-		return err
+		return nil, err
 	}
 	for _, name := range names {
 		known, err := store.SetMeta(ctx, networkMeta+name, id)
 		switch {
 		case err != nil:
-			return err
+			return nil, err
 		case known == id:
 		case !isBuiltin(embeddedIn(cfg, name)):
-			return errClaimed(name)
+			return nil, errClaimed(name)
 		default:
+			elsewhere = append(elsewhere, name)
 			log.Warn("another server on this Postgres has this built-in network too, and each has its own chain: configure networks with nodes for what clients use", "network", name)
 		}
 	}
-	return nil
+	return elsewhere, nil
 }
 
 func errClaimed(name string) error {

@@ -31,9 +31,11 @@ type networks struct {
 	chains   []*chain.Node
 	chainOf  map[string]*chain.Node // by network
 	embedded []nodegate.Network
-	fronts   map[string]*cache.Front // of the embedded ones that have a cache
-	costs    atomic.Pointer[nodegate.Costs]
-	shown    atomic.Pointer[[]dashboard.Network]
+	// elsewhere are the embedded networks that another server has under the same name.
+	elsewhere []string
+	fronts    map[string]*cache.Front // of the embedded ones that have a cache
+	costs     atomic.Pointer[nodegate.Costs]
+	shown     atomic.Pointer[[]dashboard.Network]
 
 	changing  sync.Mutex // held by a reload from begin to end
 	mu        sync.Mutex

@@ -20,7 +20,8 @@ func (ns *networks) states(ctx context.Context) []dashboard.NetworkState {
 	defer ns.mu.Unlock()
 	var list []dashboard.NetworkState
 	for _, n := range ns.embedded {
-		list = append(list, headOf(ctx, n.Node, dashboard.NetworkState{Name: n.Name, Embedded: true, Period: ns.period(n.Name)}))
+		state := dashboard.NetworkState{Name: n.Name, Embedded: true, Elsewhere: slices.Contains(ns.elsewhere, n.Name), Period: ns.period(n.Name)}
+		list = append(list, headOf(ctx, n.Node, state))
 	}
 	for _, name := range slices.Sorted(maps.Keys(ns.remotes)) {
 		state := dashboard.NetworkState{Name: name}

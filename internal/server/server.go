@@ -78,7 +78,7 @@ func (s *Server) open() error {
 	if err := s.storage.open(context.Background(), s.accounts, s.memory); err != nil {
 		return err
 	}
-	if err := claimNetworks(context.Background(), s.cfg, s.accounts.control.Store, s.log); err != nil {
+	if s.networks.elsewhere, err = claimNetworks(context.Background(), s.cfg, s.accounts.control.Store, s.log); err != nil {
 		return err
 	}
 	if err := s.networks.open(s.accounts.shared()); err != nil {

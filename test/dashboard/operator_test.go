@@ -8,6 +8,7 @@ import (
 
 	"github.com/nodegate/nodegate/internal/config"
 	"github.com/nodegate/nodegate/test/dashboard"
+	"github.com/nodegate/nodegate/test/dbtest"
 	"github.com/nodegate/nodegate/test/harness"
 )
 
@@ -106,4 +107,23 @@ func TestOperatorNetworks(t *testing.T) {
 			t.Errorf("the page has a node's secret:\n%s", p.Body)
 		}
 	}
+}
+
+// TestOperatorNetworkElsewhere: where two servers have a chain under one name, operators see
+// it on the one that came second.
+func TestOperatorNetworkElsewhere(t *testing.T) {
+	dsn := dbtest.Postgres(t)
+	both := func(c *config.Config) {
+		devnetOnly(c)
+		c.Storage.Engine = "off" // only one server beside a Postgres may have a block store
+		c.Pepper, c.Store.Postgres = "a pepper that all servers have in common", config.Secret(dsn)
+	}
+	const warning = "Another server with this account database"
+	s, v := operate(t, both)
+	if strings.Contains(v.Get("/operator").Body, warning) {
+		t.Error("the first server warns")
+	}
+	second := dashboard.Visit(t, harness.Start(t, both))
+	second.SignIn(s.Server.First().Email, s.Server.First().Password)
+	wants(t, "the second server's networks", second.Get("/operator"), 200, warning)
 }

@@ -197,6 +197,8 @@ type Dashboard struct {
 type Network struct {
 	Name          string
 	Dialect       string
+	Currency      string            // the symbol that wallets show; "" is ETH
+	Explorer      string            // the URL of a block explorer, for wallets; "" is none
 	Embedded      *Embedded         // nil on a network of remote nodes
 	Nodes         []Node            // none on a network with an embedded chain
 	ChainID       uint64            // what the nodes must have; 0 is learned from them

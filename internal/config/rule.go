@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
@@ -25,11 +26,14 @@ var (
 	notEmpty    = rule{check: checkNotEmpty}
 	address     = rule{says: "host:port, port 0 picks a free one", check: checkAddress}
 	networkName = rule{says: "`[a-z0-9-]{1,32}`, unique, not a reserved path", check: checkNetworkName}
+	currency    = rule{says: "1 to 6 letters and digits", check: checkCurrency}
+	explorerURL = rule{says: "an https URL, or an http one on localhost", check: checkExplorer}
 	aliasName   = rule{says: "`[a-z0-9]{1,16}`, not an existing prefix", check: checkAlias}
 )
 
 var (
 	networkNamePattern = regexp.MustCompile(`^[a-z0-9-]{1,32}$`)
+	currencyPattern    = regexp.MustCompile(`^[A-Za-z0-9]{1,6}$`)
 	aliasPattern       = regexp.MustCompile(`^[a-z0-9]{1,16}$`)
 )
 
@@ -80,6 +84,24 @@ func checkNetworkName(s string) error {
 	}
 	if slices.Contains(reservedNames, s) {
 		return fmt.Errorf("%q is a reserved path; choose another name", s)
+	}
+	return nil
+}
+
+// checkCurrency and checkExplorer hold to what wallets accept.
+func checkCurrency(s string) error {
+	if s != "" && !currencyPattern.MatchString(s) {
+		return fmt.Errorf("%q is not the symbol of a currency; use 1 to 6 letters and digits, like ETH", s)
+	}
+	return nil
+}
+
+func checkExplorer(s string) error {
+	if err := checkWebURL(s); err != nil || s == "" {
+		return err
+	}
+	if u, err := url.Parse(s); err != nil || u.Scheme != "https" && u.Hostname() != "localhost" && u.Hostname() != "127.0.0.1" {
+		return fmt.Errorf("%q is not an https URL; wallets take http only on localhost", s)
 	}
 	return nil
 }

@@ -365,6 +365,14 @@ var networkSettings = schema[Network]{
 			help: "what holds where the specification and the Ethereum standard differ",
 			at:   func(n *Network) value { return text(&n.Dialect, oneOf("spec", "strict", "standard")) },
 		}, {
+			name: "currency",
+			help: "symbol of the native currency, which the dashboard tells wallets; ETH when left out",
+			at:   func(n *Network) value { return text(&n.Currency, currency) },
+		}, {
+			name: "explorer",
+			help: "URL of a block explorer, which the dashboard tells wallets; none when left out",
+			at:   func(n *Network) value { return text(&n.Explorer, explorerURL) },
+		}, {
 			name: "chain_id", def: "0", remote: true,
 			help: "chain id that the nodes must have; 0 learns it from the first that answers",
 			at:   func(n *Network) value { return whole(&n.ChainID, 0, maxChainID) },

@@ -289,3 +289,27 @@ func hidesNodes(c *Config) bool {
 	}
 	return false
 }
+
+// TestWalletRules: a currency and an explorer are taken as wallets take them.
+func TestWalletRules(t *testing.T) {
+	for _, c := range []struct {
+		name        string
+		rule        rule
+		good, wrong []string
+	}{
+		{"currency", currency, []string{"", "ETH", "POL", "xDAI", "A", "123456"}, []string{"ETHEREUM", "E T", "€", "E-1"}},
+		{"explorer", explorerURL, []string{"", "https://etherscan.io", "https://x.example/base", "http://localhost:4000", "http://127.0.0.1:4000"},
+			[]string{"etherscan.io", "http://etherscan.io", "https://u:p@x", "javascript:alert(1)", "https://x?q=1"}},
+	} {
+		for _, s := range c.good {
+			if err := c.rule.check(s); err != nil {
+				t.Errorf("%s %q: %v", c.name, s, err)
+			}
+		}
+		for _, s := range c.wrong {
+			if c.rule.check(s) == nil {
+				t.Errorf("%s %q is accepted", c.name, s)
+			}
+		}
+	}
+}

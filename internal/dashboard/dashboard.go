@@ -60,6 +60,8 @@ type Network struct {
 	Embedded   bool
 	Rollup     bool     // has layer2_estimateGas
 	Namespaces []string // those that it has turned on
+	Currency   string   // its symbol; "" is ETH
+	Explorer   string   // the URL of a block explorer; "" is none
 }
 
 // Dashboard serves the pages. It is an http.Handler.

@@ -25,14 +25,10 @@ type connectData struct {
 
 // reach is where a key works, and how to get there.
 type reach struct {
-	Networks   []networkAddress
+	Networks   []snippet.Endpoint
 	StorageURL string // "" without a gateway
 	Tools      tools
-}
-
-// networkAddress is where one network is, with the key.
-type networkAddress struct {
-	Name, HTTP, WS string
+	Wallet     wallet
 }
 
 // tools are the snippets of one network, or of storage.
@@ -109,10 +105,16 @@ func showIssued(v *visit, issued *account.IssuedKey, done string) error {
 // address names, or of the first.
 func reachOf(v *visit, k *nodegate.Key, value string) (r reach, err error) {
 	httpBase, wsBase := v.base()
-	for _, n := range v.cfg.Networks() {
-		r.Networks = append(r.Networks, networkAddress{n.Name, httpBase + "/" + n.Name + "/v3/" + value, wsBase + "/" + n.Name + "/ws/v3/" + value})
+	networks := v.cfg.Networks()
+	ids := chainIDs(v.req.Context(), networks)
+	for i, n := range networks {
+		r.Networks = append(r.Networks, snippet.Endpoint{
+			Network: n.Name, HTTP: httpBase + "/" + n.Name + "/v3/" + value, WS: wsBase + "/" + n.Name + "/ws/v3/" + value,
+			Secret: k.Settings.SecretRequired, ChainID: ids[i], Currency: n.Currency, Explorer: n.Explorer,
+		})
 	}
 	r.StorageURL = v.storageURL()
+	r.Wallet = walletOf(&k.Settings, r.Networks)
 	r.Tools, err = toolsOf(v, k, value, &r)
 	return r, err
 }
@@ -120,9 +122,9 @@ func reachOf(v *visit, k *nodegate.Key, value string) (r reach, err error) {
 func toolsOf(v *visit, k *nodegate.Key, value string, r *reach) (t tools, err error) {
 	query, page := v.req.URL.Query(), "/keys/"+k.ID
 	t.Storage = r.StorageURL != "" && (query.Has("storage") || len(r.Networks) == 0)
-	at := max(0, slices.IndexFunc(r.Networks, func(n networkAddress) bool { return n.Name == query.Get("network") }))
+	at := max(0, slices.IndexFunc(r.Networks, func(n snippet.Endpoint) bool { return n.Network == query.Get("network") }))
 	for i, n := range r.Networks {
-		t.Choices = append(t.Choices, navItem{Path: page + "?network=" + n.Name + "#tools", Name: n.Name, Here: i == at && !t.Storage})
+		t.Choices = append(t.Choices, navItem{Path: page + "?network=" + n.Network + "#tools", Name: n.Network, Here: i == at && !t.Storage})
 	}
 	if r.StorageURL != "" {
 		t.Choices = append(t.Choices, navItem{Path: page + "?storage=1#tools", Name: "storage", Here: t.Storage})
@@ -133,7 +135,7 @@ func toolsOf(v *visit, k *nodegate.Key, value string, r *reach) (t tools, err er
 		t.Snippets, err = v.snippets.Storage(snippet.Store{URL: r.StorageURL, Key: value, LocalCA: v.cfg.StorageCA})
 	case len(r.Networks) > 0:
 		t.Secret = k.Settings.SecretRequired
-		t.Snippets, err = v.snippets.RPC(snippet.Endpoint{HTTP: r.Networks[at].HTTP, WS: r.Networks[at].WS, Secret: t.Secret})
+		t.Snippets, err = v.snippets.RPC(r.Networks[at])
 	}
 	if err != nil || len(t.Snippets) == 0 {
 		return t, err

@@ -69,7 +69,7 @@ func (ns *networks) show(cfg *config.Config) {
 	list := make([]dashboard.Network, 0, len(cfg.Networks))
 	for i := range cfg.Networks {
 		n := &cfg.Networks[i]
-		list = append(list, dashboard.Network{Network: served[n.Name], Embedded: len(n.Nodes) == 0, Rollup: n.Layer2 != nil, Namespaces: n.Namespaces})
+		list = append(list, dashboard.Network{Network: served[n.Name], Embedded: len(n.Nodes) == 0, Rollup: n.Layer2 != nil, Namespaces: n.Namespaces, Currency: n.Currency, Explorer: n.Explorer})
 	}
 	ns.shown.Store(&list)
 }

@@ -8,8 +8,6 @@ import (
 	"net"
 	"net/http"
 	"os/exec"
-	"path/filepath"
-	"runtime"
 	"strconv"
 	"strings"
 	"testing"
@@ -134,11 +132,7 @@ func gas(a map[string]any) uint64 {
 // startAnvil runs anvil.
 func startAnvil(t *testing.T, args ...string) string {
 	t.Helper()
-	needNode(t)
-	program := filepath.Join(install(t), "node_modules", "@foundry-rs", "anvil-"+runtime.GOOS+"-"+runtime.GOARCH, "bin", "anvil")
-	if !exists(program) {
-		skip(t, "npm has no anvil for this machine, so it was not compared")
-	}
+	program := foundryTool(t, "anvil")
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

@@ -3,11 +3,11 @@ package clients_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -36,11 +36,16 @@ func TestSnippets(t *testing.T) {
 		{"devnet", key, "", regexp.MustCompile(`^(10n?|.*"0xa".*)$`)},
 		{"rollup", locked.Key, locked.Secret, regexp.MustCompile(`^(140n?|.*"0x8c".*)$`)},
 	} {
-		list, err := set.RPC(snippet.Endpoint{HTTP: s.http(c.network, c.key), WS: s.ws(c.network, c.key), Secret: c.secret != ""})
+		list, err := set.RPC(snippet.Endpoint{
+			Network: c.network, HTTP: s.http(c.network, c.key), WS: s.ws(c.network, c.key), Secret: c.secret != "", ChainID: s.facts[c.network].ChainID,
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, one := range list {
+			if one.ID == "metamask" || !canRun(t, one) { // test/browser runs that of MetaMask
+				continue
+			}
 			t.Run(c.network+" "+one.ID, func(t *testing.T) {
 				out := runSnippet(t, one, nil, "SECRET="+c.secret)
 				if !c.want.MatchString(lastLine(out)) {
@@ -102,7 +107,8 @@ func runSnippet(t *testing.T, s snippet.Snippet, pem []byte, env ...string) stri
 	if file == "" {
 		file, run = "pasted.sh", "sh pasted.sh"
 	}
-	if err := os.WriteFile(filepath.Join(dir, file), []byte(s.Text), 0o600); err != nil {
+	file = filepath.Join(dir, file)
+	if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(s.Text), 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	if pem != nil {
@@ -135,18 +141,21 @@ func silence(t *testing.T) *os.File {
 }
 
 // snippetFolder is where a snippet finds its tool or its libraries, and what PATH needs
-// for that. Go's are run inside this module, which has what they import.
+// for that.
 func snippetFolder(t *testing.T, s snippet.Snippet) (dir, path string) {
 	t.Helper()
-	if s.Language == "go" {
-		dir, err := os.MkdirTemp(".", ".snippet-")
-		if err != nil {
-			t.Fatal(err)
-		}
-		t.Cleanup(func() { _ = os.RemoveAll(dir) })
-		return dir, ""
-	}
-	if tool := strings.TrimPrefix(s.ID, "storage-"); tool == "curl" {
+	switch tool := strings.TrimPrefix(s.ID, "storage-"); {
+	case s.Language == "go": // inside this module, which has what they import
+		return goFolder(t), ""
+	case s.Language == "rs":
+		return cargoFolder(t), ""
+	case s.ID == "hardhat":
+		return hardhat3Project(t)
+	case s.ID == "cast", s.ID == "foundry":
+		return t.TempDir(), filepath.Dir(foundryTool(t, "cast"))
+	case s.Language == "py":
+		return t.TempDir(), ""
+	case tool == "curl":
 		if _, err := exec.LookPath(tool); err != nil {
 			skip(t, "curl is not installed, so its snippets were not run")
 		}
@@ -154,14 +163,17 @@ func snippetFolder(t *testing.T, s snippet.Snippet) (dir, path string) {
 	}
 	needNode(t)
 	packages := install(t)
-	if s.ID == "cast" {
-		folder := filepath.Join(packages, "node_modules", "@foundry-rs", "cast-"+runtime.GOOS+"-"+runtime.GOARCH, "bin")
-		if !exists(filepath.Join(folder, "cast")) {
-			skip(t, "npm has no cast for this machine, so its snippets were not run")
-		}
-		return t.TempDir(), folder
-	}
 	return scriptFolder(t, packages), filepath.Join(packages, "node_modules", ".bin")
+}
+
+func goFolder(t *testing.T) string {
+	t.Helper()
+	dir, err := os.MkdirTemp(".", ".snippet-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
 }
 
 func lastLine(s string) string {

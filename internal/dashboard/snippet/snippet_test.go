@@ -1,8 +1,10 @@
 package snippet_test
 
 import (
+	"encoding/json"
 	"go/format"
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,6 +18,7 @@ func all(t *testing.T, e snippet.Endpoint, at snippet.Store) (list []snippet.Sni
 	if err != nil {
 		t.Fatal(err)
 	}
+	e.Network, e.ChainID = "devnet", 1337
 	for _, yes := range []bool{false, true} {
 		e.Secret, at.LocalCA = yes, yes
 		rpc, err := set.RPC(e)
@@ -51,11 +54,76 @@ func TestShape(t *testing.T) {
 		if !strings.Contains(s.Text, key) || strings.Contains(s.Text, "<no value>") {
 			t.Errorf("%s has no key in it:\n%s", s.ID, s.Text)
 		}
-		if (s.File == "") != (s.Language == "sh") || (s.Run == "") != (s.File == "") || !strings.HasSuffix(s.Run, s.File) {
+		pasted := s.Language == "sh" || s.ID == "metamask"
+		if pasted != (s.File == "") || (s.Run == "") != (s.File == "") {
 			t.Errorf("%s: language %q, file %q, run %q", s.ID, s.Language, s.File, s.Run)
 		}
 		if strings.Count(s.Text, "\n\n\n") > 0 || !strings.HasSuffix(s.Text, "\n") || strings.HasSuffix(s.Text, "\n\n") {
 			t.Errorf("%s has empty lines too many:\n%s", s.ID, s.Text)
+		}
+	}
+}
+
+// TestSyntax holds texts to their languages' own tools, where these are installed. Those of
+// Python and Rust are not run everywhere.
+func TestSyntax(t *testing.T) {
+	checks := map[string][]string{
+		"py": {"python3", "-c", "import ast, sys; ast.parse(sys.stdin.read())"},
+		"rs": {"rustfmt", "--check", "--edition", "2021"},
+	}
+	for _, s := range all(t, snippet.Endpoint{HTTP: "http://localhost/v3/k", WS: "ws://localhost/ws/v3/k"}, snippet.Store{URL: "https://localhost", Key: "k"}) {
+		check := checks[s.Language]
+		if check == nil {
+			continue
+		}
+		if _, err := exec.LookPath(check[0]); err != nil {
+			t.Logf("%s is not checked: %v", s.ID, err)
+			continue
+		}
+		cmd := exec.CommandContext(t.Context(), check[0], check[1:]...)
+		cmd.Stdin = strings.NewReader(s.Text)
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("%s: %v\n%s\nof\n%s", s.ID, err, out, s.Text)
+		}
+	}
+}
+
+// TestBrowsers: what runs in browsers is not shown for a key that requires its secret, nor
+// for a chain whose ID is not known.
+func TestBrowsers(t *testing.T) {
+	set, err := snippet.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		e     snippet.Endpoint
+		shown bool
+	}{{snippet.Endpoint{ChainID: 1}, true}, {snippet.Endpoint{}, false}, {snippet.Endpoint{ChainID: 1, Secret: true}, false}} {
+		list, err := set.RPC(c.e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, id := range []string{"wagmi", "metamask"} {
+			if slices.ContainsFunc(list, func(s snippet.Snippet) bool { return s.ID == id }) != c.shown {
+				t.Errorf("%+v: %s is shown: %v", c.e, id, !c.shown)
+			}
+		}
+	}
+}
+
+// TestChain compares what a wallet gets, byte for byte.
+func TestChain(t *testing.T) {
+	for _, c := range []struct {
+		e    snippet.Endpoint
+		want string
+	}{
+		{snippet.Endpoint{Network: "devnet", HTTP: "http://localhost:8545/devnet/v3/k", ChainID: 1337},
+			`{"chainId":"0x539","chainName":"nodegate devnet","rpcUrls":["http://localhost:8545/devnet/v3/k"],"nativeCurrency":{"name":"Ether","symbol":"ETH","decimals":18}}`},
+		{snippet.Endpoint{Network: "polygon", HTTP: "https://x/polygon/v3/k", ChainID: 137, Currency: "POL", Explorer: "https://polygonscan.com"},
+			`{"chainId":"0x89","chainName":"nodegate polygon","rpcUrls":["https://x/polygon/v3/k"],"nativeCurrency":{"name":"POL","symbol":"POL","decimals":18},"blockExplorerUrls":["https://polygonscan.com"]}`},
+	} {
+		if got, err := json.Marshal(c.e.Chain()); err != nil || string(got) != c.want {
+			t.Errorf("%s (%v), want %s", got, err, c.want)
 		}
 	}
 }

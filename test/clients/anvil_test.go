@@ -43,6 +43,9 @@ func TestAnvil(t *testing.T) {
 			t.Errorf("%s\nover our own node (-) and over anvil (+):\n%s", call, diff)
 		}
 	}
+	if !t.Failed() {
+		compatRow(t, "programs", "anvil", optionalVersion(t, "@foundry-rs/anvil-linux-amd64"), "`test/clients/anvil_test.go`: a fork of the devnet, compared with it call by call", "ok")
+	}
 }
 
 // remoteNetwork is a network with one node and no cache: every answer is the node's.

@@ -73,13 +73,28 @@ func cell(text string) string {
 // packageVersion is the version of a package from npm.
 func packageVersion(t *testing.T, name string) string {
 	t.Helper()
+	return readManifest(t).Dependencies[name]
+}
+
+// optionalVersion is that of a package that npm has for some machines only.
+func optionalVersion(t *testing.T, name string) string {
+	t.Helper()
+	return readManifest(t).OptionalDependencies[name]
+}
+
+// manifest is what package.json says.
+type manifest struct {
+	Dependencies, OptionalDependencies map[string]string
+}
+
+func readManifest(t *testing.T) (m manifest) {
+	t.Helper()
 	data, err := files.ReadFile("package.json")
 	if err != nil {
 		t.Fatal(err)
 	}
-	var manifest struct{ Dependencies map[string]string }
-	if err := json.Unmarshal(data, &manifest); err != nil {
+	if err := json.Unmarshal(data, &m); err != nil {
 		t.Fatal(err)
 	}
-	return manifest.Dependencies[name]
+	return m
 }

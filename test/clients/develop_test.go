@@ -53,6 +53,13 @@ func TestViemTestClient(t *testing.T) {
 func developService(t *testing.T) *service {
 	t.Helper()
 	svc := startService(t)
+	allowDevelopment(t, svc)
+	return svc
+}
+
+// allowDevelopment gives the server's key the scope development.
+func allowDevelopment(t *testing.T, svc *service) {
+	t.Helper()
 	if err := svc.Server.Control().Accounts.SetDevelopment(t.Context(), nodegate.Actor{Name: "test"}, "a-a", true); err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +70,6 @@ func developService(t *testing.T) *service {
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
-	return svc
 }
 
 func develops(t *testing.T, url string) bool {

@@ -29,6 +29,9 @@ const (
 	blobAccount
 	hardhatAccount
 	otherHardhatAccount
+	forgeAccount
+	otherForgeAccount
+	castAccount
 )
 
 // success is the last line of a script in which every check passed.

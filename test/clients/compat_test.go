@@ -3,6 +3,7 @@ package clients_test
 import (
 	"encoding/json"
 	"flag"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -73,13 +74,13 @@ func cell(text string) string {
 // packageVersion is the version of a package from npm.
 func packageVersion(t *testing.T, name string) string {
 	t.Helper()
-	return readManifest(t).Dependencies[name]
+	return manifestOf(t, files).Dependencies[name]
 }
 
 // optionalVersion is that of a package that npm has for some machines only.
 func optionalVersion(t *testing.T, name string) string {
 	t.Helper()
-	return readManifest(t).OptionalDependencies[name]
+	return manifestOf(t, files).OptionalDependencies[name]
 }
 
 // manifest is what package.json says.
@@ -87,9 +88,9 @@ type manifest struct {
 	Dependencies, OptionalDependencies map[string]string
 }
 
-func readManifest(t *testing.T) (m manifest) {
+func manifestOf(t *testing.T, files fs.FS) (m manifest) {
 	t.Helper()
-	data, err := files.ReadFile("package.json")
+	data, err := fs.ReadFile(files, "package.json")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,6 +33,8 @@ func TestHardhatHelpers(t *testing.T) {
 	start := time.Now()
 	count := hardhatTest(t, dir, svc.http("devnet", key), svc.facts["devnet"].ChainID)
 	t.Logf("%s tests with network helpers and Ignition passed in %s", count, time.Since(start).Round(time.Millisecond))
+	compatRow(t, "programs", "Hardhat 2", manifestOf(t, files).Dependencies["hardhat"],
+		"`test/clients/develop` in `make full`, on the devnet: network helpers, Ignition", "ok "+count+" tests")
 }
 
 // TestViemTestClient runs viem's test actions in the modes of Hardhat, Anvil and Ganache.

@@ -38,6 +38,7 @@ func TestHardhat(t *testing.T) {
 	start := time.Now()
 	count := hardhatTest(t, dir, svc.http("devnet", key), svc.facts["devnet"].ChainID)
 	t.Logf("%s tests of the contract passed in %s", count, time.Since(start).Round(time.Millisecond))
+	compatRow(t, "programs", "Hardhat 2, `hardhat test`", hardhatVersion(t), "`test/clients/hardhat` in `make full`, on the devnet: tests of a contract with private keys", "ok "+count+" tests")
 }
 
 // TestHardhatAnvil runs them through nodegate on an anvil, which mines each transaction
@@ -50,6 +51,15 @@ func TestHardhatAnvil(t *testing.T) {
 		hardhatTest(t, dir, front.URL("anvil", key), anvilChain)
 	}
 	t.Logf("%d of %d runs passed", runs, runs)
+}
+
+func hardhatVersion(t *testing.T) string {
+	t.Helper()
+	files, err := fs.Sub(hardhatFiles, "hardhat")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return manifestOf(t, files).Dependencies["hardhat"]
 }
 
 // hardhatProject is a new folder with the project and its packages.

@@ -32,6 +32,9 @@ const (
 	forgeAccount
 	otherForgeAccount
 	castAccount
+	// These use the accounts of programs that have servers of their own.
+	ethers5Account = hardhatAccount
+	wagmiAccount   = otherHardhatAccount
 )
 
 // success is the last line of a script in which every check passed.
@@ -68,14 +71,17 @@ func TestLibraries(t *testing.T) {
 	packages := install(t)
 	svc := startService(t)
 	dir := scriptFolder(t, packages)
-	for script, account := range map[string]int{
-		"ethers.mjs": ethersAccount, "viem.mjs": viemAccount, "web3.mjs": web3Account,
+	for _, c := range []struct {
+		library, script string
+		account         int
+	}{
+		{"ethers", "ethers.mjs", ethersAccount}, {"ethers5", "ethers5.mjs", ethers5Account}, {"viem", "viem.mjs", viemAccount},
+		{"web3", "web3.mjs", web3Account}, {"@wagmi/core", "wagmi.mjs", wagmiAccount},
 	} {
-		t.Run(script, func(t *testing.T) {
+		t.Run(c.script, func(t *testing.T) {
 			t.Parallel()
-			result := runScript(t, dir, script, svc.input(t, account))
-			library := strings.TrimSuffix(script, ".mjs")
-			compatRow(t, "programs", library, packageVersion(t, library), "`test/clients/"+script+"`, HTTP and WebSocket, both built-in networks", result)
+			result := runScript(t, dir, c.script, svc.input(t, c.account))
+			compatRow(t, "programs", strings.Replace(c.library, "ethers5", "ethers 5", 1), packageVersion(t, c.library), "`test/clients/"+c.script+"`, HTTP and WebSocket, both built-in networks", result)
 		})
 	}
 }

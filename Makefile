@@ -25,7 +25,7 @@ run:
 test:
 	@GO="$(GO)" STATICCHECK="$(STATICCHECK)" NO_INSTALL="$(NO_INSTALL)" ./test/run
 
-#? full: the same, all tests of all packages under the race detector, and the tests with Hardhat, Kubo's command line and axe-core
+#? full: the same, all tests of all packages under the race detector, and the tests with Hardhat, indexers, IPFS tools, Kubo's command line and axe-core
 full:
 	@GO="$(GO)" STATICCHECK="$(STATICCHECK)" NO_INSTALL="$(NO_INSTALL)" FULL=1 ./test/run
 

@@ -74,7 +74,8 @@ func cell(text string) string {
 // packageVersion is the version of a package from npm.
 func packageVersion(t *testing.T, name string) string {
 	t.Helper()
-	return manifestOf(t, files).Dependencies[name]
+	version := manifestOf(t, files).Dependencies[name]
+	return version[strings.LastIndexByte(version, '@')+1:] // npm:ethers@5.8.0
 }
 
 // optionalVersion is that of a package that npm has for some machines only.

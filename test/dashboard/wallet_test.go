@@ -25,7 +25,7 @@ func TestWalletNotices(t *testing.T) {
 		{name: "https", url: "https://nodes.example", has: []string{button, `https://nodes.example/devnet/v3/`}, lacks: []string{"Wallets only take"}},
 		{name: "plain", url: "http://nodes.example:8545", has: []string{"Wallets only take HTTPS endpoints", "nodes.example:8545 is plain HTTP", "tls.cert", "dashboard.url"}, lacks: []string{button, "wallet.js"}},
 		{name: "secret", settings: url.Values{"secret_required": {"on"}}, has: []string{"This key requires its secret, and wallets", "nobody can keep a secret"}, lacks: []string{button, "tool-metamask", "tool-wagmi"}},
-		{name: "origins", settings: url.Values{"origins": {"https://app.example"}}, has: []string{button, "Wallets have an origin and a user agent of their own"}},
+		{name: "origins", settings: url.Values{"origins": {"https://app.example"}}, has: []string{button, "Wallets send another origin and user agent"}},
 		{name: "networks", settings: url.Values{"networks": {"rollup"}}, has: []string{"Add network rollup"}, lacks: []string{"Add network devnet"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

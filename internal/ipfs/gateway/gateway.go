@@ -92,6 +92,10 @@ func (g *Gateway) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	h := w.Header()
 	web.CORS(h, req.Header.Get("Origin"))
 	h.Set("X-Request-Id", g.ids.New())
+	if req.Method == http.MethodConnect {
+		g.connect(w, req)
+		return
+	}
 	if g.cfg.Read != Nobody && g.serveReader(w, req) {
 		return
 	}

@@ -1,9 +1,16 @@
 package accounts_test
 
 import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strconv"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/test/harness"
 )
 
 // TestDevelopmentScope: keys change an embedded chain only after an operator has granted
@@ -60,5 +67,37 @@ func TestUnknownTracer(t *testing.T) {
 	for _, tracer := range []string{`"noSuchTracer"`, `"{step: function() {}}"`, `""`, `"muxTracer","tracerConfig":{"noSuchTracer":{}}`} {
 		body := callOf("debug_traceBlockByNumber", `["0x7",{"tracer":`+tracer+`}]`)
 		send(t, k.url, body).want(t, 200, -32602, "unknown tracer: use callTracer, flatCallTracer, prestateTracer, 4byteTracer, muxTracer or none; JavaScript tracers are not allowed on this server", "7")
+	}
+}
+
+// TestMiningEndsWithItsClient: blocks that nobody waits for are not mined.
+func TestMiningEndsWithItsClient(t *testing.T) {
+	t.Parallel()
+	s := harness.Start(t, nil)
+	url := s.URL("devnet", s.Server.First().Key.Value)
+	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(callOf("anvil_mine", `[10000]`)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	if res, err := http.DefaultClient.Do(req); err == nil {
+		res.Body.Close()
+		t.Fatal("10,000 blocks were mined in 300 ms")
+	}
+	before := ""
+	until(t, "the chain stands still", func() bool {
+		var answer struct{ Result string }
+		if err := json.Unmarshal([]byte(send(t, url, callOf("eth_blockNumber", `[]`)).body), &answer); err != nil {
+			t.Fatal(err)
+		}
+		same := answer.Result == before
+		before = answer.Result
+		time.Sleep(300 * time.Millisecond)
+		return same
+	})
+	if n, err := strconv.ParseUint(before, 0, 64); err != nil || n > 5000 {
+		t.Errorf("mined up to %s", before)
 	}
 }

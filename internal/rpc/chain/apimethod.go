@@ -1,6 +1,7 @@
 package chain
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -84,7 +85,7 @@ func (m *apiMethod) call(ctx context.Context, params []byte, largest int) ([]byt
 	if err != nil {
 		return nil, &nodegate.Error{Op: "chain.call", Code: nodegate.InvalidParams, Msg: err.Error()}
 	}
-	if err := m.boundTraces(args); err != nil {
+	if err := cmp.Or(refusedBlocks(args), m.boundTraces(args)); err != nil {
 		return nil, &nodegate.Error{Op: "chain.call", Code: nodegate.InvalidParams, Msg: err.Error()}
 	}
 	results := m.fn.Call(append([]reflect.Value{reflect.ValueOf(ctx)}, args...))
@@ -132,6 +133,18 @@ func (m *apiMethod) decode(params []byte) ([]reflect.Value, error) {
 		args[i] = value.Elem()
 	}
 	return args, nil
+}
+
+// refusedBlocks refuses blocks among the arguments that would never end.
+func refusedBlocks(args []reflect.Value) error {
+	for i := range args {
+		if raw, ok := args[i].Interface().(hexutil.Bytes); ok {
+			if err := guard.CheckBlock(raw); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // boundTraces puts the guard into the configuration of a trace.

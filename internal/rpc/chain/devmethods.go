@@ -223,6 +223,7 @@ func (d *devMethods) mineBlocks(ctx context.Context, count, apart uint64) error 
 	if apart > maxJump {
 		return badParam(1, "blocks are at most 100 years apart")
 	}
+	_ = ctx.Done() // from here on the connection is watched, and Err says whether the client has gone
 	if err := d.producer().mine(count, apart, ctx.Err); err != nil {
 		if ctx.Err() != nil {
 			return nodegate.ErrTimeout("chain.evm", err)

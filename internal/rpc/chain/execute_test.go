@@ -2,11 +2,17 @@ package chain
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/ethereum/go-ethereum/common/hexutil"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/rlp"
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/rpc/chain/devchain"
@@ -272,5 +278,62 @@ func TestTracersWithoutStop(t *testing.T) {
 		if err != nil && nodegate.AsError(err).Code == nodegate.Internal {
 			t.Errorf("%s: %v", tracer, err)
 		}
+	}
+}
+
+// TestClientTimeouts: a client's own timeout may end a trace at any moment, also before it
+// has begun. go-ethereum's tracers panic at the end of a transaction that they saw no call of.
+func TestClientTimeouts(t *testing.T) {
+	n := shared(t, sharedDevnet)
+	for _, tracer := range []string{`"callTracer"`, `"flatCallTracer"`, `"prestateTracer"`, `"muxTracer","tracerConfig":{"callTracer":{}}`} {
+		for _, timeout := range []string{"-1s", "0s", "1ns", "50us", "1h"} {
+			for range 3 {
+				_, err := n.Call(t.Context(), "debug_traceBlockByNumber", []byte(`["0x7",{"tracer":`+tracer+`,"timeout":"`+timeout+`"}]`))
+				if err != nil {
+					wantCode(t, err, nodegate.Timeout)
+				}
+			}
+		}
+	}
+	_, err := n.Call(t.Context(), "debug_traceBlockByNumber", []byte(`["0x7",{"timeout":"soon"}]`))
+	wantCode(t, err, nodegate.InvalidParams)
+}
+
+// TestTraceBlockWithoutEnd: the price of blobs of a block that a client made up could keep a
+// seat of the heavy lane busy for years.
+func TestTraceBlockWithoutEnd(t *testing.T) {
+	n := shared(t, sharedDevnet)
+	var raw hexutil.Bytes
+	if err := json.Unmarshal([]byte(call(t, n, "debug_getRawBlock", `["0x7"]`)), &raw); err != nil {
+		t.Fatal(err)
+	}
+	for excess, ok := range map[uint64]bool{0: true, 1 << 32: true, 1<<32 + 1: false, math.MaxUint64: false} {
+		var b types.Block
+		if err := rlp.DecodeBytes(raw, &b); err != nil {
+			t.Fatal(err)
+		}
+		header := b.Header()
+		header.ExcessBlobGas = &excess
+		made, err := rlp.EncodeToBytes(types.NewBlockWithHeader(header).WithBody(*b.Body()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = n.Call(t.Context(), "debug_traceBlock", []byte(`["`+hexutil.Encode(made)+`",{"tracer":"callTracer"}]`))
+		if ok { // a blob transaction can't pay such a price, which is an answer
+			if err != nil && nodegate.AsError(err).Code != nodegate.ExecutionFailed {
+				t.Errorf("%d: %v", excess, err)
+			}
+		} else if e := wantCode(t, err, nodegate.InvalidParams); !strings.Contains(e.Msg, "excessBlobGas") {
+			t.Errorf("%d: %s", excess, e.Msg)
+		}
+	}
+}
+
+// TestTooLargeParams: go-ethereum's RPC server never gets megabytes to read.
+func TestTooLargeParams(t *testing.T) {
+	n := shared(t, sharedDevnet)
+	_, err := n.Call(t.Context(), "web3_sha3", []byte(`["0x`+strings.Repeat("00", mostParams/2)+`"]`))
+	if e := wantCode(t, err, nodegate.InvalidParams); !strings.Contains(e.Msg, "at most 524288 bytes") {
+		t.Error(e.Msg)
 	}
 }

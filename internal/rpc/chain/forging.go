@@ -178,8 +178,9 @@ func (p developer) setState(change func(*state.StateDB) error) error {
 	return err
 }
 
-// blocksAtOnce is how many blocks are sealed before answers get their turn.
-const blocksAtOnce = 100
+// blocksAtOnce is how many blocks are sealed before answers and others' changes get their
+// turn. A block takes about 4 ms.
+const blocksAtOnce = 10
 
 // mine seals blocks, some seconds apart.
 func (p developer) mine(count, apart uint64, more func() error) error {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -27,10 +28,17 @@ var longReads = method.SetOf(func(r *method.Row) bool { return r.Work == method.
 // in the heavy lane, whatever the method.
 const largeParams = 256 << 10
 
+// mostParams is for methods that execute nothing. go-ethereum's RPC server reads them twice,
+// on goroutines of its own and at normal priority.
+const mostParams = 512 << 10
+
 // generic answers by go-ethereum's own API, in process.
 func (n *Node) generic(ctx context.Context, name string, params []byte) (result []byte, err error) {
 	if api := n.engine.executing[name]; api != nil {
 		return n.execute(ctx, api, params)
+	}
+	if len(params) > mostParams {
+		return nil, &nodegate.Error{Op: "chain.call", Code: nodegate.InvalidParams, Msg: fmt.Sprintf("parameters too large: at most %d bytes for %s", mostParams, name)}
 	}
 	ctx, cancel := context.WithTimeout(ctx, genericTime)
 	defer cancel()

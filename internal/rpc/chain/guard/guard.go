@@ -46,6 +46,7 @@ type Guard struct {
 	steps    uint
 	rests    background.Rests
 	atEnd    []func()
+	timer    *time.Timer // of the client's own timeout
 }
 
 // New returns the guard of an execution that must end at the deadline, and that may

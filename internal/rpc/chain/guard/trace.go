@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math/big"
+	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/tracing"
@@ -21,7 +23,9 @@ import (
 // that the client asked for.
 const boundedTracer = "nodegateBounded"
 
-// noTimeout is the tracer's own where the client gave none: the guard's comes before.
+// noTimeout is what go-ethereum gets for a timeout. It stops a tracer at any moment, also
+// before the first call, and some tracers panic at the end of such a transaction. The guard
+// stops the whole execution instead, at the client's timeout or its own.
 const noTimeout = "1h"
 
 // traceConfig is what the bounded tracer is configured with.
@@ -29,6 +33,8 @@ type traceConfig struct {
 	Tracer *string         // the client's; nil is the struct logger
 	Config json.RawMessage // the client's
 	Logger *logger.Config  // of the struct logger
+
+	Timeout *time.Duration // the client's, for each transaction
 }
 
 // errNoGuard is for a trace outside any guard, which no method makes.
@@ -37,22 +43,27 @@ var errNoGuard = errors.New("a trace without a guard")
 // BoundTrace makes a trace obey the guard of the goroutine that runs it. Clients may send
 // code as a tracer where javascript says so: what it keeps in memory has no bound.
 //
-// The error says which tracers there are.
+// The error says which tracers there are, or what a timeout is.
 func BoundTrace(c *tracers.TraceConfig, javascript bool) error {
 	if c.Tracer != nil {
 		if err := checkTracer(*c.Tracer, c.TracerConfig, javascript); err != nil {
 			return err
 		}
 	}
-	inner, err := json.Marshal(traceConfig{Tracer: c.Tracer, Config: c.TracerConfig, Logger: c.Config})
+	own := traceConfig{Tracer: c.Tracer, Config: c.TracerConfig, Logger: c.Config}
+	if c.Timeout != nil {
+		d, err := time.ParseDuration(*c.Timeout)
+		if err != nil {
+			return fmt.Errorf("invalid timeout %.20q: want a duration like 5s or 500ms", *c.Timeout)
+		}
+		own.Timeout = &d
+	}
+	inner, err := json.Marshal(own)
 	if err != nil {
 		return err
 	}
 	name, timeout := boundedTracer, noTimeout
-	if c.Timeout == nil {
-		c.Timeout = &timeout
-	}
-	c.Tracer, c.TracerConfig = &name, inner
+	c.Tracer, c.TracerConfig, c.Timeout = &name, inner, &timeout
 	return nil
 }
 
@@ -65,6 +76,7 @@ func newBounded(ctx *tracers.Context, raw json.RawMessage, chain *params.ChainCo
 	if err := json.Unmarshal(raw, &c); err != nil || g == nil {
 		return nil, errors.Join(errNoGuard, err)
 	}
+	g.within(c.Timeout)
 	if c.Tracer == nil {
 		return g.structLogger(c.Logger), nil
 	}
@@ -88,6 +100,19 @@ func stopOf(t *tracers.Tracer) func(error) {
 		return func(error) {}
 	}
 	return t.Stop
+}
+
+// within stops the execution after a client's timeout, unless another transaction begins
+// before that.
+func (g *Guard) within(timeout *time.Duration) {
+	if g.timer != nil {
+		g.timer.Stop()
+	}
+	if timeout == nil {
+		return
+	}
+	g.timer = time.AfterFunc(*timeout, g.Stop)
+	g.atEnd = append(g.atEnd, func() { g.timer.Stop() })
 }
 
 // fitting bounds a result that nothing has counted while it grew.

@@ -27,7 +27,8 @@ type apiMethod struct {
 	scripts   bool           // traces may run JavaScript of clients
 }
 
-// executingMethods finds the methods that execute contracts in go-ethereum's services.
+// executingMethods finds the methods that execute contracts or prove state in
+// go-ethereum's services.
 func executingMethods(apis []rpc.API, scripts bool) (map[string]*apiMethod, error) {
 	found := map[string]*apiMethod{}
 	for _, row := range method.All() {

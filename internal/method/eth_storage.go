@@ -19,7 +19,7 @@ var storageRows = []Row{
 		Summary: "An account and some of its storage, with the Merkle proofs that tie them to the state root of a block.",
 		About:   "The tag pending answers as latest. An account that does not exist has zero for every field, and a proof that it does not exist.",
 		Params:  []Param{address, {"keys", "[]Position", true, "at most 1,024 slots; may be empty"}, block},
-		Rules:   state(FirstAddress), Answer: ProofAnswer, Work: LongRead, Credits: 150, Counted: true, Window: true, FillLatest: true,
+		Rules:   state(FirstAddress), Answer: ProofAnswer, Work: Unstoppable, Credits: 150, Counted: true, Window: true, FillLatest: true,
 		Result:  Result{"Proof", "the account, its proof, and one for each key in order"},
 		Errors:  []Fault{{-32602, "more than 1,024 keys"}, unknownBlock, outside},
 		Example: on(`["0xfbfbfddd6e35da57b7b0f9a2c10e34be70b3a4e9",["0x0"],"0xa"]`),

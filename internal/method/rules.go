@@ -75,7 +75,7 @@ const (
 	Quick       Work = iota
 	LongRead         // may take long, and ends when its context does
 	Executes         // executes contracts, and ends when its context does
-	Unstoppable      // executes contracts, and parts of it run on
+	Unstoppable      // executes contracts or proves state, too long to begin among the others
 )
 
 // Answer is the form of an answer, by which answers of remote nodes are checked and put

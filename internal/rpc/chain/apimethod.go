@@ -26,9 +26,11 @@ type apiMethod struct {
 	in        []reflect.Type // behind the context
 	stoppable bool           // all of what it runs ends when its context does
 	scripts   bool           // traces may run JavaScript of clients
+	noBlobs   bool           // go-ethereum would compute the proofs of blobs
 }
 
-// executingMethods finds the methods that execute contracts in go-ethereum's services.
+// executingMethods finds the methods that execute contracts or prove state in
+// go-ethereum's services.
 func executingMethods(apis []rpc.API, scripts bool) (map[string]*apiMethod, error) {
 	found := map[string]*apiMethod{}
 	for _, row := range method.All() {
@@ -40,6 +42,7 @@ func executingMethods(apis []rpc.API, scripts bool) (map[string]*apiMethod, erro
 			fn := reflect.ValueOf(api.Service).MethodByName(strings.ToUpper(short[:1]) + short[1:])
 			if api.Namespace == space && fn.IsValid() {
 				found[row.Name] = newAPIMethod(fn, row.Work == method.Executes, scripts)
+				found[row.Name].noBlobs = row.Name == method.EthFillTransaction
 			}
 		}
 		if found[row.Name] == nil {
@@ -85,7 +88,7 @@ func (m *apiMethod) call(ctx context.Context, params []byte, largest int) ([]byt
 	if err != nil {
 		return nil, &nodegate.Error{Op: "chain.call", Code: nodegate.InvalidParams, Msg: err.Error()}
 	}
-	if err := cmp.Or(refusedBlocks(args), m.boundTraces(args)); err != nil {
+	if err := cmp.Or(refusedBlocks(args), m.boundTraces(args), m.refuseBlobs(args)); err != nil {
 		return nil, &nodegate.Error{Op: "chain.call", Code: nodegate.InvalidParams, Msg: err.Error()}
 	}
 	results := m.fn.Call(append([]reflect.Value{reflect.ValueOf(ctx)}, args...))
@@ -163,6 +166,22 @@ func (m *apiMethod) boundTraces(args []reflect.Value) error {
 				args[i] = reflect.ValueOf(c)
 			}
 			return guard.BoundTrace(&c.TraceConfig, m.scripts)
+		}
+	}
+	return nil
+}
+
+// refuseBlobs refuses a transaction with blobs. go-ethereum would compute their commitments
+// and proofs at normal priority on every core, and nothing can stop that. The type of its
+// parameter is not exported.
+func (m *apiMethod) refuseBlobs(args []reflect.Value) error {
+	if !m.noBlobs {
+		return nil
+	}
+	for i, arg := range args {
+		if blobs := reflect.Indirect(arg).FieldByName("Blobs"); blobs.Len() > 0 {
+			return fmt.Errorf("invalid argument %d: blobs are not accepted here: compute commitments and proofs in the client, "+
+				"sign the transaction, and send it with %s", i, method.EthSendRawTransaction)
 		}
 	}
 	return nil

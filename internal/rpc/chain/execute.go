@@ -16,7 +16,7 @@ import (
 // much memory, so it stays below the largest answer by default.
 const maxTraceBytes = 16 << 20
 
-// execute runs a method of go-ethereum's API that executes contracts, within the limits of
+// execute runs a method of go-ethereum's API that executes contracts or proves state, within the limits of
 // the native path: a short time among the others, then a seat in the heavy lane, and
 // everything within the call timeout.
 //

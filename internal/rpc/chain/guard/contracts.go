@@ -31,6 +31,7 @@ var longRunning = []common.Address{modexpAddress, bnPairAddress, blakeAddress, b
 // its gas doesn't show.
 const (
 	perGas      = 40 * time.Nanosecond
+	perPointGas = 50 * time.Nanosecond // in pieces
 	perPowerGas = 15 * time.Nanosecond
 	perExponent = 1500 * time.Nanosecond
 	longest     = math.MaxInt64 / perExponent / 2 // what can be multiplied without overflow
@@ -43,6 +44,8 @@ func estimate(addr common.Address, gas uint64, input []byte) time.Duration {
 	switch addr {
 	case blakeAddress:
 		return work * blakeRound
+	case blsG1Address, blsG2Address:
+		return work * perPointGas
 	case modexpAddress:
 		return work*perPowerGas + exponentBytes(input)*perExponent
 	}
@@ -83,11 +86,15 @@ func (c *contract) Run(input []byte) ([]byte, error) {
 	return runGuarded(c.set.guard, c.PrecompiledContract, c.addr, c.gas, input)
 }
 
-// runGuarded runs go-ethereum's contract, and only long BLAKE2 runs with code of our own.
+// runGuarded runs go-ethereum's contract, long multiplications in pieces, and only long
+// BLAKE2 runs with code of our own.
 func runGuarded(g *Guard, p vm.PrecompiledContract, addr common.Address, gas uint64, input []byte) ([]byte, error) {
 	g.spend(gas, estimate(addr, gas, input))
 	if addr == blakeAddress && longBlake(input) {
 		return blake2f(g, input), nil
+	}
+	if m, ok := multiplications[addr]; ok && m.long(input) {
+		return m.run(g, p, input)
 	}
 	return p.Run(input)
 }

@@ -3,8 +3,8 @@
 // The EVM looks at its own stop flag only at jumps. A precompiled contract can run for
 // seconds between two of them, and code that recurses instead of jumping never looks. A
 // Guard is asked at the places in between: before every precompiled contract, in the
-// middle of BLAKE2 rounds, at every new call frame, at every hash and at every traced
-// instruction.
+// middle of BLAKE2 rounds and of BLS12-381 multiplications, at every new call frame, at
+// every hash and at every traced instruction.
 //
 // A guard that says stop unwinds the whole execution with a panic that Run turns into an
 // error. The code that runs never sees it: a precompiled contract that failed in its place

@@ -84,6 +84,9 @@ func (x *execution) within(ctx context.Context, limit time.Duration, work func()
 		return err
 	}
 	g := guard.New(time.Now().Add(limit), workFor(limit))
+	if limit > lane.LightLimit {
+		g.LowPriority()
+	}
 	x.db.Guard = g
 	x.contracts.Use(g)
 	done := stopAfter(ctx, limit, g, x.evm)

@@ -67,7 +67,7 @@ func (p *Path) Answer(ctx context.Context, name string, params []byte) (result [
 	case method.EthGetStorageAt:
 		return p.storageAt(&a)
 	case method.EthGetProof:
-		return p.proof(&a)
+		return p.proof(ctx, &a)
 	case method.EthGetTransactionByHash:
 		return p.transactionByHash(&a)
 	case method.EthGetTransactionByBlockHashAndIndex:

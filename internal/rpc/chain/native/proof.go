@@ -1,18 +1,30 @@
 package native
 
 import (
+	"context"
+	"errors"
+	"time"
+
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/holiman/uint256"
+
+	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/background"
+	"github.com/nodegate/nodegate/internal/rpc/chain/lane"
 )
 
 // maxProofKeys bounds what one native proof walks; more is handed over, where
 // go-ethereum words the refusal.
 const maxProofKeys = 1024
 
+// fewProofKeys is how many keys are proved among the others. More of them take a seat in
+// the heavy lane.
+const fewProofKeys = 16
+
 // proof answers eth_getProof from raw trie nodes: account and values come from
 // the leaves of the very nodes that prove them.
-func (p *Path) proof(a *args) ([]byte, bool, error) {
+func (p *Path) proof(ctx context.Context, a *args) ([]byte, bool, error) {
 	addr, ok := a.address(0)
 	if !ok || a.n != 3 {
 		return nil, false, nil
@@ -26,11 +38,36 @@ func (p *Path) proof(a *args) ([]byte, bool, error) {
 	if err != nil {
 		return nil, false, nil
 	}
-	out, err := writeProof(view, addr, keys)
-	if err != nil {
+	out, err := p.prove(ctx, view, addr, keys)
+	switch {
+	case errors.Is(err, lane.ErrAborted):
+		return nil, true, nodegate.ErrTimeout("native.proof", err)
+	case errors.Is(err, nodegate.Busy), errors.Is(err, nodegate.AccountBusy):
+		return nil, true, err
+	case err != nil:
 		return nil, false, nil
 	}
 	return out, true, nil
+}
+
+// prove writes a proof, in the heavy lane if it has many keys. There it rests between
+// them, and ends when its context does.
+func (p *Path) prove(ctx context.Context, view *stateView, addr common.Address, keys []proofKey) (out []byte, err error) {
+	if len(keys) <= fewProofKeys {
+		return writeProof(view, addr, keys, func() error { return nil })
+	}
+	var rests background.Rests
+	err = p.lanes.RunHeavy(ctx, p.cfg.CallTimeout, func(ctx context.Context, _ time.Duration) (err error) {
+		out, err = writeProof(view, addr, keys, func() error {
+			if ctx.Err() != nil {
+				return lane.ErrAborted
+			}
+			rests.Now()
+			return nil
+		})
+		return err
+	})
+	return out, err
 }
 
 // proofKey is a storage key and how it is echoed: 32-byte keys as they are, short
@@ -65,8 +102,9 @@ func proofKeys(raw []byte) ([]proofKey, bool) {
 }
 
 // writeProof writes the members in go-ethereum's order. The account's own proof
-// comes before the fields it proves, so they are read in a first walk.
-func writeProof(view *stateView, addr common.Address, keys []proofKey) ([]byte, error) {
+// comes before the fields it proves, so they are read in a first walk. An error of pause,
+// which is called before each key, ends it.
+func writeProof(view *stateView, addr common.Address, keys []proofKey, pause func() error) ([]byte, error) {
 	w := &proofWriter{out: make([]byte, 0, 8192)}
 	w.out = append(w.out, `{"address":"`...)
 	w.out = appendHex(w.out, addr[:])
@@ -82,6 +120,9 @@ func writeProof(view *stateView, addr common.Address, keys []proofKey) ([]byte, 
 	for i, key := range keys {
 		if i > 0 {
 			w.out = append(w.out, ',')
+		}
+		if err := pause(); err != nil {
+			return nil, err
 		}
 		if err := w.slot(view, addr, acct, key); err != nil {
 			return nil, err

@@ -22,7 +22,7 @@ var sendRows = []Row{
 	},
 	{
 		Name: EthFillTransaction, Group: groupSend, Summary: "Fills in what a transaction lacks: nonce, gas and fees. Nothing is signed or sent.",
-		Params: []Param{call}, Rules: once(CallObject), Work: Executes,
+		Params: []Param{call}, Rules: once(CallObject), Work: Executes, NoBlobs: true,
 		Result:  Result{"FilledTransaction", "the transaction, also encoded for signing"},
 		Errors:  []Fault{reverted, {-32000, "gas required exceeds allowance, insufficient funds: the node's reason"}},
 		Example: on(`[{"from":"0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266","to":"0x000000000000000000000000000000000000beef","value":"0x1"}]`),

@@ -27,6 +27,7 @@ type Row struct {
 	// SlowEmbedded methods take an embedded chain a hundred times as long as a cache hit,
 	// so that a cache before it pays.
 	SlowEmbedded bool
+	NoBlobs      bool // an embedded chain refuses blobs, whose proofs it would compute
 	// CountsSent methods answer, at pending, with what a sender has sent so far.
 	CountsSent bool
 	// NewFilter methods create a filter on a node, and EndsFilter removes one.

@@ -42,7 +42,7 @@ func executingMethods(apis []rpc.API, scripts bool) (map[string]*apiMethod, erro
 			fn := reflect.ValueOf(api.Service).MethodByName(strings.ToUpper(short[:1]) + short[1:])
 			if api.Namespace == space && fn.IsValid() {
 				found[row.Name] = newAPIMethod(fn, row.Work == method.Executes, scripts)
-				found[row.Name].noBlobs = row.Name == method.EthFillTransaction
+				found[row.Name].noBlobs = row.NoBlobs
 			}
 		}
 		if found[row.Name] == nil {

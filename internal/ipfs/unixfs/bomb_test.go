@@ -3,10 +3,12 @@ package unixfs
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/ipfs/go-cid"
+	"github.com/multiformats/go-multihash"
 
 	"github.com/nodegate/nodegate"
 )
@@ -55,6 +57,18 @@ func folderBomb(m *memory, levels int) cid.Cid {
 	return at
 }
 
+// inlinedBomb is folderBomb of CIDs that hold their content.
+func inlinedBomb(m *memory, levels int) cid.Cid {
+	at, err := scheme{version: 1, hash: multihash.IDENTITY, inline: -1}.sum(cid.Raw, []byte("x"))
+	if err != nil {
+		panic(err)
+	}
+	for range levels {
+		at = m.keep(cid.DagProtobuf, inner(nil, slices.Repeat([]cid.Cid{at}, 4000)...))
+	}
+	return at
+}
+
 // TestDAGBombs: a few blocks that stand for very much end with an error that names the
 // bound, after a bounded number of reads.
 func TestDAGBombs(t *testing.T) {
@@ -62,6 +76,7 @@ func TestDAGBombs(t *testing.T) {
 	m := newMemory(nil)
 	o := NewLimited(m, ReadLimits{Nodes: nodes, Bytes: 1 << 30})
 	shard, file, folder := shardBomb(m), virtualFile(m, 1<<18, 8), folderBomb(m, 8)
+	inlined, large := inlinedBomb(m, 8), virtualFile(m, 2<<20, 3)
 	otherFolder := m.keep(cid.DagProtobuf, append(appendLink(nil, "n00", folder, 0), simpleNode(kindDirectory, nil, stat{})...))
 	tarOf := func(c cid.Cid) error {
 		tree, err := o.Get(t.Context(), c.String())
@@ -69,6 +84,13 @@ func TestDAGBombs(t *testing.T) {
 			return err
 		}
 		return tree.WriteTar(t.Context(), io.Discard, true)
+	}
+	carOf := func(c cid.Cid, options ExportOptions) error {
+		e, err := mustFind(t, o, c).Export(t.Context(), options)
+		if err != nil {
+			return err
+		}
+		return e.Write(t.Context(), io.Discard)
 	}
 	for name, c := range map[string]struct {
 		run  func() error
@@ -83,16 +105,15 @@ func TestDAGBombs(t *testing.T) {
 			}
 			return err
 		}, "linked twice"},
-		"cat of a file":  {func() error { _, err := o.Cat(t.Context(), []string{file.String()}, Span{ToEnd: true}); return err }, "storage.max_read"},
-		"tar of a file":  {func() error { return tarOf(file) }, "storage.max_read"},
-		"tar of folders": {func() error { return tarOf(folder) }, "storage.max_nodes"},
-		"entity of a file": {func() error {
-			e, err := mustFind(t, o, file).Export(t.Context(), ExportOptions{Scope: ScopeEntity})
-			if err == nil {
-				err = e.Write(t.Context(), io.Discard)
-			}
-			return err
-		}, "storage.max_nodes"},
+		"cat of a file":    {func() error { _, err := o.Cat(t.Context(), []string{file.String()}, Span{ToEnd: true}); return err }, "storage.max_read"},
+		"tar of a file":    {func() error { return tarOf(file) }, "storage.max_read"},
+		"tar of folders":   {func() error { return tarOf(folder) }, "storage.max_nodes"},
+		"entity of a file": {func() error { return carOf(file, ExportOptions{Scope: ScopeEntity}) }, "storage.max_nodes"},
+		"repeated folders": {func() error { return carOf(folder, ExportOptions{Duplicates: true}) }, "storage.max_nodes"},
+		"repeated inlined": {func() error { return carOf(inlined, ExportOptions{Duplicates: true}) }, "storage.max_nodes"},
+		"repeated content": {func() error { return carOf(file, ExportOptions{Duplicates: true}) }, "storage.max_nodes"},
+		"repeated entity":  {func() error { return carOf(file, ExportOptions{Duplicates: true, Scope: ScopeEntity}) }, "storage.max_nodes"},
+		"repeated bytes":   {func() error { return carOf(large, ExportOptions{Duplicates: true}) }, "storage.max_read"},
 		"refs of folders": {func() error {
 			return NewRefs(o, RefOptions{MaxDepth: -1}, func(Ref) error { return nil }).Root(t.Context(), folder)
 		}, "storage.max_nodes"},

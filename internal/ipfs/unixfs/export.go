@@ -82,10 +82,9 @@ func (e *Export) Root() cid.Cid { return e.found.CID }
 
 // Write writes a CAR of version 1, parents before children.
 func (e *Export) Write(ctx context.Context, w io.Writer) error {
-	out := &carWriter{w: bufio.NewWriterSize(w, 256<<10), limit: e.options.Limits.blocks(), repeats: e.found.objects.limits.nodes()}
-	if !e.options.Duplicates {
-		out.seen = map[blockKey]struct{}{}
-	}
+	out := &carWriter{w: bufio.NewWriterSize(w, 256<<10), seen: map[blockKey]struct{}{}, duplicates: e.options.Duplicates, limit: e.options.Limits.blocks()}
+	out.reads = e.found.objects.limits
+	out.repeats = out.reads.nodes()
 	if _, err := out.w.Write(carHeader(e.found.CID)); err != nil {
 		return err
 	}
@@ -122,7 +121,7 @@ func everything(ctx context.Context, get getter, root cid.Cid, o ExportOptions) 
 		if err != nil {
 			return err
 		}
-		links, err := Links(s.cid, data)
+		links, err := linksInTurn(ctx, s.cid, data)
 		if err != nil {
 			return err
 		}
@@ -138,42 +137,79 @@ func everything(ctx context.Context, get getter, root cid.Cid, o ExportOptions) 
 
 // carWriter writes blocks as sections.
 type carWriter struct {
-	w     *bufio.Writer
-	head  []byte
-	seen  map[blockKey]struct{} // nil: each time again
-	count int
-	limit int
+	w          *bufio.Writer
+	head       []byte
+	seen       map[blockKey]struct{}
+	duplicates bool // a block is written each time again
+	count      int
+	limit      int
 
-	repeats int // how many blocks may still be read again, which writes nothing
+	reads    ReadLimits
+	repeats  int   // how much may still be read again
+	repeated int64 // bytes that were written again
 }
 
-// following returns a getter that writes every block it reads.
+// following returns a getter that writes every block it reads. To read one again is a small
+// piece of work, of which there may be many: it waits for the request's turn.
 func (c *carWriter) following(get getter) getter {
-	return func(ctx context.Context, id cid.Cid) ([]byte, error) {
-		data, err := get(ctx, id)
+	return func(ctx context.Context, id cid.Cid) (data []byte, err error) {
+		again, err := c.note(id)
+		if err != nil {
+			return nil, err
+		}
+		if again {
+			data, err = get.inTurn(ctx, id)
+		} else {
+			data, err = get(ctx, id)
+		}
 		if err == nil {
-			err = c.put(id, data)
+			err = c.put(id, data, again)
 		}
 		return data, err
 	}
 }
 
-func (c *carWriter) put(id cid.Cid, data []byte) error {
-	if _, ok := identity.Data(id); ok {
+// note counts a block before it is read, and tells whether it was read before.
+func (c *carWriter) note(id cid.Cid) (again bool, err error) {
+	k := keyOf(id)
+	if _, again = c.seen[k]; again {
+		err = c.repeat(id)
+	}
+	c.seen[k] = struct{}{}
+	if !again || c.duplicates {
+		c.count++
+	}
+	if err == nil && c.count > c.limit {
+		err = tooLarge("too many blocks: at most %d", c.limit)
+	}
+	return again, err
+}
+
+// repeat counts a block that is read again. Written again, it counts as in a listing, but
+// for raw blocks: they are content, and lead nowhere.
+func (c *carWriter) repeat(id cid.Cid) error {
+	if c.repeats--; c.duplicates && id.Type() != cid.Raw {
+		c.repeats -= repeatCost
+	}
+	switch {
+	case c.repeats >= 0:
+		return nil
+	case c.duplicates:
+		return tooLarge("the same blocks are linked too often (storage.max_nodes). Export without duplicates instead")
+	}
+	return tooLarge("the same blocks are linked too often (storage.max_nodes). Export all of the DAG instead")
+}
+
+// put writes a block, unless it was written and that is enough.
+func (c *carWriter) put(id cid.Cid, data []byte, again bool) error {
+	if _, ok := identity.Data(id); ok || again && !c.duplicates {
 		return nil
 	}
-	if c.seen != nil {
-		k := keyOf(id)
-		if _, again := c.seen[k]; again {
-			if c.repeats--; c.repeats < 0 {
-				return tooLarge("the same blocks are linked too often (storage.max_nodes). Export all of the DAG instead")
-			}
-			return nil
+	if again {
+		c.repeated += int64(len(data))
+		if err := c.reads.Check(c.repeated); err != nil {
+			return err
 		}
-		c.seen[k] = struct{}{}
-	}
-	if c.count++; c.count > c.limit {
-		return tooLarge("too many blocks: at most %d", c.limit)
 	}
 	c.head = binary.AppendUvarint(c.head[:0], uint64(id.ByteLen()+len(data)))
 	c.head = append(c.head, id.KeyString()...)

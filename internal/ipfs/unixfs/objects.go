@@ -141,11 +141,16 @@ func (o *Objects) listing() getter {
 		if read > most {
 			return nil, errNodes(most)
 		}
-		if turnErr := fairshare.Turn(ctx, func(ctx context.Context) { data, err = o.get(ctx, c) }); turnErr != nil {
-			return nil, cancelled(turnErr)
-		}
-		return data, err
+		return getter(o.get).inTurn(ctx, c)
 	}
+}
+
+// inTurn reads a block when it is the request's turn.
+func (g getter) inTurn(ctx context.Context, c cid.Cid) (data []byte, err error) {
+	if turnErr := fairshare.Turn(ctx, func(ctx context.Context) { data, err = g(ctx, c) }); turnErr != nil {
+		return nil, cancelled(turnErr)
+	}
+	return data, err
 }
 
 // bounded returns a getter for one walk of one goroutine, which reads as many bytes as a

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os/exec"
 	"strconv"
@@ -136,27 +135,9 @@ func gas(a map[string]any) uint64 {
 func startAnvil(t *testing.T, args ...string) string {
 	t.Helper()
 	program := foundryTool(t, "anvil")
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, port, _ := net.SplitHostPort(ln.Addr().String())
-	_ = ln.Close()
-	cmd := exec.CommandContext(t.Context(), program, append([]string{"--port", port, "--silent"}, args...)...)
-	out := new(harness.Buffer)
-	cmd.Stdout, cmd.Stderr = out, out
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-		if t.Failed() {
-			t.Logf("anvil said: %s", out)
-		}
-	})
-	url := "http://127.0.0.1:" + port
-	await(t, "anvil", func() bool {
+	return serveOn(t, "anvil", func(port string) *exec.Cmd {
+		return exec.CommandContext(t.Context(), program, append([]string{"--port", port, "--silent"}, args...)...)
+	}, func(url string) bool {
 		res, err := http.Post(url, "application/json", strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"eth_chainId"}`))
 		if err != nil {
 			return false
@@ -165,7 +146,6 @@ func startAnvil(t *testing.T, args ...string) string {
 		_, err = io.Copy(io.Discard, res.Body)
 		return err == nil && res.StatusCode == http.StatusOK
 	})
-	return url
 }
 
 func awaitReady(t *testing.T, s *harness.Service) {

@@ -16,7 +16,7 @@ import (
 
 // developFiles are a Hardhat project that uses the chain as Hardhat's own network.
 //
-//go:embed develop/.npmrc develop/*.json develop/*.js develop/contracts develop/test develop/ignition
+//go:embed develop/.npmrc develop/*.json develop/*.js develop/test develop/ignition
 var developFiles embed.FS
 
 // TestHardhatHelpers runs Hardhat's network helpers and Ignition on the devnet, with a key
@@ -28,7 +28,7 @@ func TestHardhatHelpers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := npmtest.Project(t, npmtest.Install(t, files), files, filesOf(t, files)...)
+	dir := withCounter(t, npmtest.Project(t, npmtest.Install(t, files), files, filesOf(t, files)...), "contracts")
 	svc := developService(t)
 	start := time.Now()
 	count := hardhatTest(t, dir, svc.http("devnet", key), svc.facts["devnet"].ChainID)

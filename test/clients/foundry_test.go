@@ -54,7 +54,7 @@ func newFoundry(t *testing.T, url string) *foundry {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := npmtest.Project(t, install(t), files, filesOf(t, files)...)
+	dir := withCounter(t, npmtest.Project(t, install(t), files, filesOf(t, files)...), "src")
 	if err := os.Chmod(filepath.Join(dir, "solc"), 0o700); err != nil {
 		t.Fatal(err)
 	}

@@ -47,5 +47,6 @@ func hardhat3(t *testing.T, dir, url string, args ...string) string {
 // hardhat3Project is a new folder with the project and its packages, and what PATH needs.
 func hardhat3Project(t *testing.T) (dir, path string) {
 	t.Helper()
-	return fullProject(t, "hardhat3")
+	dir, path = fullProject(t, "hardhat3")
+	return withCounter(t, dir, "contracts"), path
 }

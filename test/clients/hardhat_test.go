@@ -25,7 +25,7 @@ import (
 // hardhatFiles are a Hardhat project. Its packages are a manifest of their own, because
 // make test has no time to install them.
 //
-//go:embed hardhat/.npmrc hardhat/*.json hardhat/*.js hardhat/contracts hardhat/test
+//go:embed hardhat/.npmrc hardhat/*.json hardhat/*.js hardhat/test
 var hardhatFiles embed.FS
 
 // passing is what Hardhat's test runner prints when it ran tests and none failed.
@@ -71,7 +71,7 @@ func hardhatProject(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return npmtest.Project(t, npmtest.Install(t, files), files, filesOf(t, files)...)
+	return withCounter(t, npmtest.Project(t, npmtest.Install(t, files), files, filesOf(t, files)...), "contracts")
 }
 
 // anvilChain is the chain of an anvil that forks none.

@@ -2,7 +2,6 @@ package clients_test
 
 import (
 	"encoding/json"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -11,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/nodegate/nodegate/internal/rpc/chain/devchain"
-	"github.com/nodegate/nodegate/test/harness"
 )
 
 // TestSubsquid lets Subsquid's processor read every log of the demo contract.
@@ -62,27 +60,11 @@ func TestPonder(t *testing.T) {
 // startPonder runs the app until the test ends, and returns where its API is.
 func startPonder(t *testing.T, svc *service, dir string) string {
 	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, port, _ := net.SplitHostPort(ln.Addr().String())
-	_ = ln.Close()
-	cmd := exec.CommandContext(t.Context(), filepath.Join("node_modules", ".bin", "ponder"), "start", "--schema", "test", "--port", port, "--log-format", "json")
-	out := new(harness.Buffer)
-	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = dir, append(indexerEnv(svc), "PONDER_TELEMETRY_DISABLED=true"), out, out
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
-		if t.Failed() {
-			t.Logf("Ponder said: %s", out)
-		}
-	})
-	url := "http://127.0.0.1:" + port
-	await(t, "Ponder", func() bool {
+	return serveOn(t, "Ponder", func(port string) *exec.Cmd {
+		cmd := exec.CommandContext(t.Context(), filepath.Join("node_modules", ".bin", "ponder"), "start", "--schema", "test", "--port", port, "--log-format", "json")
+		cmd.Dir, cmd.Env = dir, append(indexerEnv(svc), "PONDER_TELEMETRY_DISABLED=true")
+		return cmd
+	}, func(url string) bool {
 		res, err := http.Get(url + "/ready")
 		if err != nil {
 			return false
@@ -90,7 +72,6 @@ func startPonder(t *testing.T, svc *service, dir string) string {
 		_ = res.Body.Close()
 		return res.StatusCode == http.StatusOK
 	})
-	return url
 }
 
 // indexerEnv is all that an indexer knows of the service.

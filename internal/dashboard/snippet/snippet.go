@@ -89,7 +89,7 @@ func rpcSnippets(network string) []Snippet {
 			Note: "forge and cast know the endpoint by its name: forge script --rpc-url " + network + " --broadcast script/Deploy.s.sol"},
 		{ID: "cast", Name: "cast", Language: "sh", Needs: "foundryup"},
 		{ID: "metamask", Name: "MetaMask", Language: "js", browser: true,
-			Note: "For your own page. It asks MetaMask, or another wallet of the browser, to add the network with this key."},
+			Note: "For your own page. It asks MetaMask, or another wallet in the browser, to add the network with this key."},
 	}
 }
 

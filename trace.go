@@ -13,6 +13,33 @@ type Trace struct {
 	Cache  CacheOutcome  // what the cache did
 	Reason string        // why it could not answer, in a word or two; "" on a hit
 	Waited time.Duration // for nodes, in all
+
+	Verified Level // how well the ledger verified what it answered with; LevelNone when it didn't answer
+	Agreed   int   // how many nodes gave the hash of the block that the answer is of
+	Formed   bool  // the answer has the form of Geth's already
+
+	// MostLogs is what those above tell those below: a longer list of logs is refused, so
+	// whoever makes one may end it there. 0 is no bound.
+	MostLogs int
+}
+
+// Level is how well data of nodes was verified.
+type Level uint8
+
+// The levels, from the least to the best.
+const (
+	LevelNone  Level = iota // nothing is said about it
+	LevelRoots              // the data belongs to the block hash that it names, by the roots of its header
+)
+
+var levelNames = [...]string{LevelNone: "", LevelRoots: "roots"}
+
+// String is the level as headers show it.
+func (l Level) String() string {
+	if int(l) < len(levelNames) {
+		return levelNames[l]
+	}
+	return ""
 }
 
 // CacheOutcome is what the cache did with a call.
@@ -25,9 +52,13 @@ const (
 	CacheMiss
 	CacheHit
 	CacheShared // another call that was in progress answered this one too
+	CacheLedger // the ledger answered, and neither cache nor node was asked
 )
 
-var cacheNames = [...]string{CacheNone: "", CacheBypass: "bypass", CacheMiss: "miss", CacheHit: "hit", CacheShared: "shared"}
+// CacheOutcomes is how many outcomes there are.
+const CacheOutcomes = int(CacheLedger) + 1
+
+var cacheNames = [...]string{CacheNone: "", CacheBypass: "bypass", CacheMiss: "miss", CacheHit: "hit", CacheShared: "shared", CacheLedger: "ledger"}
 
 // String is the outcome as headers, logs and metrics show it.
 func (c CacheOutcome) String() string { return cacheNames[c] }

@@ -85,6 +85,7 @@ type Limits struct {
 	SocketsPerAccount    int
 	SubsPerAccount       int
 	CallsPerAccount      int
+	BodyRate             Size
 	Sockets              int
 	Subscriptions        int
 	LogBlocks            int
@@ -206,6 +207,7 @@ type Network struct {
 	Poll          Duration          // between two looks at a node; 0 is automatic
 	Retry         Retry             // of calls that nodes fail
 	Hedge         Hedge             // of reads that take unusually long
+	Ledger        Ledger            // the copy of its newest blocks
 	Cache         Size              // memory for answers; 0 is no cache
 	HistoryWindow map[string]uint64 // blocks served, by method
 	Layer2        *Layer2           // nil on a layer-1 network
@@ -223,6 +225,13 @@ type Hedge struct {
 	Off    bool
 	Delay  Duration // 0 is automatic
 	Budget int      // percent more requests
+}
+
+// Ledger is a verified copy of the newest blocks of a network of remote nodes.
+type Ledger struct {
+	Blocks uint64 // 0 is none
+	Disk   Size
+	Memory Size
 }
 
 // Node is one remote node of a network.
@@ -301,7 +310,7 @@ func builtinNetworks() []Network {
 
 // networkDefaults sets what every network has, whatever sections it names.
 func networkDefaults(n *Network) {
-	for _, section := range []string{"", "retry.", "hedge."} {
+	for _, section := range []string{"", "retry.", "hedge.", "ledger."} {
 		networkSettings.defaults(n, section)
 	}
 }

@@ -26,7 +26,7 @@ func TestDefault(t *testing.T) {
 		Limits: Limits{
 			BodyBytes: 5 << 20, BatchItems: 1000, ResponseBytes: 25 << 20, CallTimeout: 5 * time.Second, NodeTimeout: 10 * time.Second,
 			HeavyPerAccount: 2, ConnsPerIP: 1024, PagesPerSecond: 50, SubscriptionsPerConn: 128, LogBlocks: 10000, LogResults: 10000,
-			SocketsPerAccount: 6000, SubsPerAccount: 5000, CallsPerAccount: 256, Sockets: 50_000, Subscriptions: 200_000,
+			SocketsPerAccount: 6000, SubsPerAccount: 5000, CallsPerAccount: 256, BodyRate: 4 << 20, Sockets: 50_000, Subscriptions: 200_000,
 			FailedKeysPerIP: 100,
 		},
 		Memory:  Memory{Answers: 128 << 20, State: 64 << 20, Journal: 32 << 20, Requests: 256 << 20, PerAccount: 64 << 20},
@@ -55,9 +55,9 @@ func TestDefault(t *testing.T) {
 			"eth_subscribe": 5, "eth_subscription": 1, "other": 80, "unknown": 160, "refused": 5,
 		},
 		Networks: []Network{
-			{Name: "devnet", Dialect: "spec", MaxLag: 5, Retry: usualRetry, Hedge: usualHedge, Cache: 16 << 20, Embedded: &Embedded{Preset: "devnet"}},
+			{Name: "devnet", Dialect: "spec", MaxLag: 5, Retry: usualRetry, Hedge: usualHedge, Ledger: usualLedger, Cache: 16 << 20, Embedded: &Embedded{Preset: "devnet"}},
 			{
-				Name: "rollup", Dialect: "spec", MaxLag: 5, Retry: usualRetry, Hedge: usualHedge, Cache: 16 << 20, Embedded: &Embedded{Preset: "rollup"},
+				Name: "rollup", Dialect: "spec", MaxLag: 5, Retry: usualRetry, Hedge: usualHedge, Ledger: usualLedger, Cache: 16 << 20, Embedded: &Embedded{Preset: "rollup"},
 				HistoryWindow: map[string]uint64{"eth_getTransactionReceipt": 128},
 				Layer2:        &Layer2{Stack: "linea", Alias: "linea", Margin: 1.2},
 			},
@@ -97,6 +97,7 @@ limits:
   sockets_per_account: 11
   subscriptions_per_account: 12
   calls_per_account: 13
+  body_rate: 16KiB
   sockets: 14
   subscriptions: 15
   log_blocks: 100
@@ -180,6 +181,7 @@ networks:
     poll: 500ms
     retry: {attempts: 2, budget: 50%}
     hedge: {off: true, delay: 200ms, budget: 10%}
+    ledger: {blocks: 5000, disk: 2GiB, memory: 8MiB}
     layer2: {stack: op}
     nodes:
       - url: http://10.0.0.5:8545
@@ -206,6 +208,8 @@ networks:
 var (
 	usualRetry = Retry{Attempts: 3, Budget: 20}
 	usualHedge = Hedge{Budget: 5}
+
+	usualLedger = Ledger{Disk: 10 << 30, Memory: 64 << 20}
 )
 
 func TestFullFile(t *testing.T) {
@@ -223,7 +227,7 @@ func TestFullFile(t *testing.T) {
 		Limits: Limits{
 			BodyBytes: 64 << 10, BatchItems: 7, ResponseBytes: 1 << 20, CallTimeout: 90 * time.Second, NodeTimeout: 20 * time.Second,
 			HeavyPerAccount: 1, ConnsPerIP: 9, PagesPerSecond: 8, SubscriptionsPerConn: 3, LogBlocks: 100, LogResults: 50,
-			SocketsPerAccount: 11, SubsPerAccount: 12, CallsPerAccount: 13, Sockets: 14, Subscriptions: 15,
+			SocketsPerAccount: 11, SubsPerAccount: 12, CallsPerAccount: 13, BodyRate: 16 << 10, Sockets: 14, Subscriptions: 15,
 			FailedKeysPerIP: 7,
 		},
 		Tracers: Tracers{JavaScript: true},
@@ -258,18 +262,18 @@ func TestFullFile(t *testing.T) {
 		Costs: costs,
 		Networks: []Network{
 			{
-				Name: "main", Dialect: "standard", MaxLag: 5, Retry: usualRetry, Hedge: usualHedge, Cache: 1 << 20, Namespaces: []string{"debug", "txpool"},
+				Name: "main", Dialect: "standard", MaxLag: 5, Retry: usualRetry, Hedge: usualHedge, Ledger: usualLedger, Cache: 1 << 20, Namespaces: []string{"debug", "txpool"},
 				Embedded: &Embedded{
 					Genesis: filepath.Join(dir, "genesis.json"), Chain: filepath.Join(dir, "sub/chain.rlp"), Period: 12,
 				},
 			},
 			{
-				Name: "l2", Dialect: "spec", MaxLag: 5, Retry: usualRetry, Hedge: usualHedge, Cache: 16 << 20, Embedded: &Embedded{Preset: "devnet"},
+				Name: "l2", Dialect: "spec", MaxLag: 5, Retry: usualRetry, Hedge: usualHedge, Ledger: usualLedger, Cache: 16 << 20, Embedded: &Embedded{Preset: "devnet"},
 				HistoryWindow: map[string]uint64{"eth_call": 64, "eth_getProof": 1},
 				Layer2:        &Layer2{Stack: "linea", Alias: "scroll2", Dictionary: filepath.Join(dir, "words"), Margin: 2},
 			},
 			{
-				Name: "far", Dialect: "spec", ChainID: 10, MaxLag: 7, Poll: 500 * time.Millisecond, Retry: Retry{2, 50}, Hedge: Hedge{true, 200 * time.Millisecond, 10}, Cache: 64 << 20, Layer2: &Layer2{Stack: "op", Margin: 1.2},
+				Name: "far", Dialect: "spec", ChainID: 10, MaxLag: 7, Poll: 500 * time.Millisecond, Retry: Retry{2, 50}, Hedge: Hedge{true, 200 * time.Millisecond, 10}, Ledger: Ledger{5000, 2 << 30, 8 << 20}, Cache: 64 << 20, Layer2: &Layer2{Stack: "op", Margin: 1.2},
 				Nodes: []Node{
 					{Name: "node-1", URL: "http://10.0.0.5:8545", WS: "ws://10.0.0.5:8546/", Role: "primary", Tier: 1, Weight: 1},
 					{

@@ -119,6 +119,10 @@ var settings = schema[Config]{
 			help: "request bodies and WebSocket messages of one account that run at the same time; the same number can wait (HTTP: 2 s), further ones get 429",
 			at:   func(c *Config) value { return whole(&c.Limits.CallsPerAccount, 1, 1_000_000) },
 		}, {
+			name: "limits.body_rate", def: "4MiB",
+			help: "bytes a second that one account may send in request bodies and WebSocket messages of more than 16 KiB, and four times as many at once; beyond it they wait, and get 429 if many wait; 0 is no limit",
+			at:   func(c *Config) value { return size(&c.Limits.BodyRate, 0, 1<<40) },
+		}, {
 			name: "limits.sockets", def: "50000",
 			help: "open WebSockets of all accounts together; beyond it 503",
 			at:   func(c *Config) value { return whole(&c.Limits.Sockets, 1, maxOpen) },
@@ -349,114 +353,6 @@ var settings = schema[Config]{
 			name: "networks",
 			help: "the chains to serve, as under Networks in docs/config.md; the built-in `devnet` and `rollup` when left out",
 			read: readNetworks,
-		},
-	},
-}
-
-// networkSettings declares one element of networks.
-var networkSettings = schema[Network]{
-	fields: []field[Network]{
-		{
-			name: "name",
-			help: "path prefix and host name label of the network; must be given",
-			at:   func(n *Network) value { return text(&n.Name, networkName) },
-		}, {
-			name: "dialect", def: "spec",
-			help: "what holds where the specification and the Ethereum standard differ",
-			at:   func(n *Network) value { return text(&n.Dialect, oneOf("spec", "strict", "standard")) },
-		}, {
-			name: "currency",
-			help: "symbol of the native currency, which the dashboard tells wallets; ETH when left out",
-			at:   func(n *Network) value { return text(&n.Currency, currency) },
-		}, {
-			name: "explorer",
-			help: "URL of a block explorer, which the dashboard tells wallets; none when left out",
-			at:   func(n *Network) value { return text(&n.Explorer, explorerURL) },
-		}, {
-			name: "chain_id", def: "0", remote: true,
-			help: "chain id that the nodes must have; 0 learns it from the first that answers",
-			at:   func(n *Network) value { return whole(&n.ChainID, 0, maxChainID) },
-		}, {
-			name: "max_lag", def: "5", remote: true,
-			help: "blocks that a node may be behind the others before nodegate stops using it",
-			at:   func(n *Network) value { return whole(&n.MaxLag, 1, 100_000) },
-		}, {
-			name: "cache", varies: true,
-			help: "memory for answers of this network, 0 is none; when left out 64MiB with nodes, 16MiB with an embedded chain and none with the namespace evm",
-			at:   func(n *Network) value { return size(&n.Cache, 0, 1<<40) },
-		}, {
-			name: "poll", def: "0s", remote: true,
-			help: "how often each node is asked for its head, 100ms at least; 0s takes half of the time between blocks, 200ms to 2s",
-			at:   func(n *Network) value { return span(&n.Poll, 0, maxPoll) },
-		}, {
-			name: "retry.attempts", def: "3", remote: true,
-			help: "nodes that one call is sent to, one after the other, when they fail or lack what it asks for; 1 is no retries",
-			at:   func(n *Network) value { return whole(&n.Retry.Attempts, 1, 5) },
-		}, {
-			name: "retry.budget", def: "20%", remote: true,
-			help: "more requests to the nodes, at most, because of retries",
-			at:   func(n *Network) value { return percent(&n.Retry.Budget, 1, 100) },
-		}, {
-			name: "hedge.off", def: "false", remote: true,
-			help: "don't send reads that take unusually long to a second node",
-			at:   func(n *Network) value { return toggle(&n.Hedge.Off) },
-		}, {
-			name: "hedge.delay", def: "0s", remote: true,
-			help: "after how long a second node gets the read; 0s takes the 95th percentile of such reads, and 300ms to 1s while there are few",
-			at:   func(n *Network) value { return span(&n.Hedge.Delay, 0, time.Minute) },
-		}, {
-			name: "hedge.budget", def: "5%", remote: true,
-			help: "more requests to the nodes, at most, because of hedged requests",
-			at:   func(n *Network) value { return percent(&n.Hedge.Budget, 1, 100) },
-		}, {
-			name: "embedded.genesis",
-			help: "genesis file; the built-in development chain when left out",
-			at:   func(n *Network) value { return text(&n.embedded().Genesis, anyText) },
-		}, {
-			name: "embedded.chain",
-			help: "file of RLP blocks, imported at the first start; needs a genesis",
-			at:   func(n *Network) value { return text(&n.embedded().Chain, anyText) },
-		}, {
-			name: "embedded.preset", def: "devnet",
-			help: "built-in development chain to use when there is no genesis",
-			at:   func(n *Network) value { return text(&n.embedded().Preset, oneOf("devnet", "rollup")) },
-		}, {
-			name: "embedded.period", def: "0",
-			help: "seconds between blocks; 0 mines when a transaction arrives",
-			at:   func(n *Network) value { return whole(&n.embedded().Period, 0, 86_400) },
-		}, {
-			name: "layer2.stack", def: "linea",
-			help: "fee model of the rollup; an embedded chain has linea's, and a network of nodes must name its own",
-			at: func(n *Network) value {
-				return text(&n.layer2().Stack, oneOf("linea", "op", "arbitrum", "zksync", "scroll"))
-			},
-		}, {
-			name: "layer2.alias",
-			help: "second prefix of the layer2_ methods: linea also answers " + method.LineaEstimateGas,
-			at:   func(n *Network) value { return text(&n.layer2().Alias, aliasName) },
-		}, {
-			name: "layer2.dictionary",
-			help: "dictionary file of the compressor that measures transactions",
-			at:   func(n *Network) value { return text(&n.layer2().Dictionary, anyText) },
-		}, {
-			name: "layer2.margin", def: "1.2",
-			help: "factor on the priority fee that " + method.Layer2EstimateGas + " returns",
-			at:   func(n *Network) value { return factor(&n.layer2().Margin, 1, 10) },
-		},
-	},
-	groups: []group[Network]{
-		{
-			name: "nodes",
-			help: "the remote nodes of the network, as under Nodes below; a network has either these or an embedded chain",
-			read: readNodes,
-		}, {
-			name: "history_window",
-			help: "how many of the latest blocks a method serves, by method: `{" + method.EthGetTransactionReceipt + ": 128}`; all by default",
-			read: readWindow,
-		}, {
-			name: "namespaces",
-			help: "namespaces beyond eth, net and web3: debug (its reading methods only), trace, txpool, ots and erigon (for Otterscan), evm (on an embedded chain only); none by default",
-			read: readNamespaces,
 		},
 	},
 }

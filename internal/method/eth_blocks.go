@@ -41,24 +41,24 @@ var chainRows = []Row{
 	{
 		Name: "eth_getBlockTransactionCountByNumber", Group: groupChain, Summary: "How many transactions a block has, by its number or tag.",
 		Params: []Param{number},
-		Rules:  history(), Answer: HexAnswer, EveryBlock: true, SlowEmbedded: true,
+		Rules:  history(), Answer: CountAnswer, EveryBlock: true, SlowEmbedded: true,
 		Result: Result{"Quantity|null", "null when there is no such block"}, Example: on(`["0x7"]`),
 	},
 	{
 		Name: "eth_getBlockTransactionCountByHash", Group: groupChain, Summary: "How many transactions a block has, by its hash.",
 		Params: []Param{blockHash},
-		Rules:  byHash(), Answer: HexAnswer, SlowEmbedded: true,
+		Rules:  byHash(), Answer: CountAnswer, SlowEmbedded: true,
 		Result:  Result{"Quantity|null", "null when there is no such block"},
 		Example: on(`["0x1519c7703806266fae5b4dac56609e14d23a3ae917f3759ee6e684c4ebca2525"]`),
 	},
 	{
 		Name: "eth_getUncleCountByBlockNumber", Group: groupChain, Summary: "How many uncles a block has, by its number or tag: none since proof of stake.",
-		Params: []Param{number}, Rules: history(), EveryBlock: true,
+		Params: []Param{number}, Rules: history(), Answer: UncleCountAnswer, EveryBlock: true,
 		Result: Result{"Quantity|null", "null when there is no such block"}, Example: on(`["0x7"]`),
 	},
 	{
 		Name: "eth_getUncleCountByBlockHash", Group: groupChain, Summary: "How many uncles a block has, by its hash: none since proof of stake.",
-		Params: []Param{blockHash}, Rules: byHash(),
+		Params: []Param{blockHash}, Rules: byHash(), Answer: UncleCountAnswer,
 		Result:  Result{"Quantity|null", "null when there is no such block"},
 		Example: on(`["0x1519c7703806266fae5b4dac56609e14d23a3ae917f3759ee6e684c4ebca2525"]`),
 	},

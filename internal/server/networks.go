@@ -25,8 +25,9 @@ import (
 // ones, which a reload can change.
 type networks struct {
 	*common
-	shared shared
-	lanes  *lane.Lanes // one for all chains
+	shared  shared
+	lanes   *lane.Lanes // one for all chains
+	ledgers *ledgers
 
 	chains   []*chain.Node
 	chainOf  map[string]*chain.Node // by network
@@ -56,7 +57,7 @@ type shared struct {
 
 func newNetworks(c *common) *networks {
 	n := &networks{
-		common: c, lanes: lane.New(lane.Seats(), c.cfg.Limits.HeavyPerAccount), live: c.cfg,
+		common: c, ledgers: newLedgers(c), lanes: lane.New(lane.Seats(), c.cfg.Limits.HeavyPerAccount), live: c.cfg,
 		fronts: map[string]*cache.Front{}, chainOf: map[string]*chain.Node{}, remotes: map[string]*remote{}, closing: make(chan struct{}),
 	}
 	costs := costsOf(c.cfg)
@@ -87,6 +88,7 @@ func (ns *networks) openOne(n *config.Network) error {
 		r, err := ns.openRemote(n)
 		if err == nil {
 			ns.remotes[n.Name] = r
+			r.start()
 			go func() { _ = r.awaitReady(context.Background(), ns.closing) }() // see settled
 		}
 		return err
@@ -117,16 +119,18 @@ func (ns *networks) openEmbedded(n *config.Network) (nodegate.Node, error) {
 		front := cache.NewFront(node, cache.Config{Network: n.Name, Bytes: int64(cacheMemory(ns.cfg, memoryLimit(), n.Cache))})
 		ns.fronts[n.Name], node = front, front
 	}
-	return ns.withRules(node, n), nil
+	return ns.withRules(node, n, nil), nil
 }
 
-// withRules puts the checks of the methods over the filters over a network's node.
-func (ns *networks) withRules(node nodegate.Node, n *config.Network) nodegate.Node {
+// withRules puts the checks of the methods over the filters over a network's node. Log
+// queries of any width go to wide, if there is one.
+func (ns *networks) withRules(node nodegate.Node, n *config.Network, wide nodegate.Node) nodegate.Node {
 	dialect, _ := eth.ParseDialect(n.Dialect) // checked when the configuration was read
 	filters := filter.New(node, filter.Config{Network: n.Name, Store: ns.shared.filters, LogBlocks: uint64(ns.cfg.Limits.LogBlocks)})
 	return eth.New(filters, eth.Config{
 		Dialect: dialect, Remote: len(n.Nodes) > 0, HistoryWindow: n.HistoryWindow, Layer2: n.Layer2 != nil, Alias: aliasOf(n),
 		Namespaces: n.Namespaces, LogBlocks: uint64(ns.cfg.Limits.LogBlocks), LogResults: ns.cfg.Limits.LogResults,
+		WideLogs: wide,
 	})
 }
 

@@ -78,7 +78,7 @@ func (ns *networks) plan(cfg *config.Config) (*plan, error) {
 		r, err := ns.openRemote(n)
 		if err != nil {
 			for _, r := range p.opened {
-				r.pool.Close()
+				r.close()
 			}
 			return nil, err
 		}
@@ -151,11 +151,14 @@ func (ns *networks) apply(p *plan, cfg *config.Config, front *edge.Edge) {
 		if old, runs := ns.remotes[name]; runs {
 			r.pool.CarryCordons(old.pool)
 			r.pool.Continue(old.pool.Used())
+			old.stop() // the new one goes on with its copy
 			ns.retire(old)
 		}
 		ns.remotes[name] = r
+		r.start()
 	}
 	for _, name := range p.gone {
+		ns.remotes[name].stop()
 		ns.retire(ns.remotes[name])
 		delete(ns.remotes, name)
 	}

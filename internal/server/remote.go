@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"github.com/nodegate/nodegate/internal/rpc/blocktag"
 	"github.com/nodegate/nodegate/internal/rpc/cache"
 	"github.com/nodegate/nodegate/internal/rpc/eth"
+	"github.com/nodegate/nodegate/internal/rpc/ledger"
 	"github.com/nodegate/nodegate/internal/rpc/nonce"
 	"github.com/nodegate/nodegate/internal/rpc/upstream/client"
 	"github.com/nodegate/nodegate/internal/rpc/upstream/pool"
@@ -22,16 +24,18 @@ const batchCalls = 8
 
 // remote is a running network of remote nodes.
 type remote struct {
-	cfg   config.Network // as it runs
-	pool  *pool.Pool
-	cache *cache.Cache // nil without one
-	node  nodegate.Node
+	cfg    config.Network // as it runs
+	pool   *pool.Pool
+	cache  *cache.Cache // nil without one
+	ledger *ledger.Node // nil without one
+	node   nodegate.Node
 
 	settled atomic.Bool // it has a node, or has looked for one long enough
 }
 
-// openRemote stacks the checks over the tags over the cache over the fee model over
-// the nonces over the pool. It never waits for a node.
+// openRemote stacks the checks over the tags over the ledger over the cache over the fee
+// model over the nonces over the pool. It never waits for a node. The ledger is to be
+// started when the network is served.
 func (ns *networks) openRemote(n *config.Network) (*remote, error) {
 	r := &remote{cfg: *n}
 	r.pool = pool.Open(pool.Config{
@@ -55,8 +59,36 @@ func (ns *networks) openRemote(n *config.Network) (*remote, error) {
 		r.cache = cache.New(node, cache.Config{Network: n.Name, Bytes: int64(cacheMemory(ns.cfg, memoryLimit(), n.Cache)), Shared: ns.shared.cache})
 		node = r.cache
 	}
-	r.node = ns.withRules(blocktag.New(node), n)
+	if n.Ledger.Blocks == 0 {
+		r.node = ns.withRules(blocktag.New(node), n, nil)
+		return r, nil
+	}
+	r.ledger = ns.ledgers.over(node, r.pool, n)
+	tags := blocktag.New(r.ledger)
+	r.node = ns.withRules(tags, n, tags.Beside(r.ledger.Only()))
 	return r, nil
+}
+
+// start begins to follow the chain, where the network has a ledger.
+func (r *remote) start() {
+	if r.ledger != nil {
+		r.ledger.Start()
+	}
+}
+
+// stop ends following.
+func (r *remote) stop() {
+	if r.ledger != nil {
+		r.ledger.Stop()
+	}
+}
+
+// close ends the ledger, which asks the nodes, and then the pool.
+func (r *remote) close() {
+	if r.ledger != nil {
+		r.ledger.Close()
+	}
+	r.pool.Close()
 }
 
 // stackOf is the network's rollup stack, or "".
@@ -134,11 +166,11 @@ func (ns *networks) retire(r *remote) {
 		case <-time.After(max(retireTime, ns.cfg.Limits.NodeTimeout+readyTime)):
 		case <-ns.closing:
 		}
-		r.pool.Close()
+		r.close()
 	})
 }
 
-// closeRemotes ends the pools, after a reload that is in progress. Nothing asks them
+// closeRemotes ends the ledgers and the pools, after a reload that is in progress. Nothing asks them
 // any more.
 func (ns *networks) closeRemotes() {
 	ns.closeOnce.Do(func() { close(ns.closing) })
@@ -148,8 +180,10 @@ func (ns *networks) closeRemotes() {
 	creditFile{ns}.write()
 	ns.mu.Lock()
 	defer ns.mu.Unlock()
+	var all sync.WaitGroup
 	for _, r := range ns.remotes {
-		r.pool.Close()
+		all.Go(r.close) // a ledger's database may take seconds on a disk that hangs
 	}
+	all.Wait()
 	clear(ns.remotes)
 }

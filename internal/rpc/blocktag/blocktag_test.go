@@ -305,3 +305,18 @@ func BenchmarkCall(b *testing.B) {
 		})
 	}
 }
+
+// TestBeside: a tag means the same block to both nodes, however old the head of one is.
+func TestBeside(t *testing.T) {
+	node, other := &script{head: nodegate.Head{Number: 100, Fork: 1}}, &script{head: nodegate.Head{Number: 90, Fork: 1}}
+	n := New(node)
+	if _, err := n.Head(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := n.Beside(other).Call(t.Context(), "eth_getLogs", []byte(`[{"fromBlock":"0x1","toBlock":"latest"}]`)); err != nil {
+		t.Fatal(err)
+	}
+	if len(node.asked) != 0 || len(other.asked) != 1 || other.asked[0] != `eth_getLogs [{"fromBlock":"0x1","toBlock":"0x64"}]` {
+		t.Errorf("asked %q and %q", node.asked, other.asked)
+	}
+}

@@ -12,17 +12,21 @@ import (
 // Node resolves the tags of the calls to one network.
 type Node struct {
 	next nodegate.Node
-	seen atomic.Pointer[view] // the furthest view that anybody was given
+	seen *atomic.Pointer[view] // the furthest view that anybody was given
 }
 
 var _ nodegate.Feed = (*Node)(nil)
 
 // New puts the resolution of tags over a network's nodes.
 func New(next nodegate.Node) *Node {
-	n := &Node{next: next}
+	n := &Node{next: next, seen: new(atomic.Pointer[view])}
 	n.seen.Store(newView(nodegate.Head{}))
 	return n
 }
+
+// Beside resolves tags for another node of the same network, to the blocks that n resolves
+// them to.
+func (n *Node) Beside(next nodegate.Node) *Node { return &Node{next: next, seen: n.seen} }
 
 // Call passes a method on with its tags resolved, and answers eth_blockNumber itself.
 func (n *Node) Call(ctx context.Context, name string, params []byte) ([]byte, error) {

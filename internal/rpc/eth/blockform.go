@@ -71,6 +71,12 @@ func orAsIs(fix fixer) fixer {
 	}
 }
 
+// BlockForm puts a block of a remote node into Geth's form. Not ok is what can't be one.
+func BlockForm(raw []byte) ([]byte, bool) { return fixBlock(raw) }
+
+// ReceiptsForm does the same for a list of receipts.
+func ReceiptsForm(raw []byte) ([]byte, bool) { return fixReceipts(raw) }
+
 // HeadEvent is a header of a remote node, as subscribers get it.
 func HeadEvent(raw []byte) []byte {
 	fixed, ok := fixRecord(headShape, raw, "parentHash")

@@ -2,8 +2,10 @@ package eth
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
+	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/method"
 	"github.com/nodegate/nodegate/internal/rpc/jsonrpc"
 )
@@ -14,7 +16,8 @@ func getLogs(ctx context.Context, n *Node, row *method.Row, params []byte) ([]by
 	if err != nil {
 		return nil, err
 	}
-	result, err := n.passOn(ctx, row.Name, params)
+	n.boundLogs(ctx)
+	result, err := n.findLogs(ctx, row, params, span)
 	if err != nil {
 		return nil, err
 	}
@@ -24,9 +27,39 @@ func getLogs(ctx context.Context, n *Node, row *method.Row, params []byte) ([]by
 	return result, nil
 }
 
+// boundLogs tells the layers below how many logs are enough to refuse the answer.
+func (n *Node) boundLogs(ctx context.Context) {
+	nodegate.TraceFrom(ctx).MostLogs = n.cfg.LogResults + 1
+}
+
+// findLogs asks the node below. A range that is too wide to ask nodes for is for whoever
+// needs none of them.
+func (n *Node) findLogs(ctx context.Context, row *method.Row, params []byte, s span) ([]byte, error) {
+	tooWide := n.checkSpan(s)
+	switch {
+	case tooWide == nil:
+		return n.passOn(ctx, row.Name, params)
+	case n.cfg.WideLogs == nil:
+		return nil, tooWide
+	}
+	canonical, err := compact(params)
+	if err != nil {
+		return nil, err
+	}
+	result, err := n.cfg.WideLogs.Call(ctx, row.Name, canonical)
+	if errors.Is(err, nodegate.NotFound) {
+		err = tooWide
+	}
+	return result, err
+}
+
 // newFilter holds a stored query to the same span of blocks.
 func newFilter(ctx context.Context, n *Node, row *method.Row, params []byte) ([]byte, error) {
-	if _, err := n.logSpan(ctx, row, params); err != nil {
+	span, err := n.logSpan(ctx, row, params)
+	if err == nil {
+		err = n.checkSpan(span)
+	}
+	if err != nil {
 		return nil, err
 	}
 	return n.passOn(ctx, row.Name, params)
@@ -34,6 +67,7 @@ func newFilter(ctx context.Context, n *Node, row *method.Row, params []byte) ([]
 
 // getFilterLogs holds a stored query's answer to the same number of results.
 func getFilterLogs(ctx context.Context, n *Node, row *method.Row, params []byte) ([]byte, error) {
+	n.boundLogs(ctx)
 	result, err := n.passOn(ctx, row.Name, params)
 	if err != nil {
 		return nil, err
@@ -48,11 +82,13 @@ func getFilterLogs(ctx context.Context, n *Node, row *method.Row, params []byte)
 // variant of one could get past the check of its value.
 var filterFields = []string{"fromBlock", "toBlock", "blockHash", "address", "topics"}
 
-// span is the range of blocks of a query.
-type span struct{ from, to uint64 }
+// span is the range of blocks of a query, or one block by its hash.
+type span struct {
+	from, to uint64
+	byHash   bool
+}
 
-// logSpan reads the range of a query and refuses one that is too wide, naming
-// one that works. A query it can't read is for the node to refuse.
+// logSpan reads the range of a query. A query it can't read is for the node to refuse.
 func (n *Node) logSpan(ctx context.Context, row *method.Row, params []byte) (span, error) {
 	var a args
 	if err := a.split(params, row.MaxParams()); err != nil {
@@ -62,8 +98,7 @@ func (n *Node) logSpan(ctx context.Context, row *method.Row, params []byte) (spa
 	if err != nil {
 		return span{}, err
 	}
-	s := span{head.Number, head.Number}
-	var byHash bool
+	s := span{from: head.Number, to: head.Number}
 	var variant string
 	jsonrpc.Fields(a.at(0), func(name, value []byte) bool {
 		switch string(name) {
@@ -72,7 +107,7 @@ func (n *Node) logSpan(ctx context.Context, row *method.Row, params []byte) (spa
 		case "toBlock":
 			s.to = logBlock(value, head.Number)
 		case "blockHash":
-			byHash = true
+			s.byHash = true
 		default:
 			variant = variantOf(name, filterFields)
 		}
@@ -81,10 +116,15 @@ func (n *Node) logSpan(ctx context.Context, row *method.Row, params []byte) (spa
 	if variant != "" {
 		return s, badArg(0, variant)
 	}
-	if byHash || s.to < s.from || s.to-s.from < n.cfg.LogBlocks {
-		return s, nil
+	return s, nil
+}
+
+// checkSpan refuses a range that is too wide, naming one that works.
+func (n *Node) checkSpan(s span) error {
+	if s.byHash || s.to < s.from || s.to-s.from < n.cfg.LogBlocks {
+		return nil
 	}
-	return s, invalid("query spans more than %d blocks: try fromBlock %s, toBlock %s", n.cfg.LogBlocks, quoted(s.from), quoted(s.from+n.cfg.LogBlocks-1))
+	return invalid("query spans more than %d blocks: try fromBlock %s, toBlock %s", n.cfg.LogBlocks, quoted(s.from), quoted(s.from+n.cfg.LogBlocks-1))
 }
 
 // logBlock reads one end of a range. A block beyond the head is for the node to word.

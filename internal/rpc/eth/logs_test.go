@@ -1,6 +1,7 @@
 package eth
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -93,6 +94,61 @@ func TestLogQueriesRefused(t *testing.T) {
 		_, err := fewLogs(1000, 1000).Call(t.Context(), "eth_getLogs", []byte(params))
 		if e := nodegate.AsError(err); err == nil || e.Code == nodegate.Internal {
 			t.Errorf("%s: %v", params, err)
+		}
+	}
+}
+
+// wideNode answers ranges from a block on, and knows nothing of others.
+type wideNode struct {
+	nodegate.Node
+	asked []string
+	err   error
+}
+
+func (w *wideNode) Call(ctx context.Context, name string, params []byte) ([]byte, error) {
+	w.asked = append(w.asked, string(params))
+	if w.err != nil {
+		return nil, w.err
+	}
+	return w.Node.Call(ctx, name, params)
+}
+
+// TestWideLogs: a range that is too wide to ask nodes for may be answered by somebody who
+// asks none. The number of results is limited all the same, and filters are not wider.
+func TestWideLogs(t *testing.T) {
+	const wide, narrow = `[{ "fromBlock":"0x1","toBlock":"latest"}]`, `[{"fromBlock":"0x1","toBlock":"0x4"}]`
+	const tooWide = "query spans more than 4 blocks: try fromBlock 0x1, toBlock 0x4"
+	w := &wideNode{Node: devnet()}
+	n := New(devnet(), Config{LogBlocks: 4, LogResults: 1000, WideLogs: w})
+	if got, want := ask(t, n, "eth_getLogs", wide), ask(t, fewLogs(1000, 1000), "eth_getLogs", wide); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if len(w.asked) != 1 || w.asked[0] != `[{"fromBlock":"0x1","toBlock":"latest"}]` {
+		t.Errorf("asked %q", w.asked)
+	}
+	ask(t, n, "eth_getLogs", narrow)
+	_, err := n.Call(t.Context(), "eth_newFilter", []byte(wide))
+	wantError(t, err, nodegate.InvalidParams, tooWide)
+	if len(w.asked) != 1 {
+		t.Errorf("asked %q", w.asked)
+	}
+	_, err = New(devnet(), Config{LogBlocks: 4, LogResults: 2, WideLogs: w}).Call(t.Context(), "eth_getLogs", []byte(wide))
+	wantError(t, err, nodegate.InvalidParams, "query returns more than 2 results: ")
+	w.err = &nodegate.Error{Code: nodegate.NotFound}
+	_, err = n.Call(t.Context(), "eth_getLogs", []byte(wide))
+	wantError(t, err, nodegate.InvalidParams, tooWide)
+	w.err = &nodegate.Error{Code: nodegate.ResponseTooLarge, Msg: "response too large"}
+	_, err = n.Call(t.Context(), "eth_getLogs", []byte(wide))
+	wantError(t, err, nodegate.ResponseTooLarge, "response too large")
+}
+
+// TestLogsAreBounded: the layers below are told how many logs are refused.
+func TestLogsAreBounded(t *testing.T) {
+	for method, most := range map[string]int{"eth_getLogs": 8, "eth_getFilterLogs": 8, "eth_getFilterChanges": 0} {
+		trace := new(nodegate.Trace)
+		_, _ = New(newFake(), Config{LogBlocks: 9, LogResults: 7}).Call(nodegate.WithTrace(t.Context(), trace), method, []byte(`[{}]`))
+		if trace.MostLogs != most {
+			t.Errorf("%s needs %d logs, want %d", method, trace.MostLogs, most)
 		}
 	}
 }

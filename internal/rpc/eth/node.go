@@ -19,6 +19,9 @@ type Config struct {
 	Namespaces    []string          // namespaces beyond eth, net and web3
 	LogBlocks     uint64            // most blocks one log query spans
 	LogResults    int               // most logs one query returns
+	// WideLogs answers log queries that span more than LogBlocks, unless it is nil. Returns
+	// NotFound for a range that it can't answer.
+	WideLogs nodegate.Node
 }
 
 // Node checks and shapes the calls of one network.

@@ -23,6 +23,7 @@ func (c *check) block(result []byte) *Finding {
 	}
 	if h != nil {
 		c.pass(HeaderHash)
+		c.keep.keepHeader(h, &o, c.buf)
 		c.headers.add(h)
 	}
 	if c.ask.Row.Answer == method.HeaderAnswer {
@@ -106,8 +107,12 @@ func (c *check) bodies(o *object, h *Header) *Finding {
 		if f != nil {
 			return f
 		}
-		if c.trie.data = out; listed == included {
+		c.trie.data = out
+		switch listed {
+		case included:
 			c.trie.add()
+		case outside:
+			c.keep.skip(i)
 		}
 		whole = whole && listed != unread
 		c.seen.add(tx.fields[txHash])
@@ -119,6 +124,7 @@ func (c *check) bodies(o *object, h *Header) *Finding {
 		return c.failed(found(TransactionsRoot, o, "the block's transactions don't have the root of its header"))
 	}
 	c.pass(TransactionsRoot)
+	c.keep.keepTransactions(&c.trie)
 	return nil
 }
 
@@ -152,7 +158,7 @@ func (c *check) body(dst []byte, o *object) ([]byte, listing, *Finding) {
 func (c *check) withdrawals(o *object, h *Header) *Finding {
 	var want [32]byte
 	if h == nil || o.fields[withdrawals] == nil || !fixed(want[:], o.fields[withdrawalsRoot]) || c.rules.off().Has(WithdrawalsRoot) {
-		return nil
+		return c.unproven(o, h)
 	}
 	list, ok := elements(nil, o.fields[withdrawals])
 	c.trie.reset()
@@ -175,5 +181,6 @@ func (c *check) withdrawals(o *object, h *Header) *Finding {
 		return c.failed(f)
 	}
 	c.pass(WithdrawalsRoot)
+	c.keep.keepWithdrawals(&c.trie)
 	return nil
 }

@@ -90,9 +90,14 @@ func (c *Checker) Header(hash [32]byte) *Header { return c.headers.get(hash) }
 // Check checks an answer. held are the checks that it passed; the finding is nil when no
 // check failed.
 func (c *Checker) Check(a *Ask, result []byte) (held Kinds, f *Finding) {
+	return c.run(a, result, nil)
+}
+
+// run makes the checks of an answer. Where there is a keeper, it gets what they encode.
+func (c *Checker) run(a *Ask, result []byte, keep *keeper) (held Kinds, f *Finding) {
 	s := c.pool.Get().(*scratch)
 	defer c.pool.Put(s)
-	one := check{Checker: c, scratch: s, ask: a}
+	one := check{Checker: c, scratch: s, ask: a, keep: keep}
 	f = one.answer(result)
 	s.release()
 	return one.held, f
@@ -121,6 +126,7 @@ type check struct {
 	*scratch
 	ask  *Ask
 	held Kinds
+	keep *keeper // nil: nothing is kept
 }
 
 // pass notes a check that held.

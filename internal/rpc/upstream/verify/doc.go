@@ -9,6 +9,10 @@
 // the same claim it calls Checker.Except, after which that shape of data is no longer
 // checked on this network.
 //
+// Checker.Encode makes the same checks of a block that is to be stored, and returns what
+// they encoded on the way: the bytes that its hash commits to. It proves all of them, and
+// leaves out what it can't prove.
+//
 // The functions read JSON that is known to be well-formed and work on its tokens: object.go
 // splits objects into fields, rlp.go encodes fields, and header.go, transaction.go and
 // receipt.go know the fields of each kind. Nothing here asks a node.

@@ -207,6 +207,7 @@ func (c *check) receiptsRoot(h *Header, l *receiptList) *Finding {
 	}
 	if c.trie.root() == h.ReceiptsRoot || c.withoutStateSync(h, l) {
 		c.pass(ReceiptsRoot)
+		c.keep.keepReceipts(&c.trie)
 		return nil
 	}
 	return c.failed(&Finding{Kind: ReceiptsRoot, Claim: h.Hash, Foreign: l.foreign, What: "the receipts don't have the root of their block's header"})

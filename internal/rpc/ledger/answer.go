@@ -1,0 +1,305 @@
+package ledger
+
+import (
+	"bytes"
+	"encoding/hex"
+	"iter"
+	"sync/atomic"
+
+	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/method"
+	"github.com/nodegate/nodegate/internal/rpc/ledger/form"
+	"github.com/nodegate/nodegate/internal/rpc/ledger/store"
+	"github.com/nodegate/nodegate/internal/rpc/upstream/hexjson"
+)
+
+// answer is the result of a lookup, and who vouches for it.
+type answer struct {
+	result []byte
+	level  nodegate.Level
+	agreed int
+}
+
+// vouchers is how many nodes gave the hash of a block: the pool asks one.
+const vouchers = 1
+
+// reader answers a query by one view. All that it can't read as it was written is not ok:
+// a node is asked then.
+type reader struct {
+	store  *store.Store
+	writer *form.Writer
+	heads  *readHeads
+	view   *view
+	head   nodegate.Head
+	known  bool // the head is of now
+}
+
+// answer finds the block of a query and writes what was asked for.
+func (r *reader) answer(q *query) (answer, bool) {
+	at, index, ok := r.find(q)
+	if !ok {
+		return answer{}, false
+	}
+	b, ok := r.block(at)
+	if !ok {
+		return answer{}, false
+	}
+	if q.by == byTransaction {
+		b.asked = &q.hash
+	}
+	var result []byte
+	switch q.answer {
+	case method.BlockAnswer:
+		result, ok = b.write(q.full)
+	case method.HeaderAnswer:
+		result, ok = b.writer.Header(nil, &b.head, b.stored.Header, b.stored.Extra)
+	case method.CountAnswer:
+		result, ok = b.count(b.stored.Txs)
+	case method.UncleCountAnswer:
+		result, ok = b.count(0)
+	case method.ReceiptsAnswer:
+		result, ok = b.receipts()
+	case method.ReceiptAnswer:
+		result, ok = b.receipt(index)
+	case method.RawTransactionAnswer:
+		result, ok = b.raw(index)
+	default:
+		result, ok = b.transaction(index)
+	}
+	return answer{result, nodegate.Level(b.stored.Level), vouchers}, ok
+}
+
+// find finds the block of a query, which must be one that clients may know of, and the
+// index of the transaction in it.
+func (r *reader) find(q *query) (at store.Place, index int, ok bool) {
+	var err error
+	switch q.by {
+	case byTransaction:
+		at, index, ok, err = r.store.Find(q.hash)
+		return at, index, ok && err == nil && r.view.holds(at.Number, r.head, r.known)
+	case byBlock:
+		// A hash names one block, on the chain or not.
+		at, ok, err = r.store.ByHash(q.hash)
+		ok = ok && at.Number <= r.head.Number
+	default:
+		if !r.view.holds(q.number, r.head, r.known) {
+			return at, 0, false
+		}
+		var m store.Mark
+		m, ok, err = r.store.Canonical(q.number)
+		at = m.Place
+	}
+	const mostIndex = 1 << 24
+	return at, int(min(q.index, mostIndex)), ok && err == nil
+}
+
+// block reads a block without its rows. The header must hash to the block's hash.
+func (r *reader) block(at store.Place) (*block, bool) {
+	stored, err := r.store.Head(at)
+	if err != nil || stored.Kept {
+		return nil, false
+	}
+	slot := &r.heads[at.Number%uint64(len(r.heads))]
+	if kept := slot.Load(); kept != nil && kept.stored == stored {
+		return &block{reader: r, stored: stored, head: kept.head}, true
+	}
+	head, ok := r.writer.Head(stored.Header)
+	if !ok || head.Hash != at.Hash {
+		return nil, false
+	}
+	slot.Store(&readHead{stored, head})
+	return &block{reader: r, stored: stored, head: head}, true
+}
+
+// readHeads are headers that were read and hashed, by height.
+type readHeads [256]atomic.Pointer[readHead]
+
+type readHead struct {
+	stored *store.Head // the store's: another one may be of another block
+	head   form.Head
+}
+
+// block is a stored block that is being answered from.
+type block struct {
+	*reader
+	stored *store.Head
+	head   form.Head
+	asked  *[32]byte // the transaction, if it was asked for by its hash
+}
+
+// write writes the whole block, with its transactions or their hashes. A block whose size
+// isn't known has parts that are not stored.
+func (b *block) write(full bool) ([]byte, bool) {
+	if b.stored.Size == 0 {
+		return nil, false
+	}
+	all := true
+	list := b.hashes(&all)
+	if full {
+		list = b.transactions(&all)
+	}
+	result, ok := b.writer.Block(nil, &form.Block{
+		Head: &b.head, Header: b.stored.Header, Size: b.stored.Size, Withdrawals: b.stored.Withdrawals, Extra: b.stored.Extra,
+	}, full, list)
+	return result, ok && all
+}
+
+// count writes how many of something the block has, if it is one that has a size: those with
+// uncles, or with transactions that are not stored, have none.
+func (b *block) count(n int) ([]byte, bool) {
+	return []byte(hexjson.Number(uint64(n))), b.stored.Size > 0
+}
+
+// hashes are the transactions by their hashes alone. all becomes false if one is missing.
+func (b *block) hashes(all *bool) iter.Seq[*form.Tx] {
+	return func(yield func(*form.Tx) bool) {
+		if b.stored.Txs == 0 {
+			return
+		}
+		hashes, err := b.store.Hashes(b.stored.Place)
+		if *all = err == nil && len(hashes) == 32*b.stored.Txs; !*all {
+			return
+		}
+		var tx form.Tx
+		for i := 0; i < len(hashes); i += 32 {
+			tx.Hash = [32]byte(hashes[i:])
+			if !yield(&tx) {
+				return
+			}
+		}
+	}
+}
+
+// transactions are the whole transactions. all becomes false if one is missing.
+func (b *block) transactions(all *bool) iter.Seq[*form.Tx] {
+	return func(yield func(*form.Tx) bool) {
+		if b.stored.Txs == 0 {
+			return
+		}
+		senders, err := b.store.Senders(b.stored.Place)
+		if *all = err == nil && len(senders) == 20*b.stored.Txs; !*all {
+			return
+		}
+		err = b.store.Txs(b.stored.Place, func(i int, row store.Row) bool {
+			tx := form.Tx{Index: uint64(i), Raw: row.Data, From: [20]byte(senders[20*i:]), Extra: row.Extra}
+			*all = b.addNonce(&tx)
+			return *all && yield(&tx)
+		})
+		*all = *all && err == nil
+	}
+}
+
+// depositType is the type of the OP stack's deposits, whose nonces only receipts have.
+const depositType = 0x7e
+
+// addNonce adds the nonce of a deposit. It is false where that isn't known.
+func (b *block) addNonce(tx *form.Tx) (ok bool) {
+	if len(tx.Raw) == 0 || tx.Raw[0] != depositType {
+		return true
+	}
+	row, err := b.store.Receipt(b.stored.Place, int(tx.Index))
+	if err != nil {
+		return false
+	}
+	tx.Nonce, ok = form.DepositNonce(row.Data)
+	return ok
+}
+
+// tx reads one transaction.
+func (b *block) tx(index int) (*form.Tx, bool) {
+	if index >= b.stored.Txs {
+		return nil, false
+	}
+	row, err := b.store.Tx(b.stored.Place, index)
+	if err != nil {
+		return nil, false
+	}
+	sender, err := b.store.Sender(b.stored.Place, index)
+	if err != nil {
+		return nil, false
+	}
+	tx := &form.Tx{Index: uint64(index), Raw: row.Data, From: sender, Extra: row.Extra, Hash: b.writer.Hash(row.Data)}
+	return tx, (b.asked == nil || *b.asked == tx.Hash) && b.addNonce(tx)
+}
+
+func (b *block) transaction(index int) ([]byte, bool) {
+	tx, ok := b.tx(index)
+	if !ok {
+		return nil, false
+	}
+	return b.writer.Transaction(nil, &b.head, tx)
+}
+
+// raw writes a transaction as it was signed.
+func (b *block) raw(index int) ([]byte, bool) {
+	tx, ok := b.tx(index)
+	if !ok {
+		return nil, false
+	}
+	out := append(make([]byte, 0, 2*len(tx.Raw)+len(`"0x"`)), `"0x`...)
+	return append(hex.AppendEncode(out, tx.Raw), '"'), true
+}
+
+func (b *block) receipt(index int) ([]byte, bool) {
+	tx, ok := b.tx(index)
+	if !ok {
+		return nil, false
+	}
+	row, err := b.store.Receipt(b.stored.Place, index)
+	if err != nil {
+		return nil, false
+	}
+	r, ok := b.receiptOf(&row)
+	if !ok {
+		return nil, false
+	}
+	return b.writer.Receipt(nil, &b.head, tx, &r)
+}
+
+// receipts writes the receipts of the block.
+func (b *block) receipts() ([]byte, bool) {
+	if b.stored.Size == 0 || b.stored.Receipts != b.stored.Txs {
+		return nil, false
+	}
+	txs, ok := b.collect()
+	if !ok {
+		return nil, false
+	}
+	all := true
+	result, ok := b.writer.Receipts(nil, &b.head, func(yield func(*form.Tx, *form.Receipt) bool) {
+		if len(txs) == 0 {
+			return
+		}
+		err := b.store.Receipts(b.stored.Place, func(i int, row store.Receipt) bool {
+			var r form.Receipt
+			r, all = b.receiptOf(&row)
+			return all && yield(&txs[i], &r)
+		})
+		all = all && err == nil
+	})
+	return result, ok && all
+}
+
+// collect reads all transactions, which the store only lends.
+func (b *block) collect() (txs []form.Tx, ok bool) {
+	all := true
+	for tx := range b.transactions(&all) {
+		own := *tx
+		own.Raw, own.Extra = bytes.Clone(tx.Raw), nil
+		txs = append(txs, own)
+	}
+	return txs, all && len(txs) == b.stored.Txs
+}
+
+// receiptOf is a stored receipt as it is written.
+func (b *block) receiptOf(row *store.Receipt) (form.Receipt, bool) {
+	price, has, extra := cutPrice(row.Extra)
+	if has {
+		word, ok := priceWord(price)
+		if !ok {
+			return form.Receipt{}, false
+		}
+		b.head.BlobGasPrice, b.head.HasBlobGasPrice = word, true
+	}
+	return form.Receipt{Row: row.Data, GasUsed: row.GasUsed, FirstLog: row.FirstLog, Extra: extra}, true
+}

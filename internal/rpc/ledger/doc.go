@@ -1,0 +1,23 @@
+// Package ledger answers lookups of a remote network from a copy of its newest blocks. It
+// fetches each block and its receipts once, proves them against the block's hash and the
+// roots of its header, stores them, and follows the chain through reorgs.
+//
+// Start at Node, which stands between the block tags and the cache. It answers a call with
+// the bytes that go-ethereum would, or passes it on: a lookup in a form that it doesn't know,
+// of a block that it doesn't have, or of one that it can't be sure is still on the chain. It
+// never answers that something doesn't exist.
+//
+//	node.go      Node: what is answered here, and what is passed on
+//	query.go     calls that it understands
+//	view.go      which blocks may be answered for, and waiting for the newest
+//	answer.go    answers from stored blocks
+//	logs.go      log queries
+//	follow.go    the follower: one goroutine that keeps the copy at the head
+//	reorg.go     other branches
+//	fetch.go     a block and its receipts from nodes, proven
+//	members.go   what nodes say beyond what roots cover
+//	prune.go     the bounds of the copy
+//
+// What a node said is proven with a verify.Checker of the ledger's own, which makes no
+// exceptions. A block that can't be proven is not stored.
+package ledger

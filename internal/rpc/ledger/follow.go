@@ -1,0 +1,300 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/rpc/ledger/store"
+	"github.com/nodegate/nodegate/internal/rpc/upstream/verify"
+)
+
+// The follower's figures.
+const (
+	firstBlocks = 128                    // that a new copy begins with
+	maxGap      = 1024                   // blocks that are fetched after a pause; more begin a new copy
+	lookEvery   = 100 * time.Millisecond // at the head, which costs no call
+	firstPause  = 250 * time.Millisecond // after an error, twice as long each time
+	longestWait = 30 * time.Second
+	patience    = 8 // errors with one block that can't be proven, before it is passed over
+)
+
+// follower keeps the copy at the head of the chain. One goroutine does all of it.
+type follower struct {
+	node  *Node
+	fetch fetcher
+	store *store.Store
+	log   *slog.Logger
+
+	fails  int    // in a row
+	stuck  uint64 // the block that can't be proven
+	tries  int    // of that block
+	pruned uint64 // the newest block when the bounds were last looked at
+}
+
+func newFollower(n *Node) *follower {
+	return &follower{
+		node: n, log: n.cfg.Log,
+		fetch: fetcher{source: n.cfg.Source, fix: n.cfg.Fix, check: verify.New(n.cfg.Stack), writer: n.writer, log: n.cfg.Log},
+	}
+}
+
+// run follows until the node is stopped.
+func (f *follower) run() {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	go func() { // a call in progress ends too
+		select {
+		case <-f.node.stopped:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	defer f.node.setNear(false)
+	for pause := time.Duration(0); f.wait(ctx, pause); {
+		more, err := f.step(ctx)
+		switch {
+		case ctx.Err() != nil:
+			return
+		case err != nil:
+			pause = f.failed(err)
+		case more:
+			pause = 0
+			f.recovered()
+		default:
+			pause = lookEvery
+			f.recovered()
+		}
+	}
+}
+
+// wait waits for a pause, or until a lookup wants the newest block. Nobody shortens the
+// pause after an error.
+func (f *follower) wait(ctx context.Context, pause time.Duration) bool {
+	if pause == 0 {
+		return ctx.Err() == nil
+	}
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	var poked <-chan struct{}
+	if f.fails == 0 {
+		poked = f.node.poke
+	}
+	select {
+	case <-timer.C:
+	case <-poked:
+	case <-ctx.Done():
+		return false
+	}
+	return true
+}
+
+// reportAfter is how many errors in a row are worth a line in the log.
+const reportAfter = 4
+
+// failed counts an error and returns how long to wait.
+func (f *follower) failed(err error) time.Duration {
+	f.node.setNear(false)
+	f.fails++
+	if f.fails == reportAfter {
+		f.log.Warn("the ledger can't follow the chain now: its lookups are passed on to nodes", "err", err)
+	}
+	pause := longestWait
+	if shift := f.fails - 1; shift < 7 {
+		pause = min(longestWait, firstPause<<shift)
+	}
+	var e *nodegate.Error
+	if errors.As(err, &e) {
+		pause = max(pause, e.RetryAfter)
+	}
+	return pause
+}
+
+// recovered is called after every step that worked.
+func (f *follower) recovered() {
+	if f.fails >= reportAfter {
+		f.log.Info("the ledger follows the chain again")
+	}
+	f.fails = 0
+}
+
+// step brings the copy one block further. More is true if there is another one to fetch.
+func (f *follower) step(ctx context.Context) (more bool, err error) {
+	if f.store == nil {
+		if err := f.open(ctx); err != nil {
+			return false, err
+		}
+	}
+	head, err := f.fetch.source.Head(ctx)
+	if err != nil {
+		return false, err
+	}
+	if v := f.node.view.Load(); v != nil && v.head.Lost != head.Lost {
+		if err := f.reset("final blocks were taken back"); err != nil {
+			return false, err
+		}
+	}
+	more, err = f.toward(ctx, head)
+	if err == nil {
+		f.tries = 0
+		f.prune()
+	}
+	return more, err
+}
+
+// open opens the copy. Which chain it is of, the nodes say.
+func (f *follower) open(ctx context.Context) error {
+	genesis, err := f.fetch.hashOf(ctx, 0)
+	if err != nil {
+		return err
+	}
+	s, err := f.node.cfg.Open(genesis)
+	if err != nil {
+		return err
+	}
+	f.store = s
+	f.node.store.Store(s)
+	return nil
+}
+
+// reset empties the copy: the chain was recreated.
+func (f *follower) reset(why string) error {
+	f.node.show(nil)
+	f.log.Warn("the ledger begins with an empty copy", "why", why)
+	return f.store.Reset()
+}
+
+// toward takes one step to a head.
+func (f *follower) toward(ctx context.Context, head nodegate.Head) (more bool, err error) {
+	first, tip, ok := f.store.Tip()
+	v := f.node.view.Load()
+	switch {
+	case !ok || head.Number > tip.Number+maxGap || head.Number < first.Number:
+		return true, f.begin(ctx, head, f.start(head))
+	case tip.Number < head.Number:
+		f.node.setNear(v != nil && head.Number-tip.Number <= 2)
+		more = tip.Number+1 < head.Number
+		return more, f.advance(ctx, head, tip)
+	case v == nil || v.last != head.Number || v.head.Fork != head.Fork:
+		return false, f.confirm(ctx, head, tip)
+	}
+	f.node.setNear(true)
+	if v.head.Finalized != head.Finalized {
+		f.node.show(at(v.last, v.hash, head))
+	}
+	return false, nil
+}
+
+// start is where a new copy begins.
+func (f *follower) start(head nodegate.Head) uint64 {
+	return firstOf(head.Number, min(firstBlocks, f.node.cfg.Blocks))
+}
+
+// firstOf is the first of the last blocks up to a height.
+func firstOf(last, blocks uint64) uint64 { return last - min(last, blocks-1) }
+
+// begin begins a new copy at a height. What was stored before stays beside it until it is
+// pruned: the branch that a copy is may have no holes.
+func (f *follower) begin(ctx context.Context, head nodegate.Head, number uint64) error {
+	b, err := f.fetch.byNumber(ctx, number)
+	if err != nil {
+		return f.judge(ctx, head, number, err)
+	}
+	f.log.Info("the ledger begins a copy of the chain", "block", number, "head", head.Number)
+	if _, _, ok := f.store.Tip(); ok {
+		f.node.show(nil)
+		return f.put(b)
+	}
+	return f.store.Append(b)
+}
+
+// put stores a block and begins a branch with it.
+func (f *follower) put(b *store.Block) error {
+	if err := f.store.Put(b); err != nil {
+		return err
+	}
+	place, ok, err := f.store.ByHash(b.Hash)
+	if err == nil && !ok {
+		err = errAway
+	}
+	if err != nil {
+		return err
+	}
+	return f.store.Move([]store.Place{place})
+}
+
+// advance fetches the block behind the newest one.
+func (f *follower) advance(ctx context.Context, head nodegate.Head, tip store.Place) error {
+	b, err := f.fetch.byNumber(ctx, tip.Number+1)
+	if err != nil {
+		return f.judge(ctx, head, tip.Number+1, err)
+	}
+	if b.Parent != tip.Hash {
+		if err := f.reorg(ctx, b); err != nil {
+			return err
+		}
+	} else if err := f.store.Append(b); err != nil {
+		return err
+	}
+	return f.agree(ctx, head, b.Number, b.Hash)
+}
+
+// judge passes over a block that can't be proven, however often it is asked for: the copy
+// begins again behind it.
+func (f *follower) judge(ctx context.Context, head nodegate.Head, number uint64, err error) error {
+	var u *unproven
+	if !errors.As(err, &u) {
+		return err
+	}
+	if f.stuck != number {
+		f.stuck, f.tries = number, 0
+	}
+	if f.tries++; f.tries < patience || number >= head.Number {
+		return err
+	}
+	f.log.Warn("the ledger passes over a block that it can't prove", "block", number, "err", err)
+	f.stuck, f.tries = 0, 0
+	return f.begin(ctx, head, max(number+1, f.start(head)))
+}
+
+// agree makes the blocks up to one those that lookups are answered from, unless the
+// chain took another fork while they were fetched.
+func (f *follower) agree(ctx context.Context, head nodegate.Head, number uint64, hash [32]byte) error {
+	now, err := f.fetch.source.Head(ctx)
+	if err != nil {
+		return err
+	}
+	if now.Fork == head.Fork && now.Lost == head.Lost {
+		f.node.show(at(number, hash, head))
+		f.node.setNear(now.Number <= number+1)
+	}
+	return nil
+}
+
+// confirm asks which block is at the head's height, after a start and after a fork.
+func (f *follower) confirm(ctx context.Context, head nodegate.Head, tip store.Place) error {
+	hash, err := f.fetch.hashOf(ctx, head.Number)
+	if err != nil {
+		return err
+	}
+	m, ok, err := f.store.Canonical(head.Number)
+	switch {
+	case err != nil:
+		return err
+	case !ok || m.Hash != hash:
+		b, err := f.fetch.byHash(ctx, hash)
+		if err != nil {
+			return f.judge(ctx, head, head.Number, err)
+		}
+		if err := f.reorg(ctx, b); err != nil {
+			return err
+		}
+	case tip.Number > head.Number: // what is above may be of another branch
+		if err := f.store.Move([]store.Place{m.Place}); err != nil {
+			return err
+		}
+	}
+	return f.agree(ctx, head, head.Number, hash)
+}

@@ -1,0 +1,183 @@
+package ledger
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/background"
+	"github.com/nodegate/nodegate/internal/fairshare"
+	"github.com/nodegate/nodegate/internal/method"
+	"github.com/nodegate/nodegate/internal/rpc"
+	"github.com/nodegate/nodegate/internal/rpc/ledger/form"
+	"github.com/nodegate/nodegate/internal/rpc/ledger/store"
+)
+
+// Config is what a ledger works with.
+type Config struct {
+	Stack  string // layer-2 stack, or ""
+	Blocks uint64 // how many of the newest blocks are kept, at least 1
+	Disk   int64  // bytes that they may take of the disk
+	// MaxAnswer is how many bytes an answer with logs may have; 0 is no bound. Other
+	// answers are as large as a block.
+	MaxAnswer int
+	// SearchTime is how long a search for logs may take; 0 is no bound.
+	SearchTime time.Duration
+	Source     nodegate.Node // the nodes, below every cache
+	Fix        Forms
+	// Open opens the copy of the chain with a genesis block. Somebody else may use it too.
+	// It is asked again after an error.
+	Open func(genesis [32]byte) (*store.Store, error)
+	// Release is called once when the copy is not used any more, if it was opened.
+	Release func()
+	Log     *slog.Logger
+}
+
+// Forms put answers of nodes into the form that go-ethereum gives them: blocks with whole
+// transactions, and lists of receipts. Not ok is what can't be one.
+type Forms struct {
+	Block, Receipts func(raw []byte) ([]byte, bool)
+}
+
+// Node answers from the copy what it can, and passes on everything else.
+type Node struct {
+	next   nodegate.Node
+	cfg    Config
+	writer *form.Writer
+	heads  readHeads
+	long   *fairshare.Pool // long searches, one of an account
+
+	store  atomic.Pointer[store.Store] // nil until the nodes said which chain it is
+	view   atomic.Pointer[view]        // nil while nothing is known to be on the chain
+	near   atomic.Bool                 // the follower is at the head, or about to be
+	poke   chan struct{}
+	mu     sync.Mutex
+	change chan struct{} // closed with the next view
+
+	start, stop sync.Once
+	cancel      context.CancelFunc
+	stopped     <-chan struct{}
+	running     sync.WaitGroup
+}
+
+var _ nodegate.Feed = (*Node)(nil)
+
+// New puts a ledger over a network's node. It does nothing before Start.
+func New(next nodegate.Node, cfg Config) *Node {
+	ctx, cancel := context.WithCancel(context.Background())
+	return &Node{
+		next: next, cfg: cfg, writer: form.New(), long: fairshare.New(max(1, background.Cores()-1), 1), poke: make(chan struct{}, 1), change: make(chan struct{}),
+		cancel: cancel, stopped: ctx.Done(),
+	}
+}
+
+// Start begins to follow the chain.
+func (n *Node) Start() {
+	n.start.Do(func() {
+		f := newFollower(n)
+		n.running.Go(f.run)
+	})
+}
+
+// Stop ends following, and waits until nothing is fetched or written any more. Lookups
+// are still answered, for as long as the chain is the one that was followed.
+func (n *Node) Stop() {
+	n.start.Do(func() {}) // or it would start after the end
+	n.cancel()
+	n.running.Wait()
+}
+
+// Close ends following and lets go of the copy. All lookups are passed on from then on.
+func (n *Node) Close() {
+	n.Stop()
+	n.stop.Do(func() {
+		n.view.Store(nil)
+		if n.store.Swap(nil) != nil {
+			n.cfg.Release()
+		}
+	})
+}
+
+// Call answers a lookup from the copy, or passes the call on.
+func (n *Node) Call(ctx context.Context, name string, params []byte) ([]byte, error) {
+	if result, ok, err := n.own(ctx, name, params); ok || err != nil {
+		return result, err
+	}
+	return n.next.Call(ctx, name, params)
+}
+
+// own answers what the copy has the answer to.
+func (n *Node) own(ctx context.Context, name string, params []byte) (result []byte, ok bool, err error) {
+	trace := nodegate.TraceFrom(ctx)
+	var q query
+	var a answer
+	if q.read(method.Of(name), params) {
+		if q.logs != nil {
+			a, ok, err = n.findLogs(ctx, q.logs, trace.MostLogs)
+		} else {
+			a, ok = n.lookUp(ctx, &q)
+		}
+	}
+	if !ok {
+		trace.Verified, trace.Agreed, trace.Formed = nodegate.LevelNone, 0, false
+		return nil, false, err
+	}
+	trace.Cache, trace.Reason = nodegate.CacheLedger, ""
+	trace.Verified, trace.Agreed, trace.Formed = a.level, a.agreed, true
+	return a.result, true, nil
+}
+
+// Only is the ledger without the node below: it answers what the copy has the answer to.
+// Returns NotFound for everything else.
+func (n *Node) Only() nodegate.Node { return only{n} }
+
+type only struct{ *Node }
+
+func (o only) Call(ctx context.Context, name string, params []byte) ([]byte, error) {
+	result, ok, err := o.own(ctx, name, params)
+	if !ok && err == nil {
+		err = &nodegate.Error{Op: "ledger.only", Code: nodegate.NotFound, Msg: "not in the ledger"}
+	}
+	return result, err
+}
+
+// Head is the network's: the ledger never holds it back.
+func (n *Node) Head(ctx context.Context) (nodegate.Head, error) { return n.next.Head(ctx) }
+
+// Subscribe passes a subscription on.
+func (n *Node) Subscribe(ctx context.Context, params []byte, take nodegate.Take) error {
+	return rpc.Subscribe(ctx, n.next, params, take)
+}
+
+// lookUp answers a query. If the newest block may have the answer and is being fetched, it
+// waits a moment for it.
+func (n *Node) lookUp(ctx context.Context, q *query) (answer, bool) {
+	v := n.view.Load()
+	if v == nil {
+		return answer{}, false
+	}
+	head, err := n.next.Head(ctx)
+	if err != nil {
+		head = v.head // what is final, or named by its hash, is true without nodes too
+	}
+	if a, ok := n.from(v, head, err == nil, q); ok || err != nil || !v.behind(head) {
+		return a, ok
+	}
+	if v = n.await(ctx, head); v == nil {
+		return answer{}, false
+	}
+	return n.from(v, head, true, q)
+}
+
+// from answers a query by a view.
+func (n *Node) from(v *view, head nodegate.Head, known bool, q *query) (answer, bool) {
+	s := n.store.Load()
+	if s == nil || v.head.Lost != head.Lost {
+		return answer{}, false
+	}
+	r := reader{store: s, writer: n.writer, heads: &n.heads, view: v, head: head, known: known}
+	return r.answer(q)
+}

@@ -1,0 +1,52 @@
+package store
+
+// Tip returns the first and the newest block of the chain that is stored; all blocks
+// between them are there. It is false while nothing is stored.
+func (s *Store) Tip() (first, tip Place, ok bool) {
+	st := s.state.Load()
+	if st == nil {
+		return Place{}, Place{}, false
+	}
+	return st.first, st.tip, true
+}
+
+// Canonical returns which block of a height is canonical. It is false outside the stored
+// chain, and while the height is changing: what it returns is on disk.
+func (s *Store) Canonical(number uint64) (Mark, bool, error) {
+	st := s.state.Load()
+	if st == nil || number < st.first.Number || number > st.tip.Number {
+		return Mark{}, false, nil
+	}
+	m, ok, err := s.db.pointer(number)
+	// Pebble shows a batch before it is on disk, so this has to be the last look.
+	if number >= s.changing.Load() {
+		return Mark{}, false, nil
+	}
+	return m, ok, err
+}
+
+// Find returns the canonical block and the index of a transaction.
+func (s *Store) Find(tx [32]byte) (at Place, index int, ok bool, err error) {
+	var number uint64
+	ok, err = s.db.probe(lookupKey(tx[:]), func(row []byte) error {
+		var whole bool
+		if number, index, whole = decodeLookup(row); !whole {
+			return errRow
+		}
+		return nil
+	})
+	if !ok || err != nil {
+		return Place{}, 0, false, err
+	}
+	m, ok, err := s.Canonical(number)
+	if !ok || err != nil {
+		return Place{}, 0, false, err
+	}
+	// The entry may be of a transaction that a reorg removed, or of another one whose
+	// hash begins alike.
+	same, err := s.hasAt(m.Place, index, tx[:])
+	if !same || err != nil {
+		return Place{}, 0, false, err
+	}
+	return m.Place, index, true, nil
+}

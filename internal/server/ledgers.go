@@ -1,0 +1,102 @@
+package server
+
+import (
+	"errors"
+	"log/slog"
+	"path/filepath"
+	"sync"
+
+	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/config"
+	"github.com/nodegate/nodegate/internal/disk"
+	"github.com/nodegate/nodegate/internal/rpc/eth"
+	"github.com/nodegate/nodegate/internal/rpc/ledger"
+	"github.com/nodegate/nodegate/internal/rpc/ledger/store"
+)
+
+// ledgers are the copies of remote chains on this server's disk. A reload opens a second
+// instance of a network while the first still answers: both use one open copy.
+type ledgers struct {
+	cfg   *config.Config
+	log   *slog.Logger
+	guard *disk.Guard
+
+	mu   sync.Mutex
+	open map[string]*openLedger // by folder
+}
+
+// openLedger is a copy that somebody uses.
+type openLedger struct {
+	store *store.Store
+	of    origin
+	users int
+}
+
+// origin says of which chain a copy is. The chain id is not part of it: a setting that was
+// left out and is given later would empty the copy.
+type origin struct {
+	genesis [32]byte
+	stack   string
+}
+
+func newLedgers(c *common) *ledgers {
+	return &ledgers{cfg: c.cfg, log: c.log, guard: guardOf(c.cfg), open: map[string]*openLedger{}}
+}
+
+// over puts a ledger over a network's node. It fetches blocks from source, below the cache:
+// they would drive out what clients ask for.
+func (l *ledgers) over(node, source nodegate.Node, n *config.Network) *ledger.Node {
+	folder, memory := filepath.Join(l.cfg.Data, "ledger", n.Name), int64(cacheMemory(l.cfg, memoryLimit(), n.Ledger.Memory))
+	of := origin{stack: stackOf(n)}
+	log := l.log.With("network", n.Name)
+	return ledger.New(node, ledger.Config{
+		Stack: of.stack, Blocks: n.Ledger.Blocks, Disk: int64(n.Ledger.Disk), Source: source, Log: log,
+		MaxAnswer: int(l.cfg.Limits.ResponseBytes), SearchTime: l.cfg.Limits.NodeTimeout,
+		Fix: ledger.Forms{Block: eth.BlockForm, Receipts: eth.ReceiptsForm},
+		Open: func(genesis [32]byte) (*store.Store, error) {
+			of.genesis = genesis
+			return l.take(folder, of, memory, log)
+		},
+		Release: func() { l.release(folder, log) },
+	})
+}
+
+// errInUse is the error of a folder that is still open as the copy of another chain. Who
+// uses it lets go of it soon.
+var errInUse = errors.New("the ledger's folder is in use for another chain")
+
+// take opens a copy, or joins those who use it.
+func (l *ledgers) take(folder string, of origin, memory int64, log *slog.Logger) (*store.Store, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	o := l.open[folder]
+	if o == nil {
+		s, err := store.Open(store.Config{
+			Dir: folder, Genesis: of.genesis, Stack: of.stack, Memory: memory, Guard: l.guard, Log: log,
+		})
+		if err != nil {
+			return nil, err
+		}
+		o = &openLedger{store: s, of: of}
+		l.open[folder] = o
+	}
+	if o.of != of {
+		return nil, errInUse
+	}
+	o.users++
+	return o.store, nil
+}
+
+// release closes a copy that nobody uses any more.
+func (l *ledgers) release(folder string, log *slog.Logger) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	o := l.open[folder]
+	if o.users--; o.users > 0 {
+		return
+	}
+	delete(l.open, folder)
+	if err := o.store.Close(); err != nil {
+		log.Warn("the ledger's database was not closed properly", "err", err)
+	}
+}

@@ -19,29 +19,28 @@ func billingRoutes() []route {
 	}
 }
 
-// billingData is the page of the card, the plan and the month. What was typed into the
-// form is not in it: a card's number is never sent back.
+// billingData is the page of the card, the plan and the month. A card's number and its
+// security code are never sent back.
 type billingData struct {
-	Statement *account.Statement
-	Card      *nodegate.Card
-	CardValid bool
-	Stripe    bool // the processor is Stripe, not the test processor
-	Mails     bool // tell of used-up credits
-	ThisYear  int
-	Problem   string
+	Statement   *account.Statement
+	Card        *nodegate.Card
+	CardValid   bool
+	Stripe      bool   // the processor is Stripe, not the test processor
+	Mails       bool   // tell of used-up credits
+	Month, Year string // of expiry, as typed: a declined card keeps them
+	Problem     string
 }
 
-func billingPage(v *visit) error { return showBilling(v, http.StatusOK, "") }
+func billingPage(v *visit) error { return showBilling(v, http.StatusOK, billingData{}) }
 
-func showBilling(v *visit, status int, problem string) error {
+func showBilling(v *visit, status int, d billingData) error {
 	now := time.Now()
 	s, err := v.cfg.Accounts.Statement(v.req.Context(), v.account.ID, now)
 	if err != nil {
 		return err
 	}
-	return v.showStatus(status, "billing", billingData{
-		Statement: s, Card: v.account.Card, CardValid: v.account.Card.Valid(now), Stripe: v.cfg.Stripe, Mails: v.cfg.Mails, ThisYear: now.UTC().Year(), Problem: problem,
-	})
+	d.Statement, d.Card, d.CardValid, d.Stripe, d.Mails = s, v.account.Card, v.account.Card.Valid(now), v.cfg.Stripe, v.cfg.Mails
+	return v.showStatus(status, "billing", d)
 }
 
 // putCard takes what the test processor's form has, or the set-up that Stripe's form
@@ -74,7 +73,8 @@ func wholeNumber(s string) int {
 func billingAgain(v *visit, err error) error {
 	switch e := nodegate.AsError(err); e.Code {
 	case nodegate.InvalidInput, nodegate.CardDeclined:
-		return showBilling(v, http.StatusUnprocessableEntity, sentence(e.Msg))
+		form := v.req.PostForm
+		return showBilling(v, http.StatusUnprocessableEntity, billingData{Problem: sentence(e.Msg), Month: form.Get("month"), Year: form.Get("year")})
 	}
 	return err
 }

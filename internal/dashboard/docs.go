@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/http"
+	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/nodegate/nodegate/internal/dashboard/apidoc"
@@ -26,6 +28,8 @@ type docsData struct {
 	Networks []Network
 	Base, WS string
 	Common   []apidoc.CommonFault
+	Commands []apidoc.Command // of the storage gateway
+	Gateway  string           // where it is reached; "" without one
 
 	cost func(method string) int64
 }
@@ -43,6 +47,10 @@ func docsPage(v *visit) error {
 	}
 	d.Base, d.WS = v.base()
 	d.Groups = v.book.Groups(d.Query)
+	if d.Gateway = v.storageURL(); d.Gateway != "" {
+		d.Commands = apidoc.Commands(d.Query)
+		d.Found += len(d.Commands)
+	}
 	for _, g := range d.Groups {
 		d.Found += len(g.Methods)
 	}
@@ -57,6 +65,7 @@ type methodData struct {
 	Request  string
 	Curl     string // the request as a line to paste
 	Answer   string
+	Try      string   // the page where it can be sent; "" where it can't
 	Aliases  []string // other names that networks have for it
 }
 
@@ -72,12 +81,26 @@ func methodPage(v *visit) error {
 		network = "NETWORK" // no built-in one has the method
 	}
 	d.Curl = "curl " + d.Base + "/" + network + "/v3/$KEY \\\n  -H 'Content-Type: application/json' \\\n  -d '" + d.Request + "'"
+	d.Try = tryAddress(v, m)
 	for _, n := range v.cfg.Networks() {
 		if alias := m.Alias(n.Alias); alias != "" {
 			d.Aliases = append(d.Aliases, alias+" on "+n.Name)
 		}
 	}
 	return v.show("method", d)
+}
+
+// tryAddress is the page that sends a method with one of the account's keys, on the
+// network of its example where that is served. Subscriptions need a socket of their own.
+func tryAddress(v *visit, m *apidoc.Method) string {
+	if m.Socket {
+		return ""
+	}
+	query := url.Values{"method": {m.Name}}
+	if slices.ContainsFunc(v.cfg.Networks(), func(n Network) bool { return n.Name == m.Example.Network }) {
+		query.Set("network", m.Example.Network)
+	}
+	return "/try?" + query.Encode()
 }
 
 // indented is JSON for people.

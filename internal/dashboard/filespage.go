@@ -34,7 +34,6 @@ type filesData struct {
 	Quota      int64
 	NoCard     bool
 	Added      []added
-	Cut        bool // more was added than is shown
 	Problem    string
 }
 
@@ -48,6 +47,9 @@ var errNoStorage = &nodegate.Error{Op: "dashboard.files", Code: nodegate.NotFoun
 func filesPage(v *visit) error {
 	data, _, err := filesForm(v)
 	if err != nil {
+		return err
+	}
+	if data.Added, err = justAdded(v, v.req.URL.Query()["added"]); err != nil {
 		return err
 	}
 	return v.show("files", data)
@@ -105,7 +107,7 @@ func addFile(v *visit) error {
 	if answer.status != http.StatusOK {
 		return notAdded(v, answer)
 	}
-	data.Added, data.Cut = addedIn(answer), answer.over
+	data.Added = addedIn(answer)
 	return showAdded(v, data)
 }
 
@@ -164,12 +166,31 @@ func showAdded(v *visit, data *filesData) error {
 		v.send(http.StatusOK, "application/json", body)
 		return nil
 	}
-	fresh, _, err := filesForm(v) // with the new one in it
-	if err != nil {
-		return err
+	stored := url.Values{"key": {data.KeyID}, "done": {"stored"}}
+	for _, f := range data.Added[:min(len(data.Added), addedShown)] {
+		stored.Add("added", f.Hash)
 	}
-	fresh.Added, fresh.Cut = data.Added, data.Cut
-	return v.show("files", fresh)
+	return v.seeOther("/files?" + stored.Encode())
+}
+
+// addedShown is how many of the files of an upload the page repeats above its list.
+const addedShown = 5
+
+// justAdded finds the files that the address names among the account's own: a link can't
+// make the page say that something else was stored.
+func justAdded(v *visit, cids []string) (list []added, err error) {
+	for _, cid := range cids[:min(len(cids), addedShown)] {
+		found, err := v.cfg.Files.List(v.req.Context(), files.Query{AccountID: v.account.ID, Search: cid})
+		if err != nil {
+			return nil, err
+		}
+		for _, p := range found.Pins {
+			if p.CID == cid {
+				list = append(list, added{Name: p.Name, Hash: p.CID, Size: byteSize(p.Size)})
+			}
+		}
+	}
+	return list, nil
 }
 
 func unpinFile(v *visit) error {

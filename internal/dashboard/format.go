@@ -3,6 +3,7 @@ package dashboard
 import (
 	"fmt"
 	"html/template"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -14,20 +15,37 @@ import (
 // static files.
 func functions(f *static) template.FuncMap {
 	return template.FuncMap{
-		"static":  f.address,
-		"number":  number,
-		"bytes":   byteSize,
-		"when":    when,
-		"ago":     ago,
-		"millis":  millis,
-		"stamp":   stamp,
-		"clock":   clock,
-		"percent": percent,
-		"gauge":   gauge,
-		"limit":   limitText,
+		"static":   f.address,
+		"number":   number,
+		"bytes":    byteSize,
+		"when":     when,
+		"ago":      ago,
+		"millis":   millis,
+		"stamp":    stamp,
+		"clock":    clock,
+		"percent":  percent,
+		"gauge":    gauge,
+		"limit":    limitText,
+		"initials": initials,
+		"level":    level,
+		"compact":  compact,
+		"middle":   middle,
+		"named":    func(name, text string) named { return named{name, text} },
 
 		"typename": apidoc.TypeName,
 	}
+}
+
+// named is a text with a name, so that no two copy buttons of a page are called the same.
+type named struct{ Name, Text string }
+
+// middle leaves out the middle of a long identifier; a copy button beside it has all.
+func middle(s string) string {
+	const head, tail = 10, 6
+	if len(s) <= head+tail+1 {
+		return s
+	}
+	return s[:head] + "…" + s[len(s)-tail:]
 }
 
 // number groups digits by three: 3,000,000.
@@ -80,6 +98,36 @@ func percent(p float64) string {
 		return "under 1 %"
 	}
 	return strconv.FormatFloat(p, 'f', 0, 64) + " %"
+}
+
+// level says how near a share is to its limit, for the color of a bar.
+func level(p float64) string {
+	switch {
+	case p >= 100:
+		return "full"
+	case p >= 80:
+		return "high"
+	}
+	return ""
+}
+
+// successRate is the share of requests without an error. It never rounds a failure away.
+func successRate(requests, failed int64) string {
+	p := math.Floor(float64(requests-failed)/float64(requests)*10000) / 100
+	return strconv.FormatFloat(p, 'f', -1, 64) + " %"
+}
+
+// compact is a count in three or four digits: 11.42 M. Smaller ones are written out.
+func compact(n int64) string {
+	for _, unit := range []struct {
+		size int64
+		name string
+	}{{1e12, "T"}, {1e9, "G"}, {1e6, "M"}} {
+		if n >= unit.size {
+			return strconv.FormatFloat(float64(n)/float64(unit.size), 'f', 2, 64) + " " + unit.name
+		}
+	}
+	return number(n)
 }
 
 // ago is how long something is past.

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/nodegate/nodegate"
-	"github.com/nodegate/nodegate/internal/accounts/account"
 	"github.com/nodegate/nodegate/internal/dashboard/snippet"
 	"github.com/nodegate/nodegate/internal/method"
 )
@@ -74,31 +73,6 @@ func oldUntil(k *nodegate.Key, now time.Time) (until []time.Time) {
 		}
 	}
 	return until
-}
-
-// issuedData is the page after a key was made or rotated: the only one with a secret.
-type issuedData struct {
-	Key           *nodegate.Key
-	Done          string // what happened
-	Value, Secret string // "" where it is not new
-	Old           []time.Time
-	reach
-}
-
-// showIssued answers the POST itself: a secret is never stored, so no later page has it.
-func showIssued(v *visit, issued *account.IssuedKey, done string) error {
-	d := issuedData{Key: issued.Key, Done: done, Value: issued.Value, Secret: issued.Secret, Old: oldUntil(issued.Key, time.Now())}
-	value, err := issued.Value, error(nil)
-	if value == "" {
-		if value, err = v.cfg.Accounts.Reveal(v.req.Context(), v.account.ID, issued.Key.ID); err != nil {
-			return err
-		}
-	}
-	if d.reach, err = reachOf(v, issued.Key, value); err != nil {
-		return err
-	}
-	d.Tools.Choices = nil // links would lead away from the secret
-	return v.show("issued", d)
 }
 
 // reachOf finds the addresses of a key, and the snippets of the network that the page's

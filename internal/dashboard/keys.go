@@ -13,6 +13,7 @@ func keyRoutes() []route {
 		{pattern: "GET /keys", who: members, serve: keysPage},
 		{pattern: "POST /keys", who: members, serve: createKey, audited: true},
 		{pattern: "GET /keys/{id}", who: members, serve: keyPage},
+		{pattern: "GET /keys/{id}/issued", who: members, serve: issuedPage},
 		{pattern: "GET /keys/{id}/settings", who: members, serve: keySettingsPage},
 		{pattern: "POST /keys/{id}/settings", who: members, serve: changeKeySettings, audited: true},
 		{pattern: "GET /keys/{id}/rotate", who: members, serve: rotatePage},
@@ -72,7 +73,7 @@ func createKey(v *visit) error {
 		}
 		return showKeys(v, http.StatusUnprocessableEntity, keysData{Name: name, Problem: problem})
 	}
-	return showIssued(v, issued, "Key created")
+	return toIssued(v, issued, false)
 }
 
 // mendable is what is wrong with what the user typed, or what the user can do something

@@ -27,7 +27,7 @@ func TestKeysBound(t *testing.T) {
 	d.cfg.Accounts = account.New(account.Config{Store: d.store, Vault: testVault(t), Plans: plans, DefaultPlan: "free"})
 	_, member := d.person(t, "member@example.com", false)
 	for range 2 {
-		if got := d.ask(http.MethodPost, "/keys", member, url.Values{"name": {"one"}}); got.Code != http.StatusOK {
+		if got := d.ask(http.MethodPost, "/keys", member, url.Values{"name": {"one"}}); got.Code != http.StatusSeeOther {
 			t.Fatalf("a key: %d", got.Code)
 		}
 	}

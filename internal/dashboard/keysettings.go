@@ -14,10 +14,33 @@ import (
 
 // settingsData is the form of a key's name and settings.
 type settingsData struct {
-	Key     *nodegate.Key
-	Plan    nodegate.Plan
-	Form    settingsForm
-	Problem string
+	Key  *nodegate.Key
+	Plan nodegate.Plan
+	Form settingsForm
+
+	Problems []settingsProblem // a problem for each field at most, in the form's order
+}
+
+// settingsProblem is what is wrong with a field.
+type settingsProblem struct{ Field, Label, Msg string }
+
+// Wrong is what is wrong with a field; "" is nothing.
+func (d settingsData) Wrong(field string) string {
+	for _, p := range d.Problems {
+		if p.Field == field {
+			return p.Msg
+		}
+	}
+	return ""
+}
+
+// settingsFields are the fields that can be wrong, in the form's order.
+var settingsFields = []string{"name", "service", "networks", "methods", "addresses", "origins", "user_agents", "credits_per_second", "credits_per_day"}
+
+// settingsLabels are what the form calls its fields.
+var settingsLabels = map[string]string{
+	"name": "Name", "service": "Services", "networks": "Networks", "methods": "Methods", "addresses": "Contracts", "origins": "Origins", "user_agents": "Clients",
+	"credits_per_second": "Credits per second", "credits_per_day": "Credits per day",
 }
 
 // settingsForm is the form as it was typed: it comes back that way when something is wrong.
@@ -73,14 +96,48 @@ func changeKeySettings(v *visit) error {
 		return err
 	}
 	form := typedSettings(v)
-	if err = saveSettings(v, k.ID, form); err == nil {
-		return v.seeOther("/keys/" + k.ID + "/settings?done=key-settings")
+	problems := problemsOf(v, k, form)
+	if len(problems) == 0 {
+		if err = saveSettings(v, k.ID, form); err == nil {
+			return v.seeOther("/keys/" + k.ID + "/settings?done=key-settings")
+		}
+		problem, other := mendable(err)
+		if other != nil {
+			return other
+		}
+		problems = []settingsProblem{{Msg: problem}}
 	}
-	problem, err := mendable(err)
-	if err != nil {
-		return err
+	return showSettings(v, http.StatusUnprocessableEntity, settingsData{Key: k, Form: form, Problems: problems})
+}
+
+// problemsOf lists all that is wrong with the form, not only the first.
+func problemsOf(v *visit, k *nodegate.Key, f settingsForm) (list []settingsProblem) {
+	if !k.Live() {
+		return nil // saving it says so
 	}
-	return showSettings(v, http.StatusUnprocessableEntity, settingsData{Key: k, Form: form, Problem: problem})
+	wrong := map[string]string{}
+	if f.ServicesShown && len(f.Services) == 0 {
+		wrong["service"] = "select at least one service, or revoke the key"
+	}
+	limits := map[string]int64{}
+	for field, text := range map[string]string{"credits_per_second": f.CreditsPerSecond, "credits_per_day": f.CreditsPerDay} {
+		n, err := limitOf(text)
+		if err != nil {
+			wrong[field] = nodegate.AsError(err).Msg
+		}
+		limits[field] = n
+	}
+	settings := k.Settings
+	f.apply(&settings, limits["credits_per_second"], limits["credits_per_day"])
+	for _, p := range v.cfg.Accounts.KeyProblems(v.account, f.Name, settings, k.Settings) {
+		wrong[p.Field] = p.Msg
+	}
+	for _, field := range settingsFields {
+		if msg := wrong[field]; msg != "" {
+			list = append(list, settingsProblem{Field: field, Label: settingsLabels[field], Msg: sentence(msg)})
+		}
+	}
+	return list
 }
 
 func typedSettings(v *visit) settingsForm {
@@ -95,9 +152,6 @@ func typedSettings(v *visit) settingsForm {
 
 // saveSettings changes what the form has and leaves the other settings alone.
 func saveSettings(v *visit, id string, f settingsForm) error {
-	if f.ServicesShown && len(f.Services) == 0 {
-		return &nodegate.Error{Op: "dashboard.settings", Code: nodegate.InvalidInput, Msg: "select at least one service, or revoke the key"}
-	}
 	second, err := limitOf(f.CreditsPerSecond)
 	if err != nil {
 		return err
@@ -107,14 +161,20 @@ func saveSettings(v *visit, id string, f settingsForm) error {
 		return err
 	}
 	return v.cfg.Accounts.UpdateKey(v.req.Context(), v.actor(), v.account.ID, id, func(name *string, s *nodegate.KeySettings) {
-		*name, s.SecretRequired, s.KeepParams = f.Name, f.SecretRequired, f.KeepParams
-		if f.ServicesShown {
-			s.Services = f.chosenServices()
-		}
-		s.Networks = entries(f.Networks)
-		s.Methods, s.Addresses, s.Origins, s.UserAgents = entries(f.Methods), entries(f.Addresses), entries(f.Origins), entries(f.UserAgents)
-		s.CreditsPerSecond, s.CreditsPerDay = second, day
+		*name = f.Name
+		f.apply(s, second, day)
 	})
+}
+
+// apply puts what was typed into settings.
+func (f settingsForm) apply(s *nodegate.KeySettings, perSecond, perDay int64) {
+	s.SecretRequired, s.KeepParams = f.SecretRequired, f.KeepParams
+	if f.ServicesShown {
+		s.Services = f.chosenServices()
+	}
+	s.Networks = entries(f.Networks)
+	s.Methods, s.Addresses, s.Origins, s.UserAgents = entries(f.Methods), entries(f.Addresses), entries(f.Origins), entries(f.UserAgents)
+	s.CreditsPerSecond, s.CreditsPerDay = perSecond, perDay
 }
 
 // service is a box of the form.
@@ -204,7 +264,7 @@ func rotateKey(v *visit) error {
 	d := rotateData{Key: k, Value: v.req.PostFormValue("value") != "", Secret: v.req.PostFormValue("secret") != "", Overlap: v.req.PostFormValue("overlap")}
 	issued, err := rotate(v, d)
 	if err == nil {
-		return showIssued(v, issued, "Key rotated")
+		return toIssued(v, issued, true)
 	}
 	if d.Problem, err = mendable(err); err != nil {
 		return err

@@ -42,7 +42,7 @@ func TestOperatorRoutes(t *testing.T) {
 		if d.entries(t) != before {
 			t.Fatalf("%s changed something", r.pattern)
 		}
-		if method == http.MethodGet {
+		if method == http.MethodGet && !r.landing {
 			if got := d.ask(method, path, operator, nil); got.Code != http.StatusOK {
 				t.Errorf("%s: an operator gets %d: %s", r.pattern, got.Code, got.Body)
 			}
@@ -131,7 +131,7 @@ func TestAccountsInPages(t *testing.T) {
 		}
 	}
 	first, _, _ := strings.Cut(d.ask(http.MethodGet, "/operator/audit", operator, nil).Body.String(), "Older entries")
-	if strings.Count(first, "<tr><td class") != pageSize || !strings.Contains(first, fmt.Sprintf("before=%d", accounts+1-pageSize)) {
+	if strings.Count(first, `</td><td data-label="Time">`) != pageSize || !strings.Contains(first, fmt.Sprintf("before=%d", accounts+1-pageSize)) {
 		t.Error("the first page of the audit log is another one")
 	}
 }

@@ -1,42 +1,138 @@
 package dashboard
 
 import (
+	"encoding/json"
+	"html/template"
+	"net/http"
+	"slices"
 	"time"
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/accounts/usage/report"
+	"github.com/nodegate/nodegate/internal/dashboard/chart"
+	"github.com/nodegate/nodegate/internal/dashboard/snippet"
 )
 
 func overviewRoutes() []route {
-	return []route{{pattern: "GET /{$}", who: members, serve: overviewPage}}
+	return []route{
+		{pattern: "GET /{$}", who: members, serve: overviewPage},
+		{pattern: "GET /first-request", who: members, serve: firstRequest},
+	}
 }
 
 // overviewData is the first page: what to do next, and how things are.
 type overviewData struct {
 	Networks []Network
-	Keys     int64 // that are live
 	HasCard  bool
-	Used     bool // there was a request today
+	Start    *startData // nil once there was a request
 	Today    *report.Result
+	Success  string // the share of requests that were answered; "" without requests
 	Plot     plot
-	Failed   int // of the latest requests of all keys
+
+	// Sparklines of the figures above the plot.
+	Requests, Answered, Latency template.HTML
+}
+
+// startData is the checklist of a new account.
+type startData struct {
+	KeyID, KeyName string // "" before there is a key
+	Choices        []navItem
+	Curl           string
+	Secret         bool // the command reads SECRET
+	Files          bool
 }
 
 func overviewPage(v *visit) error {
-	keys, err := v.cfg.Accounts.CountKeys(v.req.Context(), v.account.ID)
+	data := &overviewData{Networks: v.cfg.Networks(), HasCard: v.account.Card.Valid(time.Now())}
+	var err error
+	if data.Today, err = usageOf(v, "24h"); err != nil {
+		return err
+	}
+	total := data.Today.Total
+	if total.Requests > 0 {
+		data.Success = successRate(total.Requests, total.Errors)
+	}
+	data.Plot = usagePlots(data.Today)[0]
+	data.sparks()
+	used, err := hasRequests(v, data.Today)
+	if err == nil && !used {
+		data.Start, err = startOf(v)
+	}
 	if err != nil {
 		return err
 	}
-	data := &overviewData{Networks: v.cfg.Networks(), Keys: keys.Live, HasCard: v.account.Card.Valid(time.Now())}
-	q := report.Query{AccountID: v.account.ID, Range: "24h", By: nodegate.NoDimension}
-	if data.Today, err = v.cfg.Reports.Make(v.req.Context(), q, v.plan(), time.Now()); err != nil {
+	return v.show("overview", data)
+}
+
+// sparks draws the day behind the figures.
+func (d *overviewData) sparks() {
+	var requests, answered, latency []float64
+	for i := range d.Today.Series {
+		sums := &d.Today.Series[i].Sums
+		requests = append(requests, float64(sums.Requests))
+		latency = append(latency, float64(sums.P50)/float64(time.Millisecond))
+		rate := 100.0 // an hour without requests has no failures
+		if sums.Requests > 0 {
+			rate = 100 * float64(sums.Requests-sums.Errors) / float64(sums.Requests)
+		}
+		answered = append(answered, rate)
+	}
+	d.Requests, d.Latency = chart.Spark(requests, 0, ""), chart.Spark(latency, 0, "neutral")
+	d.Answered = chart.Spark(answered, 0, "")
+}
+
+// usageOf is the account's report of a range.
+func usageOf(v *visit, span report.Range) (*report.Result, error) {
+	return v.cfg.Reports.Make(v.req.Context(), report.Query{AccountID: v.account.ID, Range: span, By: nodegate.NoDimension}, v.plan(), time.Now())
+}
+
+// hasRequests tells whether the account has ever sent a request, as far as the store
+// remembers. The request log knows of it at once, the store after the next flush.
+func hasRequests(v *visit, today *report.Result) (bool, error) {
+	if len(v.cfg.RequestLog.Counts(v.account.ID)) > 0 || today != nil && today.Total.Requests > 0 {
+		return true, nil
+	}
+	month, err := usageOf(v, "30d")
+	return err == nil && month.Total.Requests > 0, err
+}
+
+// startOf fills the checklist for the account's latest key.
+func startOf(v *visit) (*startData, error) {
+	d := &startData{Files: v.cfg.Files != nil}
+	keys, err := v.listKeys(nodegate.KeyQuery{Live: true, Limit: 1})
+	networks := v.cfg.Networks()
+	if err != nil || len(keys) == 0 || len(networks) == 0 {
+		return d, err
+	}
+	k := keys[0]
+	d.KeyID, d.KeyName, d.Secret = k.ID, k.Name, k.Settings.SecretRequired
+	value, err := v.cfg.Accounts.Reveal(v.req.Context(), v.account.ID, k.ID)
+	if err != nil {
+		return nil, err
+	}
+	at := max(0, slices.IndexFunc(networks, func(n Network) bool { return n.Name == v.req.URL.Query().Get("network") }))
+	for i, n := range networks {
+		d.Choices = append(d.Choices, navItem{Path: "/?network=" + n.Name, Name: n.Name, Here: i == at})
+	}
+	base, _ := v.base()
+	list, err := v.snippets.RPC(snippet.Endpoint{Network: networks[at].Name, HTTP: base + "/" + networks[at].Name + "/v3/" + value, Secret: d.Secret})
+	if err != nil {
+		return nil, err
+	}
+	d.Curl = list[0].Text // curl is the first
+	return d, nil
+}
+
+// firstRequest tells a page that waits for it whether the first request has arrived.
+func firstRequest(v *visit) error {
+	arrived, err := hasRequests(v, nil)
+	if err != nil {
 		return err
 	}
-	data.Used = data.Today.Total.Requests > 0
-	data.Plot = usagePlots(data.Today)[0]
-	for _, c := range v.cfg.RequestLog.Counts(v.account.ID) {
-		data.Failed += c.Failed
-		data.Used = true
+	body, err := json.Marshal(map[string]bool{"arrived": arrived})
+	if err != nil {
+		return err
 	}
-	return v.show("overview", data)
+	v.send(http.StatusOK, "application/json", body)
+	return nil
 }

@@ -49,18 +49,14 @@ func newPages(f *static) (*pages, error) {
 // view is what the layout needs beside the page's own data.
 type view struct {
 	Account *nodegate.Account
-	Nav     []navItem
+	Nav     []navGroup
+	Tabs    []navItem // of Nav, for the bottom of a phone's screen
+	Themes  []string
 	Path    string
 	Notice  string // what a change before this page did
 	SignUp  bool
 	Storage bool // there is a storage gateway
 	Data    any
-}
-
-// navItem is one entry of the menu.
-type navItem struct {
-	Path, Name string
-	Here       bool
 }
 
 // show answers with a page.
@@ -81,8 +77,9 @@ func (v *visit) showStatus(status int, name string, data any) error {
 
 // view builds the frame of a page.
 func (v *visit) view(data any) view {
+	nav := v.nav()
 	return view{
-		Account: v.account, Nav: v.nav(), Path: v.req.URL.Path, Notice: notices[v.req.URL.Query().Get("done")],
+		Account: v.account, Nav: nav, Tabs: tabs(nav), Themes: []string{"system", "light", "dark"}, Path: v.req.URL.Path, Notice: notices[v.req.URL.Query().Get("done")],
 		SignUp: v.cfg.SignUp, Storage: v.cfg.Storage != nil, Data: data,
 	}
 }
@@ -117,6 +114,7 @@ var notices = map[string]string{
 	"password":   "Password changed. All other sessions have ended.",
 	"unpinned":   "File unpinned. You can undo this below for a while.",
 	"undone":     "File pinned again.",
+	"stored":     "Stored and pinned.",
 
 	"card":         "Card added.",
 	"card-removed": "Card removed.",

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"net/url"
 	"slices"
+	"strconv"
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/accounts/requestlog"
@@ -14,8 +15,8 @@ func requestsRoutes() []route {
 	return []route{{pattern: "GET /requests", who: members, serve: requestsPage}}
 }
 
-// requestsShown is how many requests a page shows: all that are kept of a key.
-const requestsShown = 500
+// requestsPerPage bounds what a page shows; a key has at most requestsKept.
+const requestsPerPage, requestsKept = 50, 500
 
 // requestsData is the page of a key's latest requests.
 type requestsData struct {
@@ -25,6 +26,10 @@ type requestsData struct {
 	Filter requestlog.Filter
 	Counts requestlog.Count
 	Only   string // the page with the failed ones, or with all
+
+	Number       int    // of the page, from 1
+	First, Last  int    // of the entries on the page, from 1
+	Newer, Older string // the pages beside this one; "" is none
 }
 
 // countedKey is a key in a select box, with what it has to show.
@@ -37,7 +42,7 @@ type countedKey struct {
 func requestsPage(v *visit) error {
 	form := v.req.URL.Query()
 	data := &requestsData{Filter: requestlog.Filter{
-		Outcome: form.Get("outcome"), Method: form.Get("method"), Network: form.Get("network"), Limit: requestsShown,
+		Outcome: form.Get("outcome"), Method: form.Get("method"), Network: form.Get("network"),
 	}}
 	var err error
 	if data.Keys, err = countedKeys(v, form.Get("key")); err != nil {
@@ -106,9 +111,37 @@ func (d *requestsData) choose(id string) error {
 	return nil
 }
 
+// turn leaves the entries of one page, the last one where there are fewer pages.
+func (d *requestsData) turn() {
+	d.Number = min(d.Number, max(1, (d.Passed+requestsPerPage-1)/requestsPerPage))
+	before := (d.Number - 1) * requestsPerPage
+	d.Entries = d.Entries[before:]
+	d.First, d.Last = before+1, before+len(d.Entries)
+	if d.Number > 1 {
+		d.Newer = d.address(d.Number - 1)
+	}
+	if d.Last < d.Passed {
+		d.Older = d.address(d.Number + 1)
+	}
+}
+
+func (d *requestsData) address(page int) string {
+	query := url.Values{"key": {d.Key.ID}, "page": {strconv.Itoa(page)}}
+	for name, value := range map[string]string{"outcome": d.Filter.Outcome, "method": d.Filter.Method, "network": d.Filter.Network} {
+		if value != "" {
+			query.Set(name, value)
+		}
+	}
+	return "/requests?" + query.Encode()
+}
+
 // fillRequests reads what is kept of the key.
 func fillRequests(v *visit, data *requestsData) {
+	number, _ := strconv.Atoi(v.req.URL.Query().Get("page"))
+	data.Number = min(max(1, number), requestsKept/requestsPerPage)
+	data.Filter.Limit = data.Number * requestsPerPage
 	data.Page = v.cfg.RequestLog.Latest(v.account.ID, data.Key.ID, data.Filter)
+	data.turn()
 	only := url.Values{"key": {data.Key.ID}}
 	if data.Filter.Outcome == "" {
 		only.Set("outcome", requestlog.Failed)

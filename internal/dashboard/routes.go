@@ -20,6 +20,7 @@ type route struct {
 	who     access
 	serve   func(*visit) error
 	stream  bool // the handler reads its body by itself: no form, no bound
+	landing bool // leads to the page that a change belongs to
 	audited bool // a change with an entry in the audit log, which is never deleted
 }
 
@@ -28,7 +29,7 @@ func (r route) changes() bool { return strings.HasPrefix(r.pattern, "POST ") }
 
 // routes is the whole table, each subject's part from its own file.
 func routes() []route {
-	return slices.Concat(
+	return withLandings(slices.Concat(
 		signInRoutes(),
 		overviewRoutes(),
 		keyRoutes(),
@@ -39,7 +40,7 @@ func routes() []route {
 		filesRoutes(),
 		billingRoutes(),
 		operatorRoutes(),
-	)
+	))
 }
 
 // Route is a line of the table, for who tests all of them.
@@ -47,13 +48,14 @@ type Route struct {
 	Method, Path string
 	Public       bool // strangers may open it
 	Operator     bool // only operators may
+	Landing      bool // leads to the page that a change belongs to
 }
 
 // Routes lists every page and every change that the dashboard serves.
 func Routes() (list []Route) {
 	for _, r := range routes() {
 		method, path, _ := strings.Cut(r.pattern, " ")
-		list = append(list, Route{Method: method, Path: strings.TrimSuffix(path, "{$}"), Public: r.who == everybody, Operator: r.who == operators})
+		list = append(list, Route{Method: method, Path: strings.TrimSuffix(path, "{$}"), Public: r.who == everybody, Operator: r.who == operators, Landing: r.landing})
 	}
 	return list
 }

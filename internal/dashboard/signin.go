@@ -101,7 +101,7 @@ func signUp(v *visit) error {
 	if err := errors.Join(signUpOpen(v), v.safeConnection()); err != nil {
 		return err
 	}
-	form := credentialsPage{Email: v.req.PostFormValue("email"), Next: "/keys"}
+	form := credentialsPage{Email: v.req.PostFormValue("email"), Next: "/"}
 	handOver(v)
 	if _, err := v.cfg.Accounts.SignUp(v.req.Context(), form.Email, v.req.PostFormValue("password"), v.from()); err != nil {
 		return formAgain(v, "signup", form, err)

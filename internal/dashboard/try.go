@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/http"
+	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -80,13 +82,19 @@ func tryForm(v *visit) (*tryData, *nodegate.Grant, error) {
 		data.Method = data.Examples[0].Method
 	}
 	if data.Params == "" {
-		data.Params = paramsOf(data.Examples, data.Method)
+		data.Params = paramsOf(v, data.Examples, data.Method)
 	}
 	if v.cfg.Faucet != nil && v.cfg.Faucet.On(data.Network.Name) {
 		data.Faucet = &faucetData{Amount: faucet.Amount}
+		if sent := v.req.URL.Query().Get("sent"); transactionHash.MatchString(sent) {
+			data.Faucet.Hash = sent
+		}
 	}
 	return data, grant, nil
 }
+
+// transactionHash is the only thing that a link can put into the faucet's notice.
+var transactionHash = regexp.MustCompile(`^0x[0-9a-f]{64}$`)
 
 // networkOf is the network that is asked for, or the first: never another one.
 func networkOf(list []Network, name string) (Network, error) {
@@ -100,12 +108,16 @@ func networkOf(list []Network, name string) (Network, error) {
 	return Network{}, &nodegate.Error{Op: "dashboard.try", Code: nodegate.UnknownNetwork, Msg: "there is no such network"}
 }
 
-// paramsOf is the example of a method.
-func paramsOf(list []example.Example, method string) string {
+// paramsOf is the example of a method: one that works on the network now, or else the
+// documentation's.
+func paramsOf(v *visit, list []example.Example, method string) string {
 	for _, e := range list {
 		if e.Method == method {
 			return e.Params
 		}
+	}
+	if m := v.book.Find(method); m != nil && m.Example.Params != "" {
+		return m.Example.Params
 	}
 	return "[]"
 }
@@ -184,7 +196,8 @@ func askFaucet(v *visit) error {
 	handOver(v)
 	data.Faucet.Hash, err = v.cfg.Faucet.Ask(v.req.Context(), v.account.ID, data.Network.Name, data.Faucet.Address)
 	if err == nil {
-		return v.show("try", data)
+		sent := url.Values{"network": {data.Network.Name}, "key": {data.KeyID}, "sent": {data.Faucet.Hash}}
+		return v.seeOther("/try?" + sent.Encode() + "#faucet")
 	}
 	e := nodegate.AsError(err)
 	if e.Code == nodegate.Internal {

@@ -20,9 +20,10 @@ import (
 //go:embed .npmrc package.json package-lock.json
 var manifest embed.FS
 
-// runAxe applies the rules of WCAG 2.0, 2.1 and 2.2 for levels A and AA. It also counts
+// runAxe applies the rules of WCAG 2.0, 2.1 and 2.2 for levels A and AA, and that no header
+// of a table is empty. It also counts
 // the rules that passed: none would mean that axe looked at nothing.
-const runAxe = `axe.run({runOnly: {type: "tag", values: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]}}).then(found => ({
+const runAxe = `axe.run(%s, {runOnly: {type: "tag", values: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]}, rules: {"empty-table-header": {enabled: true}, "scrollable-region-focusable": {enabled: true}}}).then(found => ({
 	passed: found.passes.length,
 	violations: found.violations.flatMap(rule => rule.nodes.map(node => rule.id + " (" + rule.help + ") at " + node.html + "\n" + node.failureSummary)),
 }))`
@@ -78,19 +79,35 @@ func (i *inspector) submit(template, form, waitFor string) {
 func (i *inspector) check(template string) {
 	i.Helper()
 	i.seen[template] = true
-	Ask(i, i.ctx, chromedp.Evaluate[bool](`document.querySelectorAll("details").forEach(part => part.open = true), true`))
+	Ask(i, i.ctx, chromedp.Evaluate[bool](`document.querySelectorAll("main details").forEach(part => part.open = true), true`))
 	Do(i, i.ctx, inTheme("light"))
 	i.report(template, "light")
 	Do(i, i.ctx, inTheme("dark"))
 	i.report(template, "dark")
 	Do(i, i.ctx, chromedp.EmulateViewport(390, 800, chromedp.EmulateMobile))
 	i.report(template, "dark, phone")
+	i.menus(template)
 	Do(i, i.ctx, chromedp.EmulateViewport(1280, 900))
+}
+
+// menus has axe look at each menu while it is open. The others are closed, and what a menu
+// covers isn't looked at.
+func (i *inspector) menus(template string) {
+	i.Helper()
+	const open = `(at => { const all = [...document.querySelectorAll("details.pop, .tabbar details")]; all.forEach((menu, i) => menu.open = i === at); return all.length })`
+	for at := 0; at < Ask(i, i.ctx, chromedp.Evaluate[int](fmt.Sprintf("%s(%d)", open, at))); at++ {
+		i.reportIn(`document.querySelector("details.pop[open], .tabbar details[open]")`, template, "a menu")
+	}
 }
 
 func (i *inspector) report(template, look string) {
 	i.Helper()
-	found := i.run()
+	i.reportIn("document", template, look)
+}
+
+func (i *inspector) reportIn(part, template, look string) {
+	i.Helper()
+	found := i.runIn(part)
 	i.checks++
 	if found.Passed == 0 {
 		i.Errorf("%s.html: axe checked nothing", template)
@@ -103,12 +120,14 @@ func (i *inspector) report(template, look string) {
 
 // run is not subject to the page's Content-Security-Policy: it is the debugger that
 // evaluates the script.
-func (i *inspector) run() finding {
+func (i *inspector) run() finding { i.Helper(); return i.runIn("document") }
+
+func (i *inspector) runIn(part string) finding {
 	i.Helper()
 	if !Ask(i, i.ctx, chromedp.Evaluate[bool](`"axe" in window`)) {
 		Ask(i, i.ctx, chromedp.Evaluate[bool](i.axe+"\n;true"))
 	}
-	return Ask(i, i.ctx, chromedp.Evaluate[finding](runAxe, chromedp.EvalAwaitPromise))
+	return Ask(i, i.ctx, chromedp.Evaluate[finding](fmt.Sprintf(runAxe, part), chromedp.EvalAwaitPromise))
 }
 
 // templates are the pages of the dashboard, without those that are parts of others.

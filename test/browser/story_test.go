@@ -65,23 +65,36 @@ func (s *story) signUp() {
 	s.do(chromedp.Click(`a[href="/signup"]`), chromedp.WaitVisible(`form[action="/signup"]`))
 	s.shoot("signup")
 	s.do(chromedp.SendKeys(`input[name="email"]`, "ada@example.com"), chromedp.SendKeys(`input[name="password"]`, "a long password"),
-		chromedp.Submit(`form[action="/signup"]`), chromedp.WaitVisible(`form[action="/keys"]`))
+		chromedp.Submit(`form[action="/signup"]`), chromedp.WaitVisible(`.steps form[action="/keys"]`))
+	s.shoot("overview-new")
 }
 
 func (s *story) makeKey() {
-	s.do(chromedp.SendKeys(`#name`, "my app"), chromedp.Submit(`form[action="/keys"]`), chromedp.WaitVisible(`.secret`))
+	s.do(chromedp.Click(`.steps form[action="/keys"] button`), chromedp.WaitVisible(`.secret`))
 	s.curl = strings.TrimSpace(s.text(`.pick .panel pre`))
 	if !strings.HasPrefix(s.curl, "curl ") {
 		s.Fatalf("the first snippet is %q", s.curl)
 	}
 }
 
-// paste runs the snippet as it stands on the page.
+// paste runs the command of the checklist as it stands there: the page turns green by
+// itself. It asks every second; how long it takes is printed, and decides nothing.
 func (s *story) paste() {
+	s.open("/", `[data-wait]`)
+	s.shoot("overview-waiting")
+	if shown := strings.TrimSpace(s.text(`.steps pre`)); shown != s.curl {
+		s.Fatalf("the checklist has %q, the key's page %q", shown, s.curl)
+	}
+	s.contains(`[data-wait]`, "Waiting for your first request")
 	out, err := exec.CommandContext(s.ctx, "bash", "-c", s.curl).Output()
 	if err != nil || !strings.Contains(string(out), `"result":"0xa"`) {
 		s.Fatalf("%s\nsays %s, %v", s.curl, out, err)
 	}
+	begun := time.Now()
+	s.do(chromedp.WaitVisible(`[data-wait].done`))
+	s.Logf("the page turns green after %s", time.Since(begun))
+	s.contains(`[data-wait]`, "Your first request has arrived")
+	s.shoot("overview-arrived")
 }
 
 func (s *story) seeRequest() {
@@ -94,7 +107,7 @@ func (s *story) seeRequest() {
 func (s *story) seePlot() {
 	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(300 * time.Millisecond) {
 		s.open("/usage?range=15m", `.chart`)
-		if Ask(s, s.ctx, chromedp.TextContent(`.grid .figure`)) == "1" {
+		if Ask(s, s.ctx, chromedp.TextContent(`.tile .figure`)) == "1" {
 			break
 		}
 		if time.Now().After(deadline) {
@@ -162,7 +175,7 @@ func (s *story) revoke() {
 }
 
 func (s *story) leave() {
-	s.do(chromedp.Click(`form[action="/logout"] button`), chromedp.WaitVisible(`form[action="/login"]`))
+	s.do(chromedp.Click(`.account > summary`), chromedp.Click(`form[action="/logout"] button`), chromedp.WaitVisible(`form[action="/login"]`))
 	res, err := http.Get(s.base + "/account")
 	if err != nil {
 		s.Fatal(err)

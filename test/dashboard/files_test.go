@@ -21,7 +21,7 @@ var cidPattern = regexp.MustCompile(`data-copy="(baf[a-z2-7]+)"`)
 // stored uploads a file and returns its CID.
 func stored(t *testing.T, v *Visitor, name, content string) string {
 	t.Helper()
-	p := v.Upload("/files", name, content)
+	p := v.Follow(v.Upload("/files", name, content))
 	_, added, _ := strings.Cut(p.Body, `id="added"`)
 	found := cidPattern.FindStringSubmatch(added)
 	if p.Status != http.StatusOK || found == nil {
@@ -214,7 +214,7 @@ func TestManyFiles(t *testing.T) {
 	}
 	_ = w.Close()
 	p := v.send(http.MethodPost, "/files", w.FormDataContentType(), strings.NewReader(body.String()), http.Header{"Sec-Fetch-Site": {"same-origin"}})
-	if p.Status != http.StatusOK {
+	if p.Status != http.StatusSeeOther {
 		t.Fatalf("%d %s", p.Status, p.Body)
 	}
 	if found := v.Get("/files?q=many"); !strings.Contains(found.Body, "400 pinned") {

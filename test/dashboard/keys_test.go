@@ -29,7 +29,7 @@ type issued struct {
 
 func (v *Visitor) makeKey(t *testing.T, name string) issued {
 	t.Helper()
-	return readIssued(t, v.Post("/keys", url.Values{"name": {name}}))
+	return readIssued(t, v.Follow(v.Post("/keys", url.Values{"name": {name}})))
 }
 
 func readIssued(t *testing.T, p Page) issued {
@@ -68,7 +68,7 @@ func call(t *testing.T, s *harness.Service, key, secret string) int {
 func TestKeyStory(t *testing.T) {
 	s := harness.Start(t, nil)
 	v := Member(t, s, "kim@example.com")
-	v.Get("/keys").Is(t, http.StatusOK).Has(t, "No keys yet", `action="/keys"`, `<a href="/keys" aria-current="page">Keys</a>`)
+	v.Get("/keys").Is(t, http.StatusOK).Has(t, "No keys yet", `action="/keys"`, `<a href="/keys" aria-current="page">`)
 
 	k := v.makeKey(t, "for the app")
 	if k.path == "" || k.text == "" || k.secret == "" {
@@ -95,7 +95,7 @@ func TestKeyStory(t *testing.T) {
 	}
 	v.Get(k.path).Has(t, "renamed", "export SECRET=").Has(t, html.EscapeString(`-u ":$SECRET"`))
 
-	next := readIssued(t, v.Post(k.path+"/rotate", url.Values{"value": {"on"}, "secret": {"on"}, "overlap": {"1h"}}))
+	next := readIssued(t, v.Follow(v.Post(k.path+"/rotate", url.Values{"value": {"on"}, "secret": {"on"}, "overlap": {"1h"}})))
 	if next.text == "" || next.secret == "" || next.text == k.text || next.secret == k.secret {
 		t.Fatalf("rotation made %+v", next)
 	}
@@ -146,11 +146,11 @@ func TestRotateParts(t *testing.T) {
 	v := Member(t, s, "kim@example.com")
 	k := v.makeKey(t, "")
 	v.Post(k.path+"/settings", url.Values{"secret_required": {"on"}}).Is(t, http.StatusSeeOther)
-	value := readIssued(t, v.Post(k.path+"/rotate", url.Values{"value": {"on"}, "overlap": {"0s"}}))
+	value := readIssued(t, v.Follow(v.Post(k.path+"/rotate", url.Values{"value": {"on"}, "overlap": {"0s"}})))
 	if value.text == "" || value.secret != "" {
 		t.Fatalf("a rotation of the key shows %q and %q", value.text, value.secret)
 	}
-	secret := readIssued(t, v.Post(k.path+"/rotate", url.Values{"secret": {"on"}, "overlap": {"0s"}}))
+	secret := readIssued(t, v.Follow(v.Post(k.path+"/rotate", url.Values{"secret": {"on"}, "overlap": {"0s"}})))
 	if secret.secret == "" || secret.text != "" {
 		t.Fatalf("a rotation of the secret shows %q and %q", secret.text, secret.secret)
 	}

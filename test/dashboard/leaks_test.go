@@ -23,7 +23,7 @@ var (
 func TestSecretsStayWhereTheyAre(t *testing.T) {
 	s, _ := Start(t, nil)
 	v := Member(t, s, "ada@example.com")
-	made := v.Post("/keys", url.Values{"name": {"canary"}})
+	made := v.Follow(v.Post("/keys", url.Values{"name": {"canary"}}))
 	key, secret := shownKey.FindStringSubmatch(made.Body), shownSecret.FindStringSubmatch(made.Body)
 	if made.Status != http.StatusOK || key == nil || secret == nil {
 		t.Fatalf("%d %s", made.Status, made.Body)

@@ -40,7 +40,7 @@ func TestOperatorAccounts(t *testing.T) {
 	wants(t, "the account", v.Get(page), 200, "Plan", "account.create", "No keys", "0 % of 5.0 GiB")
 	wants(t, "no such plan", v.Post(page+"/plan", url.Values{"plan": {"gold"}}), 422, "There is no such plan")
 	wants(t, "a plan", v.Post(page+"/plan", url.Values{"plan": {"unlimited"}}), 303)
-	wants(t, "after it", v.Get(page+"?done=plan"), 200, "Plan changed.", "account.plan", "free to unlimited", "<td>dev@localhost</td>")
+	wants(t, "after it", v.Get(page+"?done=plan"), 200, "Plan changed.", "account.plan", "free to unlimited", ">dev@localhost</td>")
 	wants(t, "the member's page", member.Get("/billing"), 200, "Plan: unlimited")
 	wants(t, "a short password", v.Post(page+"/password", url.Values{"password": {"short"}}), 422, "10 to 1024")
 	wants(t, "a password", v.Post(page+"/password", url.Values{"password": {"another one entirely"}}), 303)
@@ -99,7 +99,7 @@ func TestOperatorNetworks(t *testing.T) {
 	wants(t, "after it", v.Get("/operator?done=cordoned"), 200, "Node cordoned.", ">cordoned<", near+"uncordon")
 	wants(t, "no node left", v.Get("/readyz/far"), 503)
 	wants(t, "its end", v.Post(near+"uncordon", nil), 303)
-	wants(t, "the audit log", v.Get("/operator/audit"), 200, "node.cordon", "node.uncordon", "far/near", "<td>dev@localhost</td>")
+	wants(t, "the audit log", v.Get("/operator/audit"), 200, "node.cordon", "node.uncordon", "far/near", ">dev@localhost</td>")
 	wants(t, "no such node", v.Post("/operator/nodes/far/nobody/cordon", nil), 404)
 	wants(t, "an embedded network", v.Post("/operator/nodes/devnet/near/cordon", nil), 404)
 	for _, secret := range []string{"swordfish", harness.KeyA} {

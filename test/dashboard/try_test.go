@@ -94,7 +94,8 @@ func TestFaucet(t *testing.T) {
 	v := Member(t, s, "poor@example.com")
 	const address = "0x00000000000000000000000000000000000000fa"
 	for _, network := range []string{"devnet", "rollup"} {
-		p := Member(t, s, network+"@example.com").Post("/try/faucet", url.Values{"network": {network}, "address": {address}})
+		member := Member(t, s, network+"@example.com")
+		p := member.Follow(member.Post("/try/faucet", url.Values{"network": {network}, "address": {address}}))
 		if p.Status != http.StatusOK || !strings.Contains(p.Body, "Sent: transaction") {
 			t.Errorf("%s: %d %s", network, p.Status, p.Body)
 		}

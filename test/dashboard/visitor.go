@@ -19,6 +19,8 @@ type Visitor struct {
 	Cookie string // of the session; "" is none
 	Accept string // "" is what browsers send
 	Host   string // what the browser calls the server; "" is its address
+
+	receipt *http.Cookie // of a new key's page; nil is none
 }
 
 // Page is an answer.
@@ -84,6 +86,16 @@ func (v *Visitor) Get(path string) Page {
 	return v.send(http.MethodGet, path, "", nil, nil)
 }
 
+// Follow opens the page that a change leads to; other answers stay as they are.
+func (v *Visitor) Follow(p Page) Page {
+	v.t.Helper()
+	if p.Status != http.StatusSeeOther {
+		return p
+	}
+	path, _, _ := strings.Cut(p.Location, "#")
+	return v.Get(path)
+}
+
 // Post sends a form, as one of the site's own pages does.
 func (v *Visitor) Post(path string, form url.Values) Page {
 	v.t.Helper()
@@ -129,6 +141,9 @@ func (v *Visitor) send(method, path, kind string, body io.Reader, header http.He
 	if v.Cookie != "" {
 		req.AddCookie(&http.Cookie{Name: "__Host-session", Value: v.Cookie})
 	}
+	if v.receipt != nil && strings.HasPrefix(path, v.receipt.Path) {
+		req.AddCookie(&http.Cookie{Name: v.receipt.Name, Value: v.receipt.Value})
+	}
 	res, err := http.DefaultTransport.RoundTrip(req)
 	if err != nil {
 		v.t.Fatal(err)
@@ -139,8 +154,11 @@ func (v *Visitor) send(method, path, kind string, body io.Reader, header http.He
 		v.t.Fatal(err)
 	}
 	for _, c := range res.Cookies() {
-		if c.Name == "__Host-session" {
+		switch c.Name {
+		case "__Host-session":
 			v.Cookie = c.Value
+		case "__Secure-receipt":
+			v.receipt = c
 		}
 	}
 	return Page{Status: res.StatusCode, Location: res.Header.Get("Location"), Header: res.Header, Body: string(text)}

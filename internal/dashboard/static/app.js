@@ -19,15 +19,40 @@
     });
   });
 
-  // Light and dark by hand.
-  all("[data-theme-switch]", function (button) {
-    button.hidden = false;
-    button.addEventListener("click", function () {
-      var root = document.documentElement;
-      var dark = root.dataset.theme ? root.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
-      root.dataset.theme = dark ? "light" : "dark";
-      try { localStorage.setItem("theme", root.dataset.theme); } catch (e) { /* for this page only */ }
+  // The theme: the system's, light or dark.
+  all("[data-theme-menu]", function (menu) {
+    var root = document.documentElement;
+    function mark() {
+      all("[data-theme-choice]", function (button) {
+        button.setAttribute("aria-pressed", String(button.dataset.themeChoice === (root.dataset.theme || "system")));
+      });
+    }
+    menu.hidden = false;
+    mark();
+    menu.addEventListener("click", function (event) {
+      var button = event.target.closest("[data-theme-choice]");
+      if (!button) return;
+      var theme = button.dataset.themeChoice;
+      if (theme === "system") delete root.dataset.theme; else root.dataset.theme = theme;
+      try {
+        if (theme === "system") localStorage.removeItem("theme"); else localStorage.setItem("theme", theme);
+      } catch (e) { /* for this page only */ }
+      mark();
     });
+  });
+
+  // Menus close when somebody clicks elsewhere or presses Escape.
+  function closeMenus(except) {
+    all("details.pop[open], .tabbar details[open]", function (menu) {
+      if (!except || !menu.contains(except)) menu.open = false;
+    });
+  }
+  document.addEventListener("click", function (event) { closeMenus(event.target); });
+  document.addEventListener("keydown", function (event) {
+    if (event.key !== "Escape") return;
+    var open = document.querySelector("details.pop[open], .tabbar details[open]");
+    closeMenus();
+    if (open) open.querySelector("summary").focus();
   });
 
   // Questions before what can't be taken back.
@@ -96,6 +121,31 @@
         if (name === "drop" && event.dataTransfer.files.length) send(event.dataTransfer.files);
       });
     });
+  });
+
+  // The first request of an account: asks every second until it has arrived.
+  all("[data-wait]", function (box) {
+    var left = 1800;
+    box.querySelector("[data-wait-hint]").textContent = "This page updates by itself.";
+
+    function arrived() {
+      box.classList.add("done");
+      box.querySelector("[data-wait-text]").textContent = "Your first request has arrived.";
+      box.querySelector("[data-wait-hint]").textContent = "Everything works. Connect your app next.";
+      all("[data-wait-step]", function (step) { step.className = "done"; step.querySelector(".mark").textContent = "✓"; });
+      all("[data-wait-count]", function (count) { count.textContent = "2 of 3"; });
+    }
+
+    function ask() {
+      if (document.hidden) return setTimeout(ask, 1000);
+      fetch(box.dataset.wait, {headers: {Accept: "application/json"}}).then(function (answer) {
+        return answer.ok ? answer.json() : {};
+      }).catch(function () { return {}; }).then(function (answer) {
+        if (answer.arrived) arrived();
+        else if (--left > 0) setTimeout(ask, 1000);
+      });
+    }
+    ask();
   });
 
   // Forms that act as soon as something is chosen.

@@ -1,4 +1,4 @@
-// Puts the chosen theme on before anything is painted.
+// Puts the chosen theme on before anything is painted. Without a choice the system decides.
 (function () {
   try {
     var theme = localStorage.getItem("theme");

@@ -3,6 +3,7 @@ package blockstore
 import (
 	"context"
 	"sync/atomic"
+	"time"
 
 	"github.com/nodegate/nodegate"
 )
@@ -14,7 +15,15 @@ type room struct {
 	reserve  int64 // bytes that stay free; 0: none
 	reclaims signal
 	claimed  atomic.Int64 // bytes that are being written
+	ample    atomic.Int64 // until when the disk has far more free than the reserve, in Unix nanoseconds
 }
+
+// A look at the disk costs as much as hashing a small block. Where it shows so much free
+// space that nobody can fill it within a moment, it holds for that moment.
+const (
+	ampleSpace = 4 << 30
+	ampleTime  = 50 * time.Millisecond
+)
 
 // Room tells whether uploads are taken. Returns InsufficientStorage while the disk is
 // almost full: what it has left is for pins, collections and the rest of the server.
@@ -38,17 +47,31 @@ func (r *room) claim(n int64) error {
 	if r.reserve <= 0 {
 		return nil
 	}
-	free, err := r.disk.Free()
-	if err != nil {
-		err = fail("free", err)
-	} else if free-claimed < r.reserve {
-		r.reclaims.raise() // little is better than nothing
-		err = &nodegate.Error{Op: "blockstore.put", Code: nodegate.InsufficientStorage, Msg: msgFull}
-	}
+	err := r.look(claimed)
 	if err != nil {
 		r.release(n)
 	}
 	return err
+}
+
+// look compares what is free with what is claimed.
+func (r *room) look(claimed int64) error {
+	now := time.Now()
+	if now.UnixNano() < r.ample.Load() && claimed < ampleSpace/2 {
+		return nil
+	}
+	free, err := r.disk.Free()
+	if err != nil {
+		return fail("free", err)
+	}
+	if free-claimed < r.reserve {
+		r.reclaims.raise() // little is better than nothing
+		return &nodegate.Error{Op: "blockstore.put", Code: nodegate.InsufficientStorage, Msg: msgFull}
+	}
+	if free-r.reserve >= ampleSpace {
+		r.ample.Store(now.Add(ampleTime).UnixNano())
+	}
+	return nil
 }
 
 // release ends a claim: the bytes are written, or never will be.

@@ -13,6 +13,7 @@ import (
 type answer struct {
 	http.ResponseWriter
 	begun   bool
+	gone    bool // the client is: a write failed
 	written int64
 	moves   func(n int) error
 	kept    *keptAnswer // of a request that may be repeated; nil otherwise
@@ -39,6 +40,7 @@ func (a *answer) write(b []byte) (int, error) {
 	a.begun = true
 	n, err := a.ResponseWriter.Write(b)
 	a.written += int64(n)
+	a.gone = a.gone || err != nil
 	if over := a.moves(n); err == nil {
 		err = over
 	}

@@ -4,7 +4,6 @@ import (
 	"compress/gzip"
 	"context"
 	"io"
-	"net/http"
 	"strconv"
 
 	"github.com/nodegate/nodegate/internal/ipfs/unixfs"
@@ -39,8 +38,7 @@ func get(ctx context.Context, c *call) error {
 	h := c.answer.head(kind)
 	h.Set("X-Stream-Output", "1")
 	h.Set("X-Content-Length", strconv.FormatInt(tree.Size(), 10))
-	c.answer.WriteHeader(http.StatusOK)
-	return write(c.answer)
+	return keptBack(c.answer, write)
 }
 
 // lsObject is a directory in the answer of ls.

@@ -1,6 +1,9 @@
 package gateway
 
-import "context"
+import (
+	"context"
+	"strings"
+)
 
 // command is one command of the API.
 type command struct {
@@ -9,6 +12,8 @@ type command struct {
 	stores    bool     // takes more of the disk
 	heavy     bool     // may read very many blocks for a small answer, or keep a core busy
 	heavyWith string   // an option with which it is heavy
+	decodes   bool     // takes a block apart, which may keep a core busy for a while
+	follows   bool     // takes blocks apart if it is given a path
 	streams   bool     // may take as long as it moves
 	arguments []string // that it needs, by Kubo's names
 	optional  bool     // it works without the arguments
@@ -30,18 +35,18 @@ func commandTable() map[string]*command {
 		{name: "pin/update", writes: true, stores: true, heavy: true, streams: true, arguments: []string{"from-path", "to-path"}, run: pinUpdate},
 		{name: "get", streams: true, heavy: true, arguments: path, body: true, run: get},
 		{name: "ls", heavy: true, arguments: path, body: true, run: list},
-		{name: "block/get", arguments: []string{"cid"}, body: true, run: blockGet},
+		{name: "block/get", follows: true, arguments: []string{"cid"}, body: true, run: blockGet},
 		{name: "block/put", writes: true, stores: true, streams: true, file: "data", run: blockPut},
-		{name: "block/stat", arguments: []string{"cid"}, body: true, run: blockStat},
-		{name: "dag/get", arguments: []string{"ref"}, body: true, run: dagGet},
-		{name: "dag/put", writes: true, stores: true, streams: true, file: "object data", run: dagPut},
-		{name: "dag/resolve", arguments: []string{"ref"}, body: true, run: dagResolve},
+		{name: "block/stat", follows: true, arguments: []string{"cid"}, body: true, run: blockStat},
+		{name: "dag/get", decodes: true, arguments: []string{"ref"}, body: true, run: dagGet},
+		{name: "dag/put", writes: true, stores: true, decodes: true, streams: true, file: "object data", run: dagPut},
+		{name: "dag/resolve", follows: true, arguments: []string{"ref"}, body: true, run: dagResolve},
 		{name: "dag/import", writes: true, stores: true, streams: true, file: "path", run: dagImport},
 		{name: "dag/export", streams: true, heavy: true, arguments: []string{"root"}, run: dagExport},
 		{name: "dag/stat", heavy: true, arguments: []string{"root"}, body: true, run: dagStat},
-		{name: "files/stat", heavyWith: "with-local", arguments: []string{"path"}, run: fileStat},
+		{name: "files/stat", decodes: true, heavyWith: "with-local", arguments: []string{"path"}, run: fileStat},
 		{name: "refs", heavy: true, arguments: path, body: true, run: refs},
-		{name: "resolve", arguments: []string{"name"}, body: true, run: resolvePath},
+		{name: "resolve", follows: true, arguments: []string{"name"}, body: true, run: resolvePath},
 		{name: "object/diff", heavy: true, arguments: []string{"obj_a", "obj_b"}, run: objectDiff},
 		{name: "pin/verify", heavy: true, run: pinVerify},
 		{name: "repo/stat", heavy: true, run: repoStat},
@@ -68,6 +73,11 @@ func commandTable() map[string]*command {
 // heavy tells whether a request may keep a core busy.
 func (c *call) heavy() bool {
 	return c.command.heavy || c.command.heavyWith != "" && c.query.Flag(c.command.heavyWith)
+}
+
+// takesApart tells whether a command with these arguments takes blocks apart.
+func (c *command) takesApart(args []string) bool {
+	return c.decodes || c.follows && strings.Contains(args[0], "/")
 }
 
 // version answers as a Kubo of the version whose behaviour is matched: clients

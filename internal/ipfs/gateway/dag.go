@@ -114,6 +114,5 @@ func dagExport(ctx context.Context, c *call) error {
 		return err
 	}
 	c.answer.head("application/vnd.ipld.car").Set("X-Stream-Output", "1")
-	c.answer.WriteHeader(http.StatusOK)
 	return export.Write(ctx, c.answer)
 }

@@ -3,6 +3,7 @@ package gateway
 import (
 	"encoding/json"
 	"net/http"
+	"strings"
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/web"
@@ -38,7 +39,19 @@ func (g *Gateway) refuse(w http.ResponseWriter, err error) {
 	}
 	h.Set("Content-Type", "text/plain; charset=utf-8")
 	w.WriteHeader(status)
-	_, _ = w.Write([]byte(e.Msg + "\n"))
+	_, _ = w.Write([]byte(bounded(e.Msg) + "\n"))
+}
+
+// maxMessage is how long an error is at most. Some repeat what the client sent.
+const maxMessage = 2 << 10
+
+// bounded is a message, or how it begins and ends.
+func bounded(msg string) string {
+	if len(msg) <= maxMessage {
+		return msg
+	}
+	half := maxMessage / 2
+	return strings.ToValidUTF8(msg[:half], "") + " ... " + strings.ToValidUTF8(msg[len(msg)-half:], "")
 }
 
 // statusOf is the status of an error: 500 for every command that failed.
@@ -61,7 +74,7 @@ func (g *Gateway) fail(w http.ResponseWriter, e *nodegate.Error, err error) {
 	if e.Code == nodegate.Internal {
 		msg = g.logged(err)
 	}
-	body, encodeErr := json.Marshal(failure{Message: msg, Type: "error"})
+	body, encodeErr := json.Marshal(failure{Message: bounded(msg), Type: "error"})
 	if encodeErr != nil {
 		body = []byte(`{"Message":"internal error","Code":0,"Type":"error"}`)
 	}

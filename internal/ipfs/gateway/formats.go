@@ -3,6 +3,7 @@ package gateway
 import (
 	"bufio"
 	"context"
+	"io"
 	"net/http"
 	"strings"
 
@@ -79,7 +80,7 @@ func onlyCached(h http.Header) bool {
 	return strings.Contains(strings.ToLower(h.Get("Cache-Control")), "only-if-cached")
 }
 
-// tarBuffer is how much of a tar is kept back, so that what is wrong with a small one is
+// tarBuffer is how much of an archive is kept back, so that what is wrong with a small one is
 // still answered as an error.
 const tarBuffer = 64 << 10
 
@@ -97,15 +98,21 @@ func (r *reading) tar(short context.Context) error {
 	r.setDisposition(r.downloadName(name+".tar"), true)
 	h := r.w.Header()
 	h.Set("Etag", tag)
-	h.Set("Cache-Control", r.cacheControl(forGood))
+	h.Set("Cache-Control", r.gateway.cacheControl(forGood))
 	h.Set("Content-Type", formatTAR)
 	h.Set("Accept-Ranges", "none")
 	if r.req.Method == http.MethodHead {
 		r.answer.WriteHeader(http.StatusOK)
 		return nil
 	}
-	out := bufio.NewWriterSize(r.answer, tarBuffer)
-	if err := tree.WriteTar(r.req.Context(), out, true); err != nil {
+	return keptBack(r.answer, func(w io.Writer) error { return tree.WriteTar(r.req.Context(), w, true) })
+}
+
+// keptBack writes an archive, and nothing of one that ends with an error before the buffer
+// is full.
+func keptBack(w io.Writer, write func(io.Writer) error) error {
+	out := bufio.NewWriterSize(w, tarBuffer)
+	if err := write(out); err != nil {
 		return err
 	}
 	return out.Flush()

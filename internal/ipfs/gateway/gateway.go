@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -175,6 +176,9 @@ func (c *call) end(err error, took time.Duration) {
 	c.hold.Release()
 	c.record(err, took)
 	if err != nil && c.answer.begun {
+		if nodegate.AsError(err).Code == nodegate.Internal && !c.answer.gone && c.req.Context().Err() == nil {
+			c.gateway.logged(err)
+		}
 		// Only a broken connection shows every client that the answer is not whole.
 		panic(http.ErrAbortHandler)
 	}
@@ -255,19 +259,37 @@ func (c *call) run(name string) error {
 	if err != nil {
 		return err
 	}
-	if err := c.readArgs(); err != nil {
+	if err := missingArgs(c); err != nil {
 		return err
 	}
+	ctx, place, err := g.shares.enter(nodegate.WithGrant(c.context(), c.grant), c.account(), false)
+	if err != nil {
+		return cmp.Or(c.checkRoom(), err)
+	}
+	defer place.leave()
+	c.place = place
+	if !argsInBody(c) {
+		return timedOut(c.work(ctx, timeout, limited, false))
+	}
+	return timedOut(place.apart(ctx, func(ctx context.Context) error {
+		if err := readArgs(ctx, c); err != nil {
+			return err
+		}
+		return c.work(ctx, timeout, limited, true)
+	}))
+}
+
+// work runs the command once it has its arguments. It may be in a goroutine apart already.
+func (c *call) work(ctx context.Context, timeout time.Duration, limited, apart bool) error {
 	if err := c.checkRoom(); err != nil {
 		return err
 	}
 	heavy := c.heavy()
-	ctx, place, err := g.shares.enter(nodegate.WithGrant(c.context(), c.grant), c.account(), heavy)
-	if err != nil {
-		return err
+	if heavy {
+		if err := c.place.becomeHeavy(ctx); err != nil {
+			return err
+		}
 	}
-	defer place.leave()
-	c.place = place
 	if limited {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, timeout)
@@ -278,20 +300,33 @@ func (c *call) run(name string) error {
 			return err
 		}
 	}
-	if heavy && !c.command.writes { // a pin is walked by workers, which are apart already
-		return timedOut(place.apart(ctx, func(ctx context.Context) error { return c.command.run(ctx, c) }))
+	run := func(ctx context.Context) error { return c.command.run(ctx, c) }
+	switch {
+	case c.command.file != "":
+		return c.upload(ctx, run)
+	case apart:
+		return run(ctx)
+	case heavy && !c.command.writes: // a pin is walked by workers, which are apart already
+		return c.place.apart(ctx, run)
+	case c.command.takesApart(c.args):
+		return c.place.counted(ctx, 0, run)
 	}
-	if c.command.file == "" {
-		return timedOut(c.command.run(ctx, c))
-	}
-	g.metrics.UploadBegun()
-	defer g.metrics.UploadEnded()
-	return timedOut(c.once(func() error {
-		if n := c.req.ContentLength; n >= 0 && n <= smallUpload {
-			return c.command.run(ctx, c)
+	return run(ctx)
+}
+
+// upload runs a command that reads files.
+func (c *call) upload(ctx context.Context, run func(context.Context) error) error {
+	c.gateway.metrics.UploadBegun()
+	defer c.gateway.metrics.UploadEnded()
+	return c.once(func() error {
+		switch n := c.req.ContentLength; {
+		case n < 0 || n > smallUpload:
+			return c.place.apart(ctx, run)
+		case c.command.takesApart(c.args):
+			return c.place.counted(ctx, 0, run)
 		}
-		return place.apart(ctx, func(ctx context.Context) error { return c.command.run(ctx, c) })
-	}))
+		return run(ctx)
+	})
 }
 
 // timeout is how long the command may take: uploads and downloads as long as they

@@ -139,9 +139,22 @@ func TestBodyArgs(t *testing.T) {
 		req := httptest.NewRequest(http.MethodPost, "/", &b)
 		req.Header.Set("Content-Type", w.FormDataContentType())
 		one := &call{req: req, command: gateway().commands["cat"]}
-		err := one.readArgs()
+		err := readArgs(t.Context(), one)
 		if got := fmt.Sprint(one.args, " ", err); got != c.want {
 			t.Errorf("%s: %.200s, want %s", name, got, c.want)
+		}
+	}
+}
+
+// TestLongMessages: an error that repeats what the client sent doesn't send all of it back.
+func TestLongMessages(t *testing.T) {
+	long := strings.Repeat("ü", 100_000)
+	for _, code := range []nodegate.Code{nodegate.InvalidInput, nodegate.ExecutionFailed} {
+		w := httptest.NewRecorder()
+		gateway().refuse(w, &nodegate.Error{Op: "test", Code: code, Msg: "begin " + long + " end"})
+		body := w.Body.String()
+		if len(body) > maxMessage+100 || !strings.Contains(body, "begin ü") || !strings.Contains(body, "ü end") || strings.Contains(body, "\ufffd") {
+			t.Errorf("%v: %d bytes, %.20q...", code, len(body), body)
 		}
 	}
 }

@@ -37,22 +37,25 @@ func (noUsage) AddUsage(context.Context, *nodegate.UsageBatch) error { return ni
 // command, and X-Account the account.
 func budgeted(t *testing.T, cfg budget.Config) (*httptest.Server, *budget.Budget) {
 	t.Helper()
+	srv, g := served(t, cfg)
+	return srv, g.cfg.Memory
+}
+
+// served is budgeted with the gateway itself.
+func served(t *testing.T, cfg budget.Config) (*httptest.Server, *Gateway) {
+	t.Helper()
 	ctx, log := context.Background(), slog.New(slog.DiscardHandler)
 	store, err := blockstore.Open(ctx, blockstore.Config{Dir: t.TempDir(), ScrubRate: -1, Links: unixfs.Links, Log: log})
 	if err != nil {
 		t.Fatal(err)
 	}
 	recorder := usage.New(usage.Config{Store: noUsage{}, Every: time.Hour})
-	b := budget.New(cfg)
 	g := New(Config{
-		Engine: engine{store}, Memory: b, Usage: recorder, Log: log, Timeout: time.Minute,
+		Engine: engine{store}, Memory: budget.New(cfg), Usage: recorder, Log: log, Timeout: time.Minute,
 		Moved: func(string, time.Time) (int64, error) { return 0, nil },
 	})
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-		policy := new(atomic.Pointer[nodegate.Policy])
-		policy.Store(&nodegate.Policy{Card: &nodegate.Card{ExpYear: 2999, ExpMonth: 12}})
-		grant, _ := nodegate.NewGrant(req.Header.Get("X-Account"), "key", policy)
-		g.ServeGranted(w, req, strings.TrimPrefix(req.URL.Path, "/"), grant)
+		g.ServeGranted(w, req, strings.TrimPrefix(req.URL.Path, "/"), grantOf(req.Header.Get("X-Account")))
 	}))
 	t.Cleanup(func() {
 		srv.CloseClientConnections()
@@ -64,7 +67,15 @@ func budgeted(t *testing.T, cfg budget.Config) (*httptest.Server, *budget.Budget
 			t.Error(err)
 		}
 	})
-	return srv, b
+	return srv, g
+}
+
+// grantOf lets an account with a card in.
+func grantOf(account string) *nodegate.Grant {
+	policy := new(atomic.Pointer[nodegate.Policy])
+	policy.Store(&nodegate.Policy{Card: &nodegate.Card{ExpYear: 2999, ExpMonth: 12}})
+	grant, _ := nodegate.NewGrant(account, "key", policy)
+	return grant
 }
 
 // upload begins a command with one file of which what is written to the pipe is the
@@ -129,6 +140,7 @@ func TestMemoryOfUploads(t *testing.T) {
 		"too large":        {"block/put", 3 << 20, 4 << 20, "500"},
 		"not a CAR":        {"dag/import", 1 << 20, 192 << 10, "500"},
 		"no such option":   {"add?cid-version=7", 1000, 0, "500"},
+		"a value":          {"dag/put?input-codec=raw&store-codec=raw", 1 << 20, 3 << 20, "200"},
 		"not what it says": {"dag/put?input-codec=dag-json", 1 << 20, 128 << 10, "500"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -50,7 +50,7 @@ func (r *reading) pageHead(tag string) (done bool) {
 	}
 	h := r.w.Header()
 	h.Set("Etag", tag)
-	h.Set("Cache-Control", r.cacheControl(forAWeek))
+	h.Set("Cache-Control", r.gateway.cacheControl(forAWeek))
 	h.Set("Content-Type", "text/html")
 	h.Set("Content-Security-Policy", pagePolicy)
 	if r.req.Method == http.MethodHead {

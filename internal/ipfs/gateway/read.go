@@ -163,9 +163,9 @@ func (r *reading) answerContent() error {
 	case formatRaw:
 		return timedOut(r.block(short))
 	case formatCAR:
-		return r.place.apart(short, r.car)
+		return r.apart(r.car)
 	case formatTAR:
-		return timedOut(r.place.apart(short, r.tar))
+		return timedOut(r.apart(r.tar))
 	}
 	if err := checkCodec(r.format, r.found.CID.Type()); err != nil {
 		r.status = http.StatusNotAcceptable
@@ -183,6 +183,17 @@ func (r *reading) enter() (done func(), err error) {
 	}
 	r.req, r.place = r.req.WithContext(ctx), place
 	return place.leave, nil
+}
+
+// apart runs the work of an archive in a goroutine of its own, where long work gets low
+// priority.
+func (r *reading) apart(work func(short context.Context) error) error {
+	return r.place.apart(r.req.Context(), func(ctx context.Context) error {
+		r.req = r.req.WithContext(ctx)
+		short, cancel := r.shortly()
+		defer cancel()
+		return work(short)
+	})
 }
 
 // shortly bounds what is done before content is sent. Content may take as long as it
@@ -303,8 +314,8 @@ func accepted(h http.Header) (kind string, params map[string]string, err error) 
 
 // cacheControl is for content that never changes. What a key opened is for its
 // holder's own cache.
-func (r *reading) cacheControl(how string) string {
-	if r.gateway.cfg.Read == Everybody {
+func (g *Gateway) cacheControl(how string) string {
+	if g.cfg.Read == Everybody {
 		return "public, " + how
 	}
 	return "private, " + how
@@ -337,7 +348,7 @@ func (r *reading) refuseRead(err error) {
 	if e.Code == nodegate.NotFound {
 		msg = "failed to resolve " + strings.Trim(strconv.QuoteToASCII(r.text), `"`) + ": " + msg
 	}
-	plain(r.w, r.status, msg)
+	plain(r.w, r.status, bounded(msg))
 }
 
 func readStatus(code nodegate.Code) int {

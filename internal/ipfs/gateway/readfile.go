@@ -132,7 +132,7 @@ func (r *reading) show(s shown) error {
 	}
 	h := r.w.Header()
 	h.Set("Etag", s.tag)
-	h.Set("Cache-Control", r.cacheControl(forGood))
+	h.Set("Cache-Control", r.gateway.cacheControl(forGood))
 	h.Set("Content-Type", s.kind)
 	h.Set("Accept-Ranges", "bytes")
 	h.Set("Content-Length", strconv.FormatInt(part.to-part.from+1, 10))
@@ -176,7 +176,7 @@ func (r *reading) unchanged(tag, keep string) bool {
 		return false
 	}
 	r.w.Header().Set("Etag", tag)
-	r.w.Header().Set("Cache-Control", r.cacheControl(keep))
+	r.w.Header().Set("Cache-Control", r.gateway.cacheControl(keep))
 	r.w.Header().Del("X-Ipfs-Roots")
 	r.answer.WriteHeader(http.StatusNotModified)
 	return true

@@ -63,13 +63,23 @@ func (s *shares) enter(ctx context.Context, owner string, heavy bool) (context.C
 	}
 	p := &place{shares: s, owner: owner}
 	if heavy {
-		if err := s.enterHeavy(ctx, owner); err != nil {
+		if err := p.becomeHeavy(ctx); err != nil {
 			p.leave()
 			return nil, nil, err
 		}
-		p.heavy, p.large = true, true
 	}
 	return fairshare.With(ctx, s.work, owner), p, nil
+}
+
+// becomeHeavy takes a place among the heavy requests as well.
+//
+// Returns AccountBusy beyond the bound.
+func (p *place) becomeHeavy(ctx context.Context) error {
+	if err := p.shares.enterHeavy(ctx, p.owner); err != nil {
+		return err
+	}
+	p.heavy, p.large = true, true
+	return nil
 }
 
 // worked ends the heavy part of a request. What is left waits for the disk, and the more
@@ -97,14 +107,20 @@ const atLeast = 200 * time.Microsecond
 
 // apart runs the work of a large request in a goroutine of its own. What takes long gets
 // low priority there, so that it doesn't hold up small requests.
-func (p *place) apart(ctx context.Context, work func(context.Context) error) (err error) {
+func (p *place) apart(ctx context.Context, work func(context.Context) error) error {
+	return p.counted(ctx, atLeast, work)
+}
+
+// counted is apart for work that counts what it takes beside its turns. Requests that may be
+// as small as any other, and take turns for all else, count nothing.
+func (p *place) counted(ctx context.Context, beside time.Duration, work func(context.Context) error) (err error) {
 	run := background.Apart
 	if p.shares.spent.Spend(p.owner, 0, allowance) > 0 {
 		fairshare.TakeTurns(ctx)
 		run = background.Low
 	}
 	run(func(t *background.Thread) { err = work(fairshare.Alone(ctx, t.Lower, t.Rest)) })
-	p.shares.spent.Spend(p.owner, (atLeast + fairshare.Spent(ctx)).Seconds(), allowance)
+	p.shares.spent.Spend(p.owner, (beside + fairshare.Spent(ctx)).Seconds(), allowance)
 	return err
 }
 

@@ -1,12 +1,17 @@
 package gateway
 
 import (
+	"bytes"
 	"context"
+	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/nodegate/nodegate/internal/background"
+	"github.com/nodegate/nodegate/internal/budget"
+	"github.com/nodegate/nodegate/internal/fairshare"
 )
 
 // TestManyLargeRequestsGetLowPriority: an account that has used up its allowance works at
@@ -42,5 +47,88 @@ func TestManyLargeRequestsGetLowPriority(t *testing.T) {
 	}
 	if got := priority("b"); got != usual {
 		t.Errorf("another account has niceness %d", got)
+	}
+}
+
+// TestReadArchivesStepBack: what an archive of the read gateway sends is work of its own
+// thread, which gets low priority when it takes turns.
+func TestReadArchivesStepBack(t *testing.T) {
+	if background.Cores() == 1 {
+		t.Skip("there is one core: work keeps its priority")
+	}
+	s := newShares(Config{})
+	ctx, p, err := s.enter(t.Context(), "a", true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.leave()
+	fairshare.TakeTurns(ctx)
+	r := &reading{call: &call{gateway: &Gateway{}, req: httptest.NewRequest("GET", "/", nil).WithContext(ctx), place: p}}
+	usual, err := unix.SchedGetAttr(0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = r.apart(func(context.Context) error {
+		if err := fairshare.Do(r.req.Context(), func() {}); err != nil {
+			return err
+		}
+		attr, err := unix.SchedGetAttr(0, 0)
+		if err == nil && attr.Nice <= usual.Nice {
+			t.Errorf("it works with niceness %d", attr.Nice)
+		}
+		return err
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// TestReadsStepBack: commands that take blocks apart, or have long lists of arguments, work on
+// a thread of their own, which gets low priority when they take turns. The smallest of them
+// don't.
+func TestReadsStepBack(t *testing.T) {
+	if background.Cores() == 1 {
+		t.Skip("there is one core: work keeps its priority")
+	}
+	srv, g := served(t, budget.Config{Process: 64 << 20})
+	usual, err := unix.SchedGetAttr(0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines, kind := argsBody(t, strings.Repeat(someCID+"\n", 2000))
+	one, oneKind := argsBody(t, someCID)
+	for _, c := range []struct {
+		name, query, kind string
+		body              []byte
+		low               bool
+	}{
+		{"resolve", "?arg=/ipfs/" + someCID + "/a", "", nil, true},
+		{"resolve", "?arg=" + someCID, "", nil, false},
+		{"dag/resolve", "?arg=" + someCID + "/a", "", nil, true},
+		{"dag/get", "?arg=" + someCID, "", nil, true},
+		{"files/stat", "?arg=/ipfs/" + someCID, "", nil, true},
+		{"block/get", "?arg=" + someCID + "/a", "", nil, true},
+		{"block/get", "?arg=" + someCID, "", nil, false},
+		{"block/stat", "?arg=" + someCID + "/a", "", nil, true},
+		{"dag/put", "", oneKind, one, true},
+		{"cid/format", "", kind, lines, true},
+		{"cat", "?arg=" + someCID, "", nil, false},
+	} {
+		ran := false
+		g.commands[c.name].run = func(ctx context.Context, _ *call) error {
+			ran = true
+			fairshare.TakeTurns(ctx)
+			if err := fairshare.Do(ctx, func() {}); err != nil {
+				return err
+			}
+			attr, err := unix.SchedGetAttr(0, 0)
+			if err == nil && (attr.Nice > usual.Nice) != c.low {
+				t.Errorf("%s%s works with niceness %d, usual is %d", c.name, c.query, attr.Nice, usual.Nice)
+			}
+			return err
+		}
+		if got := ask(t, srv, c.name+c.query, c.kind, bytes.NewReader(c.body)); !ran {
+			t.Errorf("%s: %s", c.name, got)
+		}
 	}
 }

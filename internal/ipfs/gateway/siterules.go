@@ -79,7 +79,7 @@ func (r ruled) apply(short context.Context, to string, status int) (*unixfs.Foun
 	if status >= 300 && status < 400 {
 		r.answer.begun = true
 		r.w.Header().Set("Location", withQuery(to, r.req.URL.RawQuery))
-		r.w.Header().Set("Cache-Control", r.cacheControl(forAWeek))
+		r.w.Header().Set("Cache-Control", r.gateway.cacheControl(forAWeek))
 		r.answer.WriteHeader(status)
 		return nil, nil
 	}
@@ -123,7 +123,7 @@ func (r ruled) sendAs(short context.Context, found *unixfs.Found, status int) er
 	}
 	h := r.w.Header()
 	h.Set("Etag", `"`+found.CID.String()+`"`)
-	h.Set("Cache-Control", r.cacheControl(forGood))
+	h.Set("Cache-Control", r.gateway.cacheControl(forGood))
 	h.Set("Content-Type", "text/html")
 	h.Set("Content-Length", strconv.FormatInt(file.Size, 10))
 	if r.answer.WriteHeader(status); r.req.Method == http.MethodHead {

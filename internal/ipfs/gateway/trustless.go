@@ -61,10 +61,11 @@ func (r *reading) car(short context.Context) error {
 	r.setDisposition(r.downloadName(name+".car"), true)
 	h := r.w.Header()
 	h.Set("Etag", tag)
-	h.Set("Cache-Control", r.cacheControl(forGood))
+	h.Set("Cache-Control", r.gateway.cacheControl(forGood))
 	h.Set("Content-Type", formatCAR+"; version=1; order=dfs; dups="+map[bool]string{true: "y", false: "n"}[options.Duplicates])
 	h.Set("Accept-Ranges", "none")
-	if r.answer.WriteHeader(http.StatusOK); r.req.Method == http.MethodHead {
+	if r.req.Method == http.MethodHead {
+		r.answer.WriteHeader(http.StatusOK)
 		return nil
 	}
 	return export.Write(r.req.Context(), r.answer)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/budget"
+	"github.com/nodegate/nodegate/internal/fairshare"
 	"github.com/nodegate/nodegate/internal/ipfs/identity"
 )
 
@@ -119,7 +120,11 @@ func (o *Objects) putBlock(ctx context.Context, batch Batch, data []byte, opts *
 	if len(data) > MaxBlock {
 		return Put{}, errBigBlock()
 	}
-	c, err := opts.prefix.Sum(data)
+	var c cid.Cid
+	var err error
+	if turnErr := fairshare.Do(ctx, func() { c, err = opts.prefix.Sum(data) }); turnErr != nil {
+		return Put{}, cancelled(turnErr)
+	}
 	if err != nil {
 		return Put{}, failedBy(err)
 	}

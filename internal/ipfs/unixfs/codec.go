@@ -15,6 +15,7 @@ import (
 
 // valueCodec reads and writes blocks of one codec as values.
 type valueCodec struct {
+	code    multicodec.Code
 	decode  codec.Decoder
 	encode  codec.Encoder
 	builder func() datamodel.NodeBuilder
@@ -25,17 +26,17 @@ func codecs(code uint64) (valueCodec, bool) {
 	generic := basicnode.Prototype.Any.NewBuilder
 	switch multicodec.Code(code) {
 	case multicodec.DagPb:
-		return valueCodec{dagpb.Decode, dagpb.Encode, dagpb.Type.PBNode.NewBuilder}, true
+		return valueCodec{multicodec.DagPb, dagpb.Decode, dagpb.Encode, dagpb.Type.PBNode.NewBuilder}, true
 	case multicodec.DagCbor:
-		return valueCodec{dagcbor.Decode, dagcbor.Encode, generic}, true
+		return valueCodec{multicodec.DagCbor, dagcbor.Decode, dagcbor.Encode, generic}, true
 	case multicodec.DagJson:
-		return valueCodec{dagjson.Decode, dagjson.Encode, generic}, true
+		return valueCodec{multicodec.DagJson, dagjson.Decode, dagjson.Encode, generic}, true
 	case multicodec.Raw:
-		return valueCodec{raw.Decode, raw.Encode, generic}, true
+		return valueCodec{multicodec.Raw, raw.Decode, raw.Encode, generic}, true
 	case multicodec.Cbor:
-		return valueCodec{cbor.Decode, cbor.Encode, generic}, true
+		return valueCodec{multicodec.Cbor, cbor.Decode, cbor.Encode, generic}, true
 	case multicodec.Json:
-		return valueCodec{json.Decode, json.Encode, generic}, true
+		return valueCodec{multicodec.Json, json.Decode, json.Encode, generic}, true
 	}
 	return valueCodec{}, false
 }

@@ -1,11 +1,11 @@
 package unixfs
 
 import (
-	"bytes"
 	"context"
 	"io"
 
 	"github.com/ipfs/go-cid"
+	"github.com/ipld/go-ipld-prime/datamodel"
 	"github.com/ipld/go-ipld-prime/node/basicnode"
 )
 
@@ -51,7 +51,7 @@ func (o *Objects) DagPut(ctx context.Context, batch Batch, body io.Reader, bound
 		if err != nil {
 			return err
 		}
-		if data, err = opts.convert(data); err != nil {
+		if data, err = opts.convert(ctx, data); err != nil {
 			return err
 		}
 		p, err := o.putBlock(ctx, batch, data, opts)
@@ -62,37 +62,29 @@ func (o *Objects) DagPut(ctx context.Context, batch Batch, body io.Reader, bound
 }
 
 // convert writes a value in the codec that it is stored in.
-func (o *PutOptions) convert(data []byte) ([]byte, error) {
-	b := basicnode.Prototype.Any.NewBuilder()
-	if err := o.input.decode(b, bytes.NewReader(data)); err != nil {
-		return nil, failedBy(err)
-	}
-	var out bytes.Buffer
-	if err := o.store.encode(b.Build(), &out); err != nil {
-		return nil, failedBy(err)
-	}
-	return out.Bytes(), nil
+func (o *PutOptions) convert(ctx context.Context, data []byte) (out []byte, err error) {
+	err = o.input.withValue(ctx, basicnode.Prototype.Any.NewBuilder(), data, func(v datamodel.Node) error {
+		out, err = o.store.encodeHeld(ctx, v)
+		return err
+	})
+	return out, err
 }
 
 // DagGet returns the value at a path, inside a block too, in a codec given by name.
-func (o *Objects) DagGet(ctx context.Context, text, codec string) ([]byte, error) {
+func (o *Objects) DagGet(ctx context.Context, text, codec string) (out []byte, err error) {
 	code, err := codecNamed(codec)
 	if err != nil {
 		return nil, err
 	}
-	v, err := o.value(ctx, text)
-	if err != nil {
-		return nil, err
-	}
-	to, ok := codecs(uint64(code))
-	if !ok {
-		return nil, failed("invalid encoding: %s - no encoder registered for multicodec code %d (%#x)", code, uint64(code), uint64(code))
-	}
-	var out bytes.Buffer
-	if err := to.encode(v, &out); err != nil {
-		return nil, failedBy(err)
-	}
-	return out.Bytes(), nil
+	err = o.value(ctx, text, func(v datamodel.Node) error {
+		to, ok := codecs(uint64(code))
+		if !ok {
+			return failed("invalid encoding: %s - no encoder registered for multicodec code %d (%#x)", code, uint64(code), uint64(code))
+		}
+		out, err = to.encodeHeld(ctx, v)
+		return err
+	})
+	return out, err
 }
 
 // BlockGet returns the block that a path leads to.

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"context"
 	"encoding/binary"
-	"errors"
 	"io"
 	"math"
 	"slices"
@@ -88,7 +87,10 @@ func (e *Export) Write(ctx context.Context, w io.Writer) error {
 	if _, err := out.w.Write(carHeader(e.found.CID)); err != nil {
 		return err
 	}
-	return errors.Join(e.write(ctx, out.following(e.found.objects.get)), out.w.Flush())
+	if err := e.write(ctx, out.following(e.found.objects.get)); err != nil {
+		return err // nothing was sent yet of a small one, so the client can be told
+	}
+	return out.w.Flush()
 }
 
 // write reads what the CAR shall have; what is read is written.

@@ -38,14 +38,14 @@ func (o *Objects) FileStat(ctx context.Context, text string) (*FileStat, error) 
 	case cid.Raw:
 		return s, nil
 	case cid.DagProtobuf:
-		return s, s.describe(raw)
+		return s, s.describe(ctx, raw)
 	}
 	return nil, failed("not unixfs node (proto or raw)")
 }
 
 // describe fills in what a dag-pb block says.
-func (s *FileStat) describe(raw []byte) error {
-	n, err := decodeNode(s.CID, raw)
+func (s *FileStat) describe(ctx context.Context, raw []byte) error {
+	n, err := decodeInTurn(ctx, s.CID, raw)
 	if err != nil {
 		return err
 	}

@@ -52,14 +52,14 @@ func (o *Objects) Ls(ctx context.Context, text string, look bool, enc Encoder) (
 // lsLinks are the entries of a directory; of anything else, its plain links.
 func (g getter) lsLinks(ctx context.Context, c cid.Cid, raw []byte) ([]link, error) {
 	if c.Type() != cid.DagProtobuf {
-		cids, err := Links(c, raw)
+		cids, err := linksInTurn(ctx, c, raw)
 		links := make([]link, len(cids))
 		for i, l := range cids {
 			links[i].cid = l
 		}
 		return links, err
 	}
-	n, err := decodeNode(c, raw)
+	n, err := decodeInTurn(ctx, c, raw)
 	if err != nil {
 		return nil, err
 	}

@@ -1,7 +1,6 @@
 package unixfs
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -72,7 +71,7 @@ func (g getter) resolve(ctx context.Context, p gopath.ImmutablePath, at func(cid
 	r := Resolved{CID: p.RootCid(), Rest: p.Segments()[2:]}
 	for len(r.Rest) > 0 {
 		at(r.CID)
-		raw, err := g(ctx, r.CID)
+		raw, err := g.inTurn(ctx, r.CID)
 		if err != nil {
 			return Resolved{}, err
 		}
@@ -80,7 +79,7 @@ func (g getter) resolve(ctx context.Context, p gopath.ImmutablePath, at func(cid
 		if r.CID.Type() == cid.DagProtobuf && p.Namespace() == gopath.IPFSNamespace {
 			r, err = g.stepUnixFS(ctx, r, raw)
 		} else {
-			r, inside, err = stepValue(r, raw)
+			r, inside, err = stepValue(ctx, r, raw)
 		}
 		if err != nil || inside {
 			return r, err
@@ -105,7 +104,7 @@ func IsNoEntry(err error) bool {
 
 // stepUnixFS follows one name out of a directory's block.
 func (g getter) stepUnixFS(ctx context.Context, r Resolved, raw []byte) (Resolved, error) {
-	n, err := decodeNode(r.CID, raw)
+	n, err := decodeInTurn(ctx, r.CID, raw)
 	if err != nil {
 		return r, err
 	}
@@ -130,11 +129,16 @@ func (g getter) stepUnixFS(ctx context.Context, r Resolved, raw []byte) (Resolve
 
 // stepValue follows names through the value in a block until one is a link to
 // another block, or the path ends inside.
-func stepValue(r Resolved, raw []byte) (next Resolved, inside bool, err error) {
-	v, err := decodeValue(r.CID.Type(), raw)
-	if err != nil {
-		return r, false, err
-	}
+func stepValue(ctx context.Context, r Resolved, raw []byte) (next Resolved, inside bool, err error) {
+	next = r
+	err = withBlock(ctx, r.CID, raw, func(v datamodel.Node) error {
+		next, inside, err = r.inValue(v)
+		return err
+	})
+	return next, inside, err
+}
+
+func (r Resolved) inValue(v datamodel.Node) (next Resolved, inside bool, err error) {
 	for i, name := range r.Rest {
 		if v, err = v.LookupBySegment(datamodel.ParsePathSegment(name)); err != nil {
 			if i < len(r.Rest)-1 {
@@ -166,35 +170,31 @@ func lookupError(err error, name string, under cid.Cid) error {
 	return noLink(name, under)
 }
 
-// value returns what a path leads to, inside a block too.
-func (o *Objects) value(ctx context.Context, text string) (datamodel.Node, error) {
+// value hands what a path leads to, inside a block too, to use.
+func (o *Objects) value(ctx context.Context, text string, use func(datamodel.Node) error) error {
 	r, err := o.Resolve(ctx, text)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	raw, err := o.get(ctx, r.CID)
+	raw, err := getter(o.get).inTurn(ctx, r.CID)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	v, err := decodeValue(r.CID.Type(), raw)
-	for _, name := range r.Rest {
-		if err != nil {
-			break
+	return withBlock(ctx, r.CID, raw, func(v datamodel.Node) (err error) {
+		for _, name := range r.Rest {
+			if v, err = v.LookupBySegment(datamodel.ParsePathSegment(name)); err != nil {
+				return failedBy(err)
+			}
 		}
-		v, err = v.LookupBySegment(datamodel.ParsePathSegment(name))
-	}
-	return v, failedBy(err)
+		return use(v)
+	})
 }
 
-// decodeValue parses a block into a value by its codec.
-func decodeValue(code uint64, raw []byte) (datamodel.Node, error) {
-	c, ok := codecs(code)
+// withBlock decodes a block by its codec and hands its value to use.
+func withBlock(ctx context.Context, id cid.Cid, raw []byte, use func(datamodel.Node) error) error {
+	c, ok := codecs(id.Type())
 	if !ok {
-		return nil, failed("no decoder registered for multicodec code %d (%#x)", code, code)
+		return failed("no decoder registered for multicodec code %d (%#x)", id.Type(), id.Type())
 	}
-	b := c.builder()
-	if err := c.decode(b, bytes.NewReader(raw)); err != nil {
-		return nil, failed("%s", fmt.Sprint(err))
-	}
-	return b.Build(), nil
+	return c.withValue(ctx, c.builder(), raw, use)
 }

@@ -9,6 +9,7 @@ import (
 func boundsOf(l *config.Limits) edge.Bounds {
 	return edge.Bounds{
 		SocketsPerAccount: l.SocketsPerAccount, SubscriptionsPerAccount: l.SubsPerAccount, CallsPerAccount: l.CallsPerAccount,
-		Sockets: l.Sockets, Subscriptions: l.Subscriptions,
+		BodyRate: int64(l.BodyRate),
+		Sockets:  l.Sockets, Subscriptions: l.Subscriptions,
 	}
 }

@@ -28,6 +28,9 @@ func cacheMemory(cfg *config.Config, limit int64, size config.Size) uint64 {
 	for i := range cfg.Networks {
 		n := &cfg.Networks[i]
 		all += int64(n.Cache)
+		if n.Ledger.Blocks > 0 {
+			all += int64(n.Ledger.Memory)
+		}
 		if len(n.Nodes) == 0 {
 			all += int64(cfg.Memory.Answers) + int64(cfg.Memory.State)
 		}

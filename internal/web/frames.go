@@ -25,8 +25,14 @@ const (
 // settings, pings and window updates.
 const framesOfRequest = 16
 
-// smallData is the size below which a DATA frame counts: who uploads sends larger ones.
-const smallData = 256
+// A DATA frame below smallData counts as any frame does, and one below mediumData as a part of
+// one: who uploads sends larger ones, except for the last of a body or small files. Their
+// padding is a part of them, at most 256 bytes.
+const (
+	smallData   = 256
+	mediumData  = 1 << 10
+	mediumFrame = 0.25
+)
 
 // maxFrameWait is how long a read waits at a time, so that a closed connection is noticed
 // and what requests give back is too.
@@ -72,15 +78,15 @@ func (c *frameConn) Read(b []byte) (int, error) {
 
 // spend takes frames from the client's bucket. A trusted proxy speaks for many clients,
 // and has none.
-func (c *frameConn) spend(n int) time.Duration {
+func (c *frameConn) spend(n float64) time.Duration {
 	if !c.client.IsValid() {
 		return 0
 	}
-	return c.frames.buckets.Spend(c.client, float64(n), c.frames.rate)
+	return c.frames.buckets.Spend(c.client, n, c.frames.rate)
 }
 
 // count counts the frames whose header ends within b.
-func (c *frameConn) count(b []byte) (n int) {
+func (c *frameConn) count(b []byte) (n float64) {
 	for len(b) > 0 {
 		if c.skip > 0 {
 			step := min(c.skip, len(b))
@@ -99,14 +105,17 @@ func (c *frameConn) count(b []byte) (n int) {
 	return n
 }
 
-// frame is 1 for a frame that counts.
-func (c *frameConn) frame() int {
+// frame is what a frame counts for.
+func (c *frameConn) frame() float64 {
 	const data = 0 // the type of frames with a body's bytes
 	c.skip = int(binary.BigEndian.Uint32(c.header[:4]) >> 8)
-	if c.header[3] == data && c.skip >= smallData {
-		return 0
+	switch {
+	case c.header[3] != data || c.skip < smallData:
+		return 1
+	case c.skip < mediumData:
+		return mediumFrame
 	}
-	return 1
+	return 0
 }
 
 // Close also ends a read that waits.

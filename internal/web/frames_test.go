@@ -42,18 +42,21 @@ func TestFrameCount(t *testing.T) {
 		frame(headersFrame, 5, 1, []byte{0x82, 0x87, 0x84}),
 		frame(resetFrame, 0, 1, make([]byte, 4)),
 		frame(dataFrame, 0, 3, make([]byte, 16<<10)),
+		frame(dataFrame, 0, 3, make([]byte, 256)),
+		frame(dataFrame, 0, 3, make([]byte, 1023)),
+		frame(dataFrame, 0, 3, make([]byte, 1024)),
 		frame(dataFrame, 0, 3, []byte("x")),
 	} {
 		sent = append(sent, f...)
 	}
 	for _, size := range []int{1, 2, 8, 9, 10, 33, 100, len(sent)} {
 		c := &frameConn{skip: prefaceSize}
-		n := 0
+		n := 0.0
 		for rest := sent; len(rest) > 0; rest = rest[min(size, len(rest)):] {
 			n += c.count(rest[:min(size, len(rest))])
 		}
-		if n != 4 {
-			t.Errorf("in pieces of %d bytes: %d frames count, want 4", size, n)
+		if n != 4.5 {
+			t.Errorf("in pieces of %d bytes: %v frames count, want 4.5", size, n)
 		}
 	}
 }

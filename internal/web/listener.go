@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/tokenbucket"
 )
 
 // writeGrace is how long one piece of an answer may take to leave. A peer that
@@ -40,6 +41,7 @@ func Limit(ln net.Listener, b Bounds) net.Listener {
 	}
 	l := &limitedListener{Listener: ln, bounds: b, open: map[netip.Addr]int{}, closed: make(chan struct{})}
 	l.lingers.most, l.lingers.each = mostLingering, lingeringOfIP
+	l.framing.rate = tokenbucket.Rate{PerSecond: framingPerSecond, Burst: framingAtOnce}
 	return l
 }
 
@@ -47,6 +49,7 @@ type limitedListener struct {
 	net.Listener
 	bounds  Bounds
 	lingers headcount // connections that are read only to be closed
+	framing framing
 
 	mu   sync.Mutex
 	open map[netip.Addr]int
@@ -66,7 +69,7 @@ func (l *limitedListener) Accept() (net.Conn, error) {
 		ip := l.clientOf(c)
 		over := l.enter(ip)
 		if over == "" {
-			return &guardedConn{Conn: c, ip: ip, lingers: &l.lingers, leave: func() { l.leave(ip) }}, nil
+			return &guardedConn{Conn: c, ip: ip, lingers: &l.lingers, framing: &l.framing, leave: func() { l.leave(ip) }}, nil
 		}
 		_ = c.Close()
 		if l.bounds.Refused != nil {
@@ -129,6 +132,7 @@ type guardedConn struct {
 	leave   func()
 	once    sync.Once
 	lingers *headcount // nil closes at once
+	framing *framing   // nil doesn't count
 	reading sync.Mutex
 	late    atomic.Bool  // the peer may still be sending what nobody reads
 	ended   atomic.Bool  // Close was called

@@ -69,17 +69,38 @@ type requestConn struct {
 	begun   atomic.Bool // a request has begun and no handler has it yet
 	written atomic.Bool // something was answered since
 	unread  atomic.Bool // a handler has answered without reading the whole body
+
+	received  atomic.Int64 // bytes
+	abandoned atomic.Int32 // inUse, leftUnread or ended
+	spare     atomic.Int64 // bytes that may still come of what was left unread
 }
 
+// What became of a connection's present body of chunks.
+const (
+	inUse      int32 = iota
+	leftUnread       // by the handler
+	ended            // with the connection
+)
+
 // Read also looks for requests whose length is disputed. net/http reads heads into a
-// buffer of its own; larger reads are bodies.
+// buffer of its own; larger reads are bodies. Of chunks that no handler has read, net/http
+// would read on 256 KiB, whatever their framing; the connection ends after spareChunks instead.
 func (c *requestConn) Read(b []byte) (int, error) {
+	if c.abandoned.Load() != inUse && c.spare.Load() <= 0 && len(b) > 1 { // a single byte is how net/http waits for the peer to leave
+		c.abandoned.Store(ended) // for good: what follows is not the next request
+		return 0, net.ErrClosed
+	}
 	n, err := c.Conn.Read(b)
+	c.received.Add(int64(n))
+	c.spare.Add(-int64(n))
 	if len(b) <= headBuffer {
 		c.heads.look(b[:n])
 	}
 	return n, err
 }
+
+// spareChunks is enough for the end of a body that a handler has understood without it.
+const spareChunks = 4 << 10
 
 // headBuffer is how much net/http reads at once when it reads a head.
 const headBuffer = 4 << 10
@@ -135,6 +156,7 @@ func (c *requestConn) follow(state http.ConnState) {
 	case http.StateIdle:
 		c.begun.Store(false)
 		c.unread.Store(false)
+		c.abandoned.CompareAndSwap(leftUnread, inUse)
 	}
 }
 
@@ -187,8 +209,15 @@ func serveReadable(next http.Handler, w http.ResponseWriter, req *http.Request) 
 	body := &watchedBody{ReadCloser: req.Body}
 	seen := req.WithContext(req.Context()) // net/http looks at the body of its own
 	seen.Body = body
+	if req.ContentLength < 0 {
+		seen.Body = &chunkedBody{watchedBody: body, conn: c, from: c.received.Load()}
+	}
 	next.ServeHTTP(w, seen)
 	c.unread.Store(!body.ended.Load())
+	if req.ContentLength < 0 && !body.ended.Load() {
+		c.spare.Store(spareChunks)
+		c.abandoned.Store(leftUnread)
+	}
 }
 
 // serveStream serves a request of HTTP/2. After an early answer net/http resets the

@@ -58,6 +58,7 @@ type Edge struct {
 	date     httpDate
 	large    largeLane
 	slowdown slowdown
+	bodyPace *bodyPace
 
 	sockets  sync.WaitGroup
 	entering sync.Mutex // of those who count themselves into sockets
@@ -77,6 +78,7 @@ const requestTime = 30 * time.Second
 func New(cfg Config) *Edge {
 	e := &Edge{cfg: cfg, ids: obs.NewRequestIDs(), draining: make(chan struct{}), shares: newShares(cfg.Bounds)}
 	e.slowdown.proxies = cfg.TrustedProxies
+	e.bodyPace = newBodyPace(cfg.Bounds.BodyRate)
 	e.large = make(largeLane, max(1, background.Cores()-1))
 	e.in, e.out = cfg.Metrics.Traffic()
 	e.ready = obs.Ready(cfg.Ready)

@@ -22,6 +22,7 @@ type exchange struct {
 	traces []nodegate.Trace // of each call, where the network's layers tell
 	ahead  []executed       // of calls of a batch that ran before their turn
 	took   time.Duration    // by the calls
+	ended  time.Time        // when they were over; zero if there was none
 	failed int              // calls that were answered with an error
 	cost   int64            // credits of all calls together
 
@@ -56,7 +57,7 @@ func (x *exchange) release() {
 	clear(x.calls)
 	x.calls = x.calls[:0]
 	clear(x.ahead)
-	x.ahead, x.traces, x.took, x.failed, x.cost = x.ahead[:0], x.traces[:0], 0, 0, 0
+	x.ahead, x.traces, x.took, x.ended, x.failed, x.cost = x.ahead[:0], x.traces[:0], 0, time.Time{}, 0, 0
 	x.edge, x.network, x.grant, x.socket, x.share = nil, nil, nil, nil, nil
 	x.memory.release()
 	e.bodies.Put(x)
@@ -70,6 +71,9 @@ func (x *exchange) respond(ctx context.Context) error {
 	if fault := x.scanBody(); fault != nil {
 		return x.unreadable(ctx, fault)
 	}
+	if err := x.edge.bodyPace.pace(ctx, x); err != nil {
+		return x.refused(err)
+	}
 	if x.socket != nil {
 		if err := x.socket.welcome(ctx); err != nil {
 			x.notAdmitted(err)
@@ -77,7 +81,7 @@ func (x *exchange) respond(ctx context.Context) error {
 		}
 	}
 	if err := x.memory.holdParams(x.body); err != nil {
-		return x.noMemory(err)
+		return x.refused(err)
 	}
 	if err := x.admit(ctx); err != nil {
 		x.notAdmitted(err)
@@ -91,6 +95,7 @@ func (x *exchange) respond(ctx context.Context) error {
 		start := time.Now()
 		x.batch(ctx)
 		x.took = time.Since(start)
+		x.ended = start.Add(x.took)
 		return nil
 	}
 	return x.one(ctx, 0)
@@ -180,7 +185,7 @@ func (x *exchange) one(ctx context.Context, i int) error {
 	if o.err != nil {
 		x.failed++
 	}
-	x.took = o.took
+	x.took, x.ended = o.took, o.begun.Add(o.took)
 	answered := x.append(req, c.method.name, &o)
 	x.record(i, &o, x.settle(c, o.billed()), len(x.answer)-mark)
 	return answered

@@ -9,10 +9,10 @@ import (
 )
 
 // What the answer's headers tell of the way that its calls took, on networks whose
-// layers tell it: X-Cache, Server-Timing and, for who asks, X-Cache-Reason.
+// layers tell it: X-Cache, X-Verified, Server-Timing and, for who asks, X-Cache-Reason.
 
 // cacheOrder is the order of the outcomes in the X-Cache of a batch.
-var cacheOrder = [...]nodegate.CacheOutcome{nodegate.CacheHit, nodegate.CacheMiss, nodegate.CacheShared, nodegate.CacheBypass}
+var cacheOrder = [...]nodegate.CacheOutcome{nodegate.CacheLedger, nodegate.CacheHit, nodegate.CacheMiss, nodegate.CacheShared, nodegate.CacheBypass}
 
 // appendCache writes the value of X-Cache: the outcome of a call, or how often a
 // batch had each. Nothing is written where no cache was asked.
@@ -20,7 +20,7 @@ func appendCache(dst []byte, x *exchange) []byte {
 	if len(x.traces) == 1 && !x.scan.Batch {
 		return append(dst, x.traces[0].Cache.String()...)
 	}
-	var counts [nodegate.CacheShared + 1]int
+	var counts [nodegate.CacheOutcomes]int
 	for i := range x.traces {
 		counts[x.traces[i].Cache]++
 	}
@@ -36,6 +36,31 @@ func appendCache(dst []byte, x *exchange) []byte {
 		dst = strconv.AppendInt(dst, int64(counts[o]), 10)
 	}
 	return dst
+}
+
+// appendVerified writes the value of X-Verified: how well the answer of a call was verified
+// and how many nodes gave the hash of its block, or how often a batch had each level.
+// Nothing is written of answers that are a node's word.
+func appendVerified(dst []byte, x *exchange) []byte {
+	if len(x.traces) == 1 && !x.scan.Batch {
+		t := &x.traces[0]
+		if t.Verified == nodegate.LevelNone {
+			return dst
+		}
+		dst = append(append(dst, t.Verified.String()...), "; agreed="...)
+		return strconv.AppendInt(dst, int64(t.Agreed), 10)
+	}
+	count := 0
+	for i := range x.traces {
+		if x.traces[i].Verified == nodegate.LevelRoots {
+			count++
+		}
+	}
+	if count == 0 {
+		return dst
+	}
+	dst = append(append(dst, nodegate.LevelRoots.String()...), '=')
+	return strconv.AppendInt(dst, int64(count), 10)
 }
 
 // appendTiming writes the value of Server-Timing. A batch has one time: its calls
@@ -90,6 +115,9 @@ func setTold(h http.Header, x *exchange, explain bool) {
 	if text := appendCache(nil, x); len(text) > 0 {
 		h.Set("X-Cache", string(text))
 	}
+	if text := appendVerified(nil, x); len(text) > 0 {
+		h.Set("X-Verified", string(text))
+	}
 	h.Set("Server-Timing", string(appendTiming(nil, x)))
 	if explain && !x.scan.Batch && x.traces[0].Reason != "" {
 		h.Set("X-Cache-Reason", shownText(x.traces[0].Reason, shownReason))
@@ -102,11 +130,17 @@ func appendTold(h []byte, x *exchange) []byte {
 	if len(x.traces) == 0 {
 		return h
 	}
-	const name = "\r\nX-Cache: "
-	h = append(h, name...)
-	bare := len(h)
-	if h = appendCache(h, x); len(h) == bare {
-		h = h[:bare-len(name)]
-	}
+	h = appendUnlessEmpty(h, "\r\nX-Cache: ", x, appendCache)
+	h = appendUnlessEmpty(h, "\r\nX-Verified: ", x, appendVerified)
 	return appendTiming(append(h, "\r\nServer-Timing: "...), x)
+}
+
+// appendUnlessEmpty writes a header whose value may turn out to be nothing.
+func appendUnlessEmpty(h []byte, name string, x *exchange, value func([]byte, *exchange) []byte) []byte {
+	out := append(h, name...)
+	bare := len(out)
+	if out = value(out, x); len(out) == bare {
+		return h
+	}
+	return out
 }

@@ -28,6 +28,7 @@ var outcomes = map[string]nodegate.Trace{
 	"shared": {Cache: nodegate.CacheShared, Node: "geth-1", Waited: time.Millisecond},
 	"bypass": {Cache: nodegate.CacheBypass, Node: "geth-2", Waited: 20 * time.Second, Reason: "method is never kept"},
 	"none":   {Node: "geth-2"},
+	"ledger": {Cache: nodegate.CacheLedger, Verified: nodegate.LevelRoots, Agreed: 2, Formed: true},
 	"evil":   {Cache: nodegate.CacheMiss, Node: "a\"\r\nX-Evil: 1", Reason: "b\r\nX-Evil: 1"},
 	"long":   {Cache: nodegate.CacheMiss, Node: strings.Repeat("n", 500), Waited: 1000 * time.Hour, Reason: strings.Repeat("r", 500)},
 }
@@ -45,6 +46,8 @@ func TestHeadersTell(t *testing.T) {
 	h := buildWith(t, traced)
 	h.answer = tells
 	for _, c := range []struct{ body, cache, timing, reason string }{
+		{envelope("ledger"), "ledger", "total, cache;desc=ledger", ""},
+		{"[" + envelope("hit") + "," + envelope("ledger") + "," + envelope("ledger") + "]", "ledger=2, hit=1", "total", ""},
 		{envelope("hit"), "hit", "total, cache;desc=hit", ""},
 		{envelope("miss"), "miss", `total, node;dur=1.500;desc="geth-1", cache;desc=miss`, "not kept yet"},
 		{envelope("shared"), "shared", `total, node;dur=1.000;desc="geth-1", cache;desc=shared`, ""},
@@ -61,6 +64,10 @@ func TestHeadersTell(t *testing.T) {
 			reason := c.reason
 			if explain == "" {
 				reason = ""
+			}
+			verified := map[string]string{"ledger": "roots; agreed=2", "ledger=2, hit=1": "roots=2"}[c.cache]
+			if res.Header.Get("X-Verified") != verified {
+				t.Errorf("%s, explain %q: verified %q", c.body, explain, res.Header.Get("X-Verified"))
 			}
 			got := duration.ReplaceAllString(res.Header.Get("Server-Timing"), "total")
 			if res.Header.Get("X-Cache") != c.cache || got != c.timing || res.Header.Get("X-Cache-Reason") != reason || res.Header.Get("X-Evil") != "" {

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/rpc/jsonrpc"
@@ -42,7 +43,7 @@ func (e *Edge) RefuseUnread(status int, reason string) []byte {
 	body := jsonrpc.AppendError(nil, nil, numbers[nodegate.InvalidRequest], unreadMessage(status, reason), nil)
 	return fmt.Appendf(nil, "HTTP/1.1 %d %s\r\nAccess-Control-Allow-Origin: *\r\nX-Request-Id: %s\r\nDate: %s\r\n"+
 		"Content-Type: application/json\r\nX-Content-Type-Options: nosniff\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s",
-		status, http.StatusText(status), e.ids.New(), e.date.now(), len(body), body)
+		status, http.StatusText(status), e.ids.New(), e.date.at(time.Now()), len(body), body)
 }
 
 // unreadMessage puts net/http's reason into our words.

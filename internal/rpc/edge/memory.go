@@ -184,8 +184,9 @@ func (l largeLane) run(size int, work func()) {
 	background.Run(work)
 }
 
-// noMemory answers a body that there is no memory to execute.
-func (x *exchange) noMemory(err error) error {
+// refused answers a body that is not executed, for lack of memory or because of the bytes
+// before it.
+func (x *exchange) refused(err error) error {
 	x.edge.cfg.Metrics.Refused(nodegate.AsError(err).Code)
 	x.edge.recordOther(x.network, x.grant, err, 0)
 	x.notAdmitted(err)

@@ -19,7 +19,8 @@ import (
 type Bounds struct {
 	SocketsPerAccount       int
 	SubscriptionsPerAccount int
-	CallsPerAccount         int // bodies and messages that are executed at the same time
+	CallsPerAccount         int   // bodies and messages that are executed at the same time
+	BodyRate                int64 // bytes a second in large bodies and messages
 	Sockets                 int
 	Subscriptions           int
 }

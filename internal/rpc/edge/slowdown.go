@@ -51,7 +51,7 @@ func (s *socket) rest() {
 }
 
 // A socket may send so many pings and pongs in a window; each one beyond them makes it wait.
-// Clients send one every few seconds. Sockets are counted one by one, not by client address:
+// Clients send one every few seconds. Tiny fragments of messages count too; see ws.Conn. Sockets are counted one by one, not by client address:
 // thousands may share one, and they all answer our pings.
 const (
 	controlWindow = 10 * time.Second
@@ -59,7 +59,7 @@ const (
 	controlPause  = 50 * time.Millisecond
 )
 
-// controlled slows a peer down that sends pings without a pause.
+// controlled slows a peer down that sends pings or tiny fragments without a pause.
 func (s *socket) controlled() {
 	if now := time.Now(); now.Sub(s.counted) > controlWindow {
 		s.counted, s.controls = now, 0

@@ -32,6 +32,10 @@ const (
 type Conn struct {
 	Memo any
 
+	// Ended is when a request was executed. Handlers that know it set it, and spare the
+	// connection a look at the clock.
+	Ended time.Time
+
 	server   *Server
 	raw      net.Conn
 	buf      []byte // bytes read
@@ -157,7 +161,10 @@ func (c *Conn) compact() {
 // idle returns the deadline of a wait for the next request; zero leaves the one
 // that is set, because setting it costs as much as a small read.
 func (c *Conn) idle() time.Time {
-	now := time.Now()
+	now := c.Ended
+	if c.Ended = (time.Time{}); now.IsZero() {
+		now = time.Now()
+	}
 	if !c.answered {
 		return now.Add(firstTime)
 	}

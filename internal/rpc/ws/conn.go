@@ -50,6 +50,8 @@ var (
 	errProtocol = errors.New("ws: the peer broke the protocol")
 	errTooBig   = errors.New("ws: the message is too large")
 	errStalled  = errors.New("ws: the peer does not finish its message")
+
+	errFragments = errors.New("ws: the message has too many fragments")
 )
 
 // Conn is one WebSocket.
@@ -57,7 +59,8 @@ type Conn struct {
 	// Grow is asked with the size of a message's buffer before it is used or grows; an
 	// error refuses the message. nil lets it grow to the limit.
 	Grow func(size int) error
-	// Controlled is called for each ping or pong that has come, by who reads. nil is allowed.
+	// Controlled is called for each ping or pong that has come, and for every tinyPerControl
+	// tiny fragments, by who reads. nil is allowed.
 	Controlled func()
 
 	raw   net.Conn
@@ -72,6 +75,8 @@ type Conn struct {
 	began      int64 // when the present paceTime of a message that is waited for began, in Unix nanoseconds
 	paced      int   // bytes of the message at that time
 	refused    error // what Grow said of the message
+	fragments  int   // of the message, behind its first frame
+	tiny       int   // fragments that were tiny, of all messages
 
 	mu      sync.Mutex // of those who write
 	rest    []byte     // of a frame that was broken off

@@ -187,6 +187,7 @@ func TestFaults(t *testing.T) {
 		"a part that overflows":       {masked(opText, "x") + "\x80\xff\x7f\xff\xff\xff\xff\xff\xff\xff\x00\x00\x00\x00", tooBig},
 		"unmasked, and no more":       {"\x81\x00", protocolError},
 		"too large in parts":          {masked(opText, strings.Repeat("x", testLimit)) + masked(finBit|opContinue, "x"), tooBig},
+		"empty parts without an end":  {masked(opText, "x") + strings.Repeat(masked(opContinue, ""), 2*mostFragments), PolicyViolation},
 		"a good one first":            {masked(finBit|opText, "x") + masked(finBit|opPing, "x") + masked(finBit|opPong, "x") + masked(finBit|opClose, ""), normal},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -67,6 +67,7 @@ func (c *Conn) skip() error {
 // and the socket goes on.
 func (c *Conn) Read(buf []byte) ([]byte, error) {
 	start := len(buf)
+	c.fragments = 0
 	defer c.unhurry()
 	if c.mayGrow(cap(buf)) != nil {
 		return buf, c.discard(0)
@@ -88,11 +89,8 @@ func (c *Conn) Read(buf []byte) ([]byte, error) {
 		if c.frame.fin {
 			return buf, nil
 		}
-		if err := c.nextData(); err != nil {
+		if err := c.nextFragment(len(buf) - start); err != nil {
 			return buf, c.ended(stalled(err))
-		}
-		if c.frame.op != opContinue {
-			return buf, c.ended(errProtocol)
 		}
 	}
 }
@@ -152,11 +150,8 @@ func (c *Conn) discard(got int) error {
 		if c.frame.fin {
 			return refused
 		}
-		if err := c.nextData(); err != nil {
+		if err := c.nextFragment(got); err != nil {
 			return c.ended(stalled(err))
-		}
-		if c.frame.op != opContinue {
-			return c.ended(errProtocol)
 		}
 	}
 }
@@ -297,6 +292,8 @@ func (c *Conn) ended(err error) error {
 		_ = c.Close(protocolError, "")
 	case errTooBig:
 		_ = c.Close(tooBig, "message too large")
+	case errFragments:
+		_ = c.Close(PolicyViolation, saysFragments)
 	case errStalled:
 		_ = c.Close(PolicyViolation, "message not sent in time")
 	}

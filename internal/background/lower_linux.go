@@ -10,12 +10,16 @@ import (
 
 // What a thread in the background gets.
 const (
-	// niceness leaves it about a tenth of a core that another one wants too.
-	niceness = 10
+	// niceness leaves it about a quarter of a core that another one wants too.
+	niceness = 5
 	// slice is how long it asks to run at a stretch. The kernel (6.12 and later) lets a
 	// thread that wakes up and asks for less have the core at once; among equals it would
 	// wait for some milliseconds. Older kernels ignore it.
-	slice = 100 * time.Millisecond
+	//
+	// The kernel also lets it wait in proportion where other programs keep all cores busy,
+	// and with it everybody who waits for the garbage collector, which waits for all
+	// threads: with 100 ms and a niceness of 10 that took 0.6 s.
+	slice = 10 * time.Millisecond
 )
 
 // lower gives the goroutine a thread for itself, of low priority. Only a privileged process

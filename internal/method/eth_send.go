@@ -47,7 +47,7 @@ var feeRows = []Row{
 			{"blocks", "Count", true, "how many, at most 1,024"}, {"newest", "BlockNumber", true, "the last of them"},
 			{"percentiles", "[]Number", true, "of the tips in each block, rising from 0 to 100; may be empty"},
 		},
-		Rules: history(), Answer: ObjectAnswer, Counted: true, EveryBlock: true, SlowEmbedded: true,
+		Rules: history(), Answer: ObjectAnswer, Work: BulkRead, Counted: true, EveryBlock: true, SlowEmbedded: true,
 		Result: Result{"FeeHistory", "from the oldest to the block after the newest"}, Errors: []Fault{{-32000, "the block is not there, or the percentiles don't rise"}},
 		Example: on(`["0x2","0xa",[50]]`),
 	},

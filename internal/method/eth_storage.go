@@ -29,7 +29,7 @@ var storageRows = []Row{
 		Name: "eth_getStorageValues", Group: groupStorage,
 		Summary: "Several slots of several contracts at once.",
 		Params:  []Param{{"slots", "StorageRequests", true, "which slots, by contract; at most 1,024"}, block},
-		Rules:   state(AddressKeys),
+		Rules:   state(AddressKeys), Work: BulkRead,
 		Result:  Result{"Object", "by contract, the slots in order"},
 		Errors:  []Fault{{-32602, "no slots, or more than 1,024"}, unknownBlock},
 		Example: on(`[{"0xfbfbfddd6e35da57b7b0f9a2c10e34be70b3a4e9":["0x0000000000000000000000000000000000000000000000000000000000000000"]},"0xa"]`),

@@ -74,6 +74,7 @@ type Work uint8
 const (
 	Quick       Work = iota
 	LongRead         // may take long, and ends when its context does
+	BulkRead         // takes long if it asks for many slots or blocks
 	Executes         // executes contracts, and ends when its context does
 	Unstoppable      // executes contracts or proves state, too long to begin among the others
 )
@@ -86,6 +87,8 @@ type Answer uint8
 const (
 	AnyAnswer            Answer = iota // not checked
 	HexAnswer                          // data or a quantity: 0x...
+	CountAnswer                        // how many transactions a block has
+	UncleCountAnswer                   // how many uncles a block has
 	ObjectAnswer                       // an object
 	ChainIDAnswer                      // the network's id
 	WordAnswer                         // 32 bytes of storage

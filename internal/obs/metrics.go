@@ -109,7 +109,7 @@ type Method struct {
 	ok      prometheus.Counter
 	latency prometheus.Observer
 	failed  func(nodegate.Code) prometheus.Counter
-	cached  [nodegate.CacheShared + 1]atomic.Pointer[prometheus.Counter] // made at their first use
+	cached  [nodegate.CacheOutcomes]atomic.Pointer[prometheus.Counter] // made at their first use
 	cache   func(nodegate.CacheOutcome) prometheus.Counter
 }
 

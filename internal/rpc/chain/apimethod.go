@@ -10,6 +10,7 @@ import (
 
 	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/eth/tracers"
+	"github.com/ethereum/go-ethereum/params"
 	"github.com/ethereum/go-ethereum/rpc"
 
 	"github.com/nodegate/nodegate"
@@ -24,17 +25,18 @@ import (
 type apiMethod struct {
 	fn        reflect.Value
 	in        []reflect.Type // behind the context
-	stoppable bool           // all of what it runs ends when its context does
-	scripts   bool           // traces may run JavaScript of clients
-	noBlobs   bool           // go-ethereum would compute the proofs of blobs
+	work      method.Work
+	stoppable bool // all of what it runs ends when its context does
+	scripts   bool // traces may run JavaScript of clients
+	noBlobs   bool // go-ethereum would compute the proofs of blobs
+	rules     *params.ChainConfig
 }
 
-// executingMethods finds the methods that execute contracts or prove state in
-// go-ethereum's services.
-func executingMethods(apis []rpc.API, scripts bool) (map[string]*apiMethod, error) {
+// longMethods finds the methods that may take long in go-ethereum's services.
+func longMethods(apis []rpc.API, scripts bool, rules *params.ChainConfig) (map[string]*apiMethod, error) {
 	found := map[string]*apiMethod{}
 	for _, row := range method.All() {
-		if row.Work != method.Executes && row.Work != method.Unstoppable {
+		if row.Work == method.Quick {
 			continue
 		}
 		space, short, _ := strings.Cut(row.Name, "_")
@@ -42,7 +44,7 @@ func executingMethods(apis []rpc.API, scripts bool) (map[string]*apiMethod, erro
 			fn := reflect.ValueOf(api.Service).MethodByName(strings.ToUpper(short[:1]) + short[1:])
 			if api.Namespace == space && fn.IsValid() {
 				found[row.Name] = newAPIMethod(fn, row.Work == method.Executes, scripts)
-				found[row.Name].noBlobs = row.NoBlobs
+				found[row.Name].work, found[row.Name].noBlobs, found[row.Name].rules = row.Work, row.NoBlobs, rules
 			}
 		}
 		if found[row.Name] == nil {
@@ -88,7 +90,7 @@ func (m *apiMethod) call(ctx context.Context, params []byte, largest int) ([]byt
 	if err != nil {
 		return nil, &nodegate.Error{Op: "chain.call", Code: nodegate.InvalidParams, Msg: err.Error()}
 	}
-	if err := cmp.Or(refusedBlocks(args), m.boundTraces(args), m.refuseBlobs(args)); err != nil {
+	if err := cmp.Or(m.refuseBlocks(args), m.boundTraces(args), m.refuseBlobs(args)); err != nil {
 		return nil, &nodegate.Error{Op: "chain.call", Code: nodegate.InvalidParams, Msg: err.Error()}
 	}
 	results := m.fn.Call(append([]reflect.Value{reflect.ValueOf(ctx)}, args...))
@@ -138,11 +140,11 @@ func (m *apiMethod) decode(params []byte) ([]reflect.Value, error) {
 	return args, nil
 }
 
-// refusedBlocks refuses blocks among the arguments that would never end.
-func refusedBlocks(args []reflect.Value) error {
+// refuseBlocks refuses blocks among the arguments that can't be executed.
+func (m *apiMethod) refuseBlocks(args []reflect.Value) error {
 	for i := range args {
 		if raw, ok := args[i].Interface().(hexutil.Bytes); ok {
-			if err := guard.CheckBlock(raw); err != nil {
+			if err := guard.CheckBlock(raw, m.rules); err != nil {
 				return err
 			}
 		}

@@ -43,8 +43,8 @@ type engine struct {
 	kept     []txjournal.Tx     // what the journal held at the start
 	gasCap   uint64
 
-	executing map[string]*apiMethod // by name
-	replay    *replay.Chain
+	long   map[string]*apiMethod // that may take long, by name
+	replay *replay.Chain
 }
 
 func startEngine(cfg Config) (*engine, error) {
@@ -71,7 +71,7 @@ func (e *engine) start(cfg Config) error {
 	if e.rpc, err = newRPC(apis); err != nil {
 		return badData("chain.open", "can't start the embedded node", err)
 	}
-	if e.executing, err = executingMethods(apis, cfg.Scripts); err != nil {
+	if e.long, err = longMethods(apis, cfg.Scripts, e.eth.BlockChain().Config()); err != nil {
 		return badData("chain.open", "can't start the embedded node", err)
 	}
 	if err := e.stack.Start(); err != nil {

@@ -329,11 +329,80 @@ func TestTraceBlockWithoutEnd(t *testing.T) {
 	}
 }
 
+// TestTraceBlockWithoutFields: go-ethereum takes for granted that a header has the fields of
+// its fork, and fails in the middle of a block that lacks one.
+func TestTraceBlockWithoutFields(t *testing.T) {
+	n := shared(t, sharedDevnet)
+	var raw hexutil.Bytes
+	if err := json.Unmarshal([]byte(call(t, n, "debug_getRawBlock", `["0x7"]`)), &raw); err != nil {
+		t.Fatal(err)
+	}
+	var block, header []rlp.RawValue
+	mustDo(t, rlp.DecodeBytes(raw, &block))
+	mustDo(t, rlp.DecodeBytes(block[0], &header))
+	fields := []string{"baseFeePerGas", "withdrawalsRoot", "blobGasUsed", "excessBlobGas", "parentBeaconBlockRoot", "requestsHash"}
+	if len(header) != 15+len(fields) {
+		t.Fatalf("a header has %d fields", len(header))
+	}
+	for have := range len(fields) + 1 {
+		var err error
+		block[0], err = rlp.EncodeToBytes(header[:15+have])
+		mustDo(t, err)
+		made, err := rlp.EncodeToBytes(block)
+		mustDo(t, err)
+		_, err = n.Call(t.Context(), "debug_traceBlock", []byte(`["`+hexutil.Encode(made)+`"]`))
+		if have == len(fields) {
+			mustDo(t, err)
+		} else if e := wantCode(t, err, nodegate.InvalidParams); !strings.Contains(e.Msg, fields[have]) {
+			t.Errorf("without %s: %s", fields[have], e.Msg)
+		}
+	}
+}
+
 // TestTooLargeParams: go-ethereum's RPC server never gets megabytes to read.
 func TestTooLargeParams(t *testing.T) {
 	n := shared(t, sharedDevnet)
 	_, err := n.Call(t.Context(), "web3_sha3", []byte(`["0x`+strings.Repeat("00", mostParams/2)+`"]`))
 	if e := wantCode(t, err, nodegate.InvalidParams); !strings.Contains(e.Msg, "at most 524288 bytes") {
 		t.Error(e.Msg)
+	}
+}
+
+// Calls and estimates that end in time count against their account's time among the others
+// if they use much gas. Brief tells that it is spent.
+func TestDearCallsAreCounted(t *testing.T) {
+	for _, name := range []string{"eth_call", "eth_estimateGas"} {
+		t.Run(name, func(t *testing.T) {
+			n := shortNode(t)
+			account := func(id string) context.Context {
+				return nodegate.WithGrant(t.Context(), &nodegate.Grant{AccountID: id})
+			}
+			brief := func(id string) bool {
+				l := n.lanes.Light(account(id))
+				defer l.End()
+				return l.Brief
+			}
+			send := func(id string, i, gas int) {
+				// It jumps until its gas is used up. Another sender each time: answers are remembered.
+				_, _ = n.Call(account(id), name, fmt.Appendf(nil, `[{"from":"0x%040x","gas":"0x%x","input":"0x5b5f56"},"latest"]`, i+1, gas))
+			}
+			for i := 0; !brief("dear"); i++ {
+				if send("dear", i, 1_000_000); i > 3000 {
+					t.Fatal("3,000 calls that use a million gas each were not counted")
+				}
+			}
+			// A busy machine may stop a cheap call too, which counts.
+			counted := true
+			for try := 0; try < 3 && counted; try++ {
+				id := fmt.Sprint("cheap", try)
+				for i := range 300 {
+					send(id, i+300*try, 100_000)
+				}
+				counted = brief(id)
+			}
+			if counted {
+				t.Error("cheap calls were counted")
+			}
+		})
 	}
 }

@@ -7,22 +7,21 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/http"
 	"strings"
 	"time"
 
+	gethmath "github.com/ethereum/go-ethereum/common/math"
+
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/method"
+	"github.com/nodegate/nodegate/internal/rpc/chain/guard"
 	"github.com/nodegate/nodegate/internal/rpc/chain/lane"
 )
 
 // genericTime bounds a call to go-ethereum's API that has no limit of its own.
 const genericTime = 30 * time.Second
-
-// longReads of go-ethereum's API may take long and end when their context does: they get a
-// short time among the others, then a seat in the heavy lane. What executes contracts has
-// its own way: see execute.go.
-var longReads = method.SetOf(func(r *method.Row) bool { return r.Work == method.LongRead })
 
 // largeParams take longer to decode than most calls take as a whole. They wait for a seat
 // in the heavy lane, whatever the method.
@@ -34,7 +33,8 @@ const mostParams = 512 << 10
 
 // generic answers by go-ethereum's own API, in process.
 func (n *Node) generic(ctx context.Context, name string, params []byte) (result []byte, err error) {
-	if api := n.engine.executing[name]; api != nil {
+	api := n.engine.long[name]
+	if api != nil && api.alone(params) {
 		return n.execute(ctx, api, params)
 	}
 	if len(params) > mostParams {
@@ -49,18 +49,63 @@ func (n *Node) generic(ctx context.Context, name string, params []byte) (result 
 		})
 		return result, laneError(err)
 	}
-	if !longReads.Has(name) {
+	if api == nil || api.work != method.LongRead {
 		return n.attempt(ctx, name, params, func() {})
 	}
 	err = n.lanes.Run(ctx, genericTime, func(ctx context.Context, limit time.Duration) (err error) {
 		if limit > lane.LightLimit {
-			result, err = n.attempt(ctx, name, params, func() {})
+			result, err = n.onThisThread(ctx, api, params)
 			return err
 		}
 		result, err = n.brief(ctx, name, params, limit)
 		return err
 	})
 	return result, laneError(err)
+}
+
+// What a bulk read may ask for among the others: some twenty slots, or as many blocks as
+// wallets look at.
+const (
+	fewParams = 2 << 10
+	fewBlocks = 32
+)
+
+// alone tells whether a call gets the limits of execute.go. A bulk read does if it asks for
+// many slots, which takes long parameters, or for many blocks, whose number comes first.
+func (m *apiMethod) alone(params []byte) bool {
+	switch m.work {
+	case method.LongRead:
+		return false
+	case method.BulkRead:
+		return len(params) > fewParams || firstNumber(params) > fewBlocks
+	}
+	return true
+}
+
+// firstNumber is the first parameter, or 0 if it is no number.
+func firstNumber(params []byte) uint64 {
+	var list []json.RawMessage
+	if json.Unmarshal(params, &list) != nil || len(list) == 0 {
+		return 0
+	}
+	var n gethmath.HexOrDecimal64
+	if json.Unmarshal(list[0], &n) != nil {
+		return 0
+	}
+	return uint64(n)
+}
+
+// onThisThread makes an attempt that ends with its context, in the goroutine of the heavy
+// lane. go-ethereum's RPC server would start one with the priority of all others.
+func (n *Node) onThisThread(ctx context.Context, api *apiMethod, params []byte) ([]byte, error) {
+	deadline, _ := ctx.Deadline()
+	g := guard.New(deadline, guard.Unlimited)
+	g.LowPriority()
+	o := api.run(noDeadline{ctx}, params, g, math.MaxInt)
+	if ctx.Err() != nil {
+		return nil, nodegate.ErrTimeout("chain.call", ctx.Err())
+	}
+	return n.settle(o.result, o.err)
 }
 
 // brief gives a call a short time. Only so many are in progress at once.

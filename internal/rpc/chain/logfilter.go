@@ -10,7 +10,9 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/eth/ethconfig"
 	"github.com/ethereum/go-ethereum/eth/filters"
+	"github.com/ethereum/go-ethereum/rpc"
 )
 
 // logsSource is the key of the subscription to all logs.
@@ -53,6 +55,7 @@ type logFilter struct {
 	topics    []map[common.Hash]struct{}  // by position; an empty one: any
 	from, to  uint64                      // blocks
 	key       string                      // the same for filters that say the same in another order
+	brief     []any                       // parameters that go-ethereum accepts if it accepts the filter's; nil: there are no shorter ones
 }
 
 // readLogFilter is nil for what is no filter.
@@ -61,7 +64,7 @@ func readLogFilter(text string) *logFilter {
 	if text == "null" || json.Unmarshal([]byte(text), &crit) != nil {
 		return nil
 	}
-	f := &logFilter{addresses: setOf(crit.Addresses), to: math.MaxUint64, key: keyOf(&crit)}
+	f := &logFilter{addresses: setOf(crit.Addresses), to: math.MaxUint64, key: keyOf(&crit), brief: briefOf(&crit)}
 	for _, choices := range crit.Topics {
 		f.topics = append(f.topics, setOf(choices))
 	}
@@ -84,12 +87,42 @@ func setOf[T comparable](list []T) map[T]struct{} {
 	return set
 }
 
+// briefOf leaves out what go-ethereum has accepted already when it read a filter, which would
+// only be read twice more: its lists, where they are not too long.
+func briefOf(crit *filters.FilterCriteria) []any {
+	longest := len(crit.Addresses)
+	for _, choices := range crit.Topics {
+		longest = max(longest, len(choices))
+	}
+	if longest > ethconfig.Defaults.LogQueryLimit {
+		return nil
+	}
+	blocks := map[string]rpc.BlockNumber{}
+	if crit.FromBlock != nil {
+		blocks["fromBlock"] = rpc.BlockNumber(crit.FromBlock.Int64())
+	}
+	if crit.ToBlock != nil {
+		blocks["toBlock"] = rpc.BlockNumber(crit.ToBlock.Int64())
+	}
+	text, err := json.Marshal(blocks)
+	if err != nil {
+		return nil
+	}
+	return []any{"logs", json.RawMessage(text)}
+}
+
 // keyOf digests a filter. What is given twice stays so: go-ethereum counts.
 func keyOf(crit *filters.FilterCriteria) string {
 	h := sha256.New()
-	fmt.Fprint(h, crit.FromBlock, crit.ToBlock, sorted(crit.Addresses, common.Address.Cmp))
+	_, _ = fmt.Fprintln(h, crit.FromBlock, crit.ToBlock, len(crit.Addresses))
+	for _, a := range sorted(crit.Addresses, common.Address.Cmp) {
+		h.Write(a[:])
+	}
 	for _, choices := range crit.Topics {
-		fmt.Fprint(h, sorted(choices, common.Hash.Cmp))
+		_, _ = fmt.Fprintln(h, len(choices))
+		for _, topic := range sorted(choices, common.Hash.Cmp) {
+			h.Write(topic[:])
+		}
 	}
 	return string(h.Sum(nil))
 }

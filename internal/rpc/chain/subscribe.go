@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"sync"
+	"time"
 
 	"github.com/ethereum/go-ethereum/rpc"
 
@@ -16,6 +17,9 @@ const (
 	maxStreams           = 4096 // different subscriptions of a network
 	maxStreamsPerAccount = 256
 	maxSubscribeBytes    = 64 << 10 // of the parameters
+	largeSubscribe       = 8 << 10  // from here on reading them takes as long as many small calls
+
+	longestRest = 10 * time.Millisecond // after reading large parameters
 )
 
 // feeds are the chain's subscriptions. go-ethereum encodes an event for each of its own
@@ -29,6 +33,7 @@ type feeds struct {
 	correct func(event []byte) []byte
 
 	opening sync.Mutex // of go-ethereum's subscriptions, one at a time
+	large   sync.Mutex // large filters are read one at a time
 
 	mu      sync.Mutex
 	sources map[string]*source
@@ -82,7 +87,7 @@ func (n *Node) Subscribe(ctx context.Context, params []byte, take nodegate.Take)
 		return &nodegate.Error{Op: "chain.subscribe", Code: nodegate.InvalidParams, Msg: "invalid argument 1: the filter is too large: at most 64 KiB"}
 	}
 	r := &reader{take: take, account: nodegate.GrantFrom(ctx).AccountID}
-	key, err := n.feeds.join(ctx, subjectOf(args), r)
+	key, err := n.feeds.join(ctx, n.feeds.read(args, len(params)), r)
 	if err != nil {
 		return err
 	}
@@ -90,19 +95,37 @@ func (n *Node) Subscribe(ctx context.Context, params []byte, take nodegate.Take)
 	return nil
 }
 
+// read is subjectOf. Large filters cost as little as any, so they may take half of a core, all
+// together: after each of them the next waits as long as it took.
+func (f *feeds) read(args []any, size int) subject {
+	if size < largeSubscribe {
+		return subjectOf(args)
+	}
+	f.large.Lock()
+	start := time.Now()
+	defer func() { time.AfterFunc(min(time.Since(start), longestRest), f.large.Unlock) }()
+	return subjectOf(args)
+}
+
 // join adds a reader to its stream, which may begin with it.
 func (f *feeds) join(ctx context.Context, s subject, r *reader) (key string, err error) {
 	if joined, err := f.add(s.key, nil, r); joined || err != nil {
 		return s.key, err
 	}
-	f.opening.Lock()
-	defer f.opening.Unlock()
-	if s.filter != nil {
+	if err := f.full(r.account); err != nil {
+		return "", err
+	}
+	if s.filter != nil { // before the lock: reading a large filter takes its time
+		if s.filter.brief != nil {
+			s.args = s.filter.brief
+		}
 		if err := f.check(ctx, s.args); err != nil {
 			return "", err
 		}
 		s.args = allLogs
 	}
+	f.opening.Lock()
+	defer f.opening.Unlock()
 	for joined := false; !joined && err == nil; { // until the source doesn't end meanwhile
 		var src *source
 		if src, err = f.open(ctx, s); err == nil {
@@ -153,6 +176,13 @@ func (f *feeds) refuse(s *stream, account string) error {
 		return &nodegate.Error{Op: "chain.subscribe", Code: nodegate.Busy, RetryAfter: retryDelay, Msg: "server busy: too many different subscriptions"}
 	}
 	return nil
+}
+
+// full is refuse for a stream that doesn't exist yet, before there is any work for it.
+func (f *feeds) full(account string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.refuse(new(stream), account)
 }
 
 // leave takes a reader out and ends what nobody needs any more.

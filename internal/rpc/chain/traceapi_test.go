@@ -464,7 +464,7 @@ var recipient = common.HexToAddress("0x000000000000000000000000000000000000beef"
 // TestTracesEnd: traces in the form of Parity end at the same limits as others.
 func TestTracesEnd(t *testing.T) {
 	cfg := presetConfig(devchain.Devnet(), "")
-	cfg.TraceBytes, cfg.CallTimeout = 1<<20, 2*time.Second
+	cfg.TraceBytes, cfg.CallTimeout = 1<<20, 20*time.Second
 	n := openTemp(t, cfg)
 	for code := range traces() {
 		if strings.TrimSpace(code) == "0x5b5f56" {

@@ -53,16 +53,18 @@ type counter struct {
 	work    int // comparisons, as in matches
 }
 
-// compressedSize is the length in bytes of what the compressor makes of data.
-func compressedSize(dict *dictionary, data []byte) int {
-	c := count(dict, data)
+// compressedSize is the length in bytes of what the compressor makes of data. It calls rest
+// every few microseconds of its work.
+func compressedSize(dict *dictionary, data []byte, rest func()) int {
+	c := count(dict, data, rest)
 	return lzssHeader + (c.bits+7)/8
 }
 
-func count(dict *dictionary, data []byte) counter {
-	c := counter{data: data, matches: findMatches(data), dict: dict}
+func count(dict *dictionary, data []byte, rest func()) counter {
+	c := counter{data: data, matches: findMatches(data, rest), dict: dict}
 	c.work = c.matches.work
 	for i := 0; i < len(data); {
+		rest()
 		if run := runLength(data[i:]); run >= minRun {
 			i += c.writeRun(i, run)
 		} else {

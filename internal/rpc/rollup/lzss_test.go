@@ -28,7 +28,7 @@ func checkAgainst(t testing.TB, real *lzss.Compressor, dict *dictionary, data []
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := compressedSize(dict, data); got != want {
+	if got := compressedSize(dict, data, func() {}); got != want {
 		t.Fatalf("size of %d bytes = %d, the real compressor has %d: %x", len(data), got, want, data[:min(len(data), 400)])
 	}
 }
@@ -134,7 +134,7 @@ func TestCompressedSizeWorkIsBounded(t *testing.T) {
 		"descending":  descending(maxEncoded),
 		"zeros":       make([]byte, maxEncoded),
 	} {
-		c := count(dict, data)
+		c := count(dict, data, func() {})
 		t.Logf("%s: %.1f comparisons for each byte", name, float64(c.work)/float64(len(data)))
 		if c.work < len(data) || c.work > perPlace*len(data) {
 			t.Errorf("%s: %d comparisons for %d bytes, want at most %d for each byte", name, c.work, len(data), perPlace)
@@ -185,7 +185,7 @@ func BenchmarkCompressedSize(b *testing.B) {
 		b.Run(fmt.Sprint(n), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				compressedSize(dict, data)
+				compressedSize(dict, data, func() {})
 			}
 		})
 	}

@@ -18,16 +18,19 @@ type matches struct {
 // place among some others is then with one of its two neighbours among them, so
 // it is enough to keep the ranks of the places in reach in a set with neighbours.
 // That bounds the time whatever the data.
-func findMatches(data []byte) matches {
+func findMatches(data []byte, rest func()) matches {
 	m := matches{near: make([]uint16, len(data)), far: make([]uint16, len(data))}
 	var sorted []int32
-	sorted, m.work = sortPlaces(data)
+	sorted, m.work = sortPlaces(data, rest)
 	rank := make([]int32, len(data))
 	for r, place := range sorted {
 		rank[place] = int32(r)
 	}
 	near, far := newRankSet(len(data)), newRankSet(len(data))
 	for i := range data {
+		if i%restEvery == 0 {
+			rest()
+		}
 		r := int(rank[i])
 		m.near[i] = longestIn(near, r, data, sorted)
 		m.far[i] = longestIn(far, r, data, sorted)
@@ -40,6 +43,9 @@ func findMatches(data []byte) matches {
 	}
 	return m
 }
+
+// restEvery is how many steps of a few hundred nanoseconds come between two rests.
+const restEvery = 16
 
 // longestIn is the longest match of the place with this rank among a set.
 func longestIn(set rankSet, r int, data []byte, sorted []int32) uint16 {
@@ -54,13 +60,15 @@ func longestIn(set rankSet, r int, data []byte, sorted []int32) uint16 {
 
 // sortPlaces orders the places of data by the bytes that follow, as many as a
 // match can have. It also returns how many comparisons that took.
-func sortPlaces(data []byte) (places []int32, work int) {
+func sortPlaces(data []byte, rest func()) (places []int32, work int) {
 	places = make([]int32, len(data))
 	for i := range places {
 		places[i] = int32(i)
 	}
 	slices.SortFunc(places, func(a, b int32) int {
-		work++
+		if work++; work%restEvery == 0 {
+			rest()
+		}
 		return bytes.Compare(atMost(data[a:]), atMost(data[b:]))
 	})
 	return places, work
@@ -96,7 +104,7 @@ func newDictionary(data []byte) *dictionary {
 	if bytes.IndexByte(data, nearMarker) < 0 || bytes.IndexByte(data, farMarker) < 0 {
 		data = append(slices.Clip(data), nearMarker, farMarker)
 	}
-	sorted, _ := sortPlaces(data)
+	sorted, _ := sortPlaces(data, func() {})
 	return &dictionary{data: data, sorted: sorted}
 }
 

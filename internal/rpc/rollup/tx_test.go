@@ -7,6 +7,8 @@ import (
 	"math/big"
 	"testing"
 	"time"
+
+	"github.com/nodegate/nodegate"
 )
 
 const (
@@ -122,20 +124,29 @@ func TestSizeLimits(t *testing.T) {
 	}
 }
 
-func TestSizeWaitsForASlot(t *testing.T) {
-	s := newSizer(nil, 1)
-	s.slots <- struct{}{}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+// Long transactions of an account wait for each other. Short ones, and those of other
+// accounts, don't.
+func TestLongSizesTakeTurns(t *testing.T) {
+	s := newSizer(nil, 2)
+	long := noise(shortEncoded+1, 9)
+	greedy := nodegate.WithGrant(t.Context(), &nodegate.Grant{AccountID: "greedy"})
+	if err := s.slots.Acquire(greedy, "greedy"); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(greedy, time.Millisecond)
 	defer cancel()
-	if _, err := s.size(ctx, []byte{1}); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("with no slot free: %v", err)
+	if _, err := s.size(ctx, long); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a second long one: %v", err)
 	}
-	<-s.slots
-	if _, err := s.size(t.Context(), []byte{1}); err != nil {
-		t.Errorf("with a slot free: %v", err)
+	if _, err := s.size(greedy, []byte{1}); err != nil {
+		t.Errorf("a short one: %v", err)
 	}
-	if len(s.slots) != 0 {
-		t.Error("the slot was not given back")
+	if _, err := s.size(t.Context(), long); err != nil {
+		t.Errorf("of another account: %v", err)
+	}
+	s.slots.Release("greedy")
+	if _, err := s.size(greedy, long); err != nil || !s.slots.Idle() {
+		t.Errorf("afterwards: %v, idle %v", err, s.slots.Idle())
 	}
 }
 

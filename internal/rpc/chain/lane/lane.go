@@ -16,6 +16,7 @@ import (
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/background"
 	"github.com/nodegate/nodegate/internal/fairshare"
+	"github.com/nodegate/nodegate/internal/tokenbucket"
 )
 
 // LightLimit is how long a call may run among the others. One that takes longer
@@ -32,11 +33,36 @@ const (
 	moment     = 5 * time.Second
 )
 
+// lightAtOnce is how many calls of an account run among the others at once, and briefAtOnce
+// how many of one that gets briefLimit. Short calls are over before there are as many.
+const (
+	lightAtOnce = 8
+	briefAtOnce = 2
+)
+
+// An account may take only so much of the machine's time for calls that turn out to be long,
+// and so much for calls that use much gas and still end in time. One that has spent it begins
+// its calls in the heavy lane: else calls that are refused there for their number would still
+// take every core, a moment each, and so would many that take a millisecond.
+func lightShare() tokenbucket.Rate {
+	cores := float64(background.Cores())
+	return tokenbucket.Rate{PerSecond: 0.01 * cores, Burst: 0.025 * cores}
+}
+
+// stopTime is what a call that is stopped costs the others, whatever its limit was: where all
+// cores are busy, the timer that stops it waits for the scheduler's next turn.
+const stopTime = 10 * time.Millisecond
+
 // LightWork is how much gas a call may use among the others, of what can be seen while it
 // runs: precompiled contracts, hashes and call frames. The message keeps its own gas, so
 // that GAS and all results stay the same. Jumps and plain instructions are bounded by time
 // alone: counting them takes a tracer, which slows every call down.
 const LightWork = 2_000_000
+
+// DearGas is how much gas a call may use among the others without its time being counted.
+// Most calls use far less. It is gas that decides, because the time of a call also grows
+// when the machine is busy.
+const DearGas = 500_000
 
 // LightResult is how many bytes a call may return among the others. Encoding, copying and
 // sending more takes longer than most calls run.
@@ -54,7 +80,10 @@ var ErrAborted = errors.New("execution aborted")
 // Lanes hand out the seats. They are safe for concurrent use. Calls without a grant count
 // as one account.
 type Lanes struct {
-	seats *fairshare.Pool
+	seats  *fairshare.Pool
+	wasted tokenbucket.Set[string]
+	dear   tokenbucket.Set[string]
+	share  tokenbucket.Rate // of each
 
 	mu    sync.Mutex
 	light map[string]int       // calls that run among the others, by account
@@ -68,7 +97,7 @@ func Seats() int { return max(1, background.Cores()-1) }
 // New creates a heavy lane of so many seats, of which one account may have so many.
 func New(seats, perAccount int) *Lanes {
 	pool := fairshare.New(max(1, seats), max(1, perAccount)).LimitWaiting(maxWaiting, maxWaitingAccount)
-	return &Lanes{seats: pool, light: map[string]int{}, heavy: map[string]time.Time{}}
+	return &Lanes{seats: pool, share: lightShare(), light: map[string]int{}, heavy: map[string]time.Time{}}
 }
 
 // Run executes work among the others first and, when that is too short, in the
@@ -84,9 +113,32 @@ func (l *Lanes) Run(ctx context.Context, timeout time.Duration, work func(contex
 // runLight executes work among the others, for its account's share of the light time.
 func (l *Lanes) runLight(ctx context.Context, work func(context.Context, time.Duration) error) error {
 	id := nodegate.GrantFrom(ctx).AccountID
-	limit := l.beginLight(id)
+	limit, n := l.beginLight(id)
 	defer l.endLight(id) // also when work panics
-	return work(ctx, limit)
+	if n > lightAtOnce || limit == briefLimit && (n > briefAtOnce || l.spent(id)) {
+		return ErrAborted
+	}
+	err := work(ctx, limit)
+	if errors.Is(err, ErrAborted) {
+		l.wasted.Spend(id, max(limit, stopTime).Seconds(), l.share)
+	}
+	return err
+}
+
+// spent tells whether an account has taken its time among the others.
+func (l *Lanes) spent(id string) bool {
+	return l.wasted.Spend(id, 0, l.share) > 0 || l.dear.Spend(id, 0, l.share) > 0
+}
+
+// Took counts the time that a call took among the others, where it used much gas.
+func (l *Lanes) Took(ctx context.Context, gas uint64, took time.Duration) {
+	if gas <= DearGas {
+		return
+	}
+	id := nodegate.GrantFrom(ctx).AccountID
+	if l.dear.Spend(id, took.Seconds(), l.share) > 0 {
+		l.mark(id)
+	}
 }
 
 // Light is an attempt to run work among the others.
@@ -99,19 +151,21 @@ type Light struct {
 // Light is for whoever runs light work by itself.
 func (l *Lanes) Light(ctx context.Context) Light {
 	id := nodegate.GrantFrom(ctx).AccountID
-	limit := l.beginLight(id)
+	limit, _ := l.beginLight(id)
 	return Light{Limit: limit, Brief: limit == briefLimit, End: func() { l.endLight(id) }}
 }
 
-func (l *Lanes) beginLight(id string) time.Duration {
+// beginLight counts a call among the others, and returns for how long it may run and how
+// many of its account there are.
+func (l *Lanes) beginLight(id string) (limit time.Duration, n int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	n := l.light[id] + 1
+	n = l.light[id] + 1
 	l.light[id] = n
 	if ended, ok := l.heavy[id]; ok && time.Since(ended) < moment || l.seats.Has(id) {
-		return briefLimit
+		return briefLimit, n
 	}
-	return max(LightLimit/time.Duration(n), shortLimit)
+	return max(LightLimit/time.Duration(n), shortLimit), n
 }
 
 func (l *Lanes) endLight(id string) {
@@ -159,6 +213,11 @@ func (l *Lanes) Enter(ctx context.Context) (leave func(), err error) {
 
 func (l *Lanes) leave(id string) {
 	l.seats.Release(id)
+	l.mark(id)
+}
+
+// mark notes that an account has sent heavy calls just now.
+func (l *Lanes) mark(id string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := time.Now()

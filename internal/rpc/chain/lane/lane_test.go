@@ -273,3 +273,118 @@ func TestHeavyIsForgotten(t *testing.T) {
 		}
 	})
 }
+
+// TestWastedTime: an account whose calls among the others keep turning out to be long begins
+// them in the heavy lane, until it has waited. Calls that end in time cost it nothing, and
+// other accounts are not held to it.
+func TestWastedTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := New(1, 1)
+		attempts := func(account string, n int, short bool) (light int) {
+			for range n {
+				err := l.Run(as(account), time.Minute, func(_ context.Context, limit time.Duration) error {
+					if limit > LightLimit {
+						return nil // in the heavy lane
+					}
+					if light++; short {
+						return nil
+					}
+					return ErrAborted
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			return light
+		}
+		want := int(l.share.Burst / stopTime.Seconds())
+		if got := attempts("a", 1000, false); got < want-1 || got > want+1 {
+			t.Errorf("%d of 1,000 long calls had time among the others, want %d", got, want)
+		}
+		if got := attempts("a", 10, true); got != 0 {
+			t.Errorf("right after them it has time among the others for %d of 10", got)
+		}
+		if got := attempts("b", 10, true); got != 10 {
+			t.Errorf("another account has it for %d of 10", got)
+		}
+		time.Sleep(moment)
+		if got := attempts("a", 1000, true); got != 1000 {
+			t.Errorf("a while later it has it for %d of 1,000 short calls", got)
+		}
+		l.empty(t)
+	})
+}
+
+// TestDearCalls: the time of calls that use much gas is counted although each of them ends in
+// time. An account that takes too much of it begins its calls in the heavy lane.
+func TestDearCalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := New(1, 1)
+		light := func(account string, n int, gas uint64) (light int) {
+			for range n {
+				err := l.Run(as(account), time.Minute, func(ctx context.Context, limit time.Duration) error {
+					if limit <= LightLimit {
+						light++
+						l.Took(ctx, gas, time.Millisecond)
+					}
+					return nil
+				})
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+			return light
+		}
+		want := int(l.share.Burst * 1000)
+		if got := light("a", 10*want, DearGas+1); got < want-1 || got > want+1 {
+			t.Errorf("%d dear calls of 1 ms ran among the others, want %d", got, want)
+		}
+		if got := light("b", 1000, DearGas); got != 1000 {
+			t.Errorf("another account's cheap calls: %d of 1,000", got)
+		}
+		time.Sleep(moment)
+		if got := light("a", want/2, DearGas+1); got != want/2 {
+			t.Errorf("a while later %d of %d", got, want/2)
+		}
+		l.empty(t)
+	})
+}
+
+// TestLightAtOnce: only so many calls of an account run among the others at the same time.
+func TestLightAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := New(1, 1)
+		start := func(account string, n int) (light func() int) {
+			var mu sync.Mutex
+			var count int
+			for range n {
+				go func() {
+					_ = l.Run(as(account), time.Minute, func(_ context.Context, limit time.Duration) error {
+						if limit <= LightLimit {
+							mu.Lock()
+							count++
+							mu.Unlock()
+							time.Sleep(time.Millisecond)
+						}
+						return nil
+					})
+				}()
+			}
+			synctest.Wait()
+			return func() int {
+				mu.Lock()
+				defer mu.Unlock()
+				return count
+			}
+		}
+		a, b := start("a", 50), start("b", lightAtOnce)
+		if got := a(); got != lightAtOnce {
+			t.Errorf("%d calls of an account run among the others, want %d", got, lightAtOnce)
+		}
+		if got := b(); got != lightAtOnce {
+			t.Errorf("%d of another account, want %d", got, lightAtOnce)
+		}
+		time.Sleep(time.Second)
+		l.empty(t)
+	})
+}

@@ -33,7 +33,8 @@ type execution struct {
 	view    *stateView
 	context vm.BlockContext
 
-	watched   bool // at every instruction
+	watched   bool   // at every instruction
+	used      uint64 // gas, of all runs in a slice
 	db        *guard.State
 	contracts *guard.Contracts
 	evm       *vm.EVM
@@ -83,10 +84,12 @@ func (x *execution) within(ctx context.Context, limit time.Duration, work func()
 	if err := x.open(); err != nil {
 		return err
 	}
-	g := guard.New(time.Now().Add(limit), workFor(limit))
+	start := time.Now()
+	g := guard.New(start.Add(limit), workFor(limit))
 	if limit > lane.LightLimit {
 		g.LowPriority()
 	}
+	x.used = 0
 	x.db.Guard = g
 	x.contracts.Use(g)
 	done := stopAfter(ctx, limit, g, x.evm)
@@ -95,6 +98,9 @@ func (x *execution) within(ctx context.Context, limit time.Duration, work func()
 	if g.Stopped() || x.evm.Cancelled() {
 		x.close() // a machine that was stopped stays stopped
 		return lane.ErrAborted
+	}
+	if limit <= lane.LightLimit && x.used > lane.DearGas {
+		x.path.lanes.Took(ctx, x.used, time.Since(start))
 	}
 	return err
 }
@@ -119,6 +125,9 @@ func (x *execution) run(msg *core.Message) (*core.ExecutionResult, error) {
 		return nil, x.db.Error()
 	}
 	x.db.RevertToSnapshot(before)
+	if result != nil {
+		x.used += result.MaxUsedGas
+	}
 	return result, err
 }
 

@@ -7,7 +7,7 @@ FUZZTIME ?= 30s
 NODE_ROWS = Fresh|Servers|PendingNonces|FiltersOfTheService|ErrorsOfOneNode|CappedLogs|DeadSideNetwork|Liar|Lies
 SHELL := bash
 
-.PHONY: help build run test full quick lint fuzz chaos bench bench-rpc bench-storage bench-gateway bench-dashboard gateway-suite docs clean
+.PHONY: help build run test full quick lint fuzz chaos bench bench-rpc bench-storage bench-gateway bench-dashboard bench-logs gateway-suite docs clean
 
 #? help: list the targets
 help:
@@ -73,6 +73,11 @@ bench-gateway:
 #? bench-dashboard: how long and how large the pages are with a million rows of usage (some minutes)
 bench-dashboard:
 	$(GO) run ./bench/dashboard
+
+#? bench-logs: the ledger's index of logs against go-ethereum's filter maps, and log queries against Geth (some minutes)
+bench-logs:
+	$(GO) run ./bench/logindex -blocks 100000
+	$(GO) run ./bench/logindex -geth 10000
 
 #? gateway-suite: IPFS' gateway-conformance against the read gateway; SUITE=PROGRAM names it if it is not in the PATH
 gateway-suite:

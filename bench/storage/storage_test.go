@@ -156,7 +156,7 @@ func TestFindPeer(t *testing.T) {
 	if bytes, err := p.usage.Memory(); err != nil || bytes < 1<<20 {
 		t.Errorf("memory %d, error %v", bytes, err)
 	}
-	for end := time.Now().Add(5 * child.Tick); time.Now().Before(end); {
+	for end := time.Now().Add(50 * time.Millisecond); time.Now().Before(end); {
 		_ = bytes.Repeat([]byte("x"), 1<<20)
 	}
 	if used, err := p.usage.CPU(); err != nil || used == 0 {

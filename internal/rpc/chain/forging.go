@@ -206,8 +206,11 @@ func (p developer) mine(count, apart uint64, more func() error) error {
 // sealApart seals a block that long after the one before it, unless it is the first.
 func (p developer) sealApart(i, apart uint64) error {
 	if i > 0 && apart > 0 {
-		time := p.eth.BlockChain().CurrentBlock().Time + apart
-		p.settings.Store(p.settings.Load().at(p.next(), time)) // on disk with the block's own changes
+		next := p.eth.BlockChain().CurrentBlock().Time + apart
+		p.settings.Store(p.settings.Load().at(p.next(), next)) // on disk with the block's own changes
+	}
+	if _, late := p.executables(); len(late) > 0 { // go-ethereum would leave them out, and a tool counts on what it has sent
+		return forging(p).seal(p.eth.BlockChain().CurrentBlock(), uint64(time.Now().Unix())) //nolint:gosec // after 1970
 	}
 	return p.sealNext()
 }

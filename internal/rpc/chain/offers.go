@@ -8,6 +8,7 @@ import (
 	"github.com/ethereum/go-ethereum/core/txpool"
 	"github.com/ethereum/go-ethereum/core/txpool/txorder"
 	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/holiman/uint256"
 
 	"github.com/nodegate/nodegate/internal/rpc/chain/forge"
 )
@@ -35,11 +36,47 @@ func newOffers(p *producer) *offers {
 	if head := p.eth.BlockChain().CurrentBlock(); p.eth.BlockChain().Config().IsOsaka(head.Number, head.Time) {
 		version = types.BlobSidecarVersion1
 	}
+	_, late := p.executables() // one that becomes pending now is offered twice, and refused the second time
 	for _, filter := range []txpool.PendingFilter{{}, {BlobTxs: true, BlobVersion: version}} {
 		pending, _ := p.eth.TxPool().Pending(filter)
+		if !filter.BlobTxs {
+			addLate(pending, late)
+		}
 		o.pools = append(o.pools, txorder.NewTransactionsByPriceAndNonce(signer, pending, nil))
 	}
 	return o
+}
+
+// addLate puts transactions behind those of the same sender.
+func addLate(pending map[common.Address][]*txpool.LazyTransaction, late map[common.Address][]*types.Transaction) {
+	for from, txs := range late {
+		for _, tx := range txs {
+			pending[from] = append(pending[from], &txpool.LazyTransaction{
+				Hash: tx.Hash(), Tx: tx, Time: tx.Time(), Gas: tx.Gas(),
+				GasFeeCap: uint256.MustFromBig(tx.GasFeeCap()), GasTipCap: uint256.MustFromBig(tx.GasTipCap()),
+			})
+		}
+	}
+}
+
+// executables are the transactions of the pool that a block could take, by sender: those that
+// are pending, and the late ones, which are queued although their nonces follow. go-ethereum
+// moves a transaction to the pending ones after it has accepted it, and if the pool is reset
+// before that, it leaves the transaction in the queue until the next block.
+func (p *producer) executables() (pending, late map[common.Address][]*types.Transaction) {
+	pending, queued := p.eth.TxPool().Content()
+	late = map[common.Address][]*types.Transaction{}
+	for from, txs := range queued {
+		next := p.eth.TxPool().Nonce(from)
+		if known := pending[from]; len(known) > 0 {
+			next = known[len(known)-1].Nonce() + 1
+		}
+		for len(txs) > 0 && txs[0].Nonce() == next {
+			late[from] = append(late[from], txs[0])
+			txs, next = txs[1:], next+1
+		}
+	}
+	return pending, late
 }
 
 // noteSenders keeps who sends the transactions that nobody signed.

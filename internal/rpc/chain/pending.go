@@ -60,7 +60,10 @@ func (d devSender) show(ctx context.Context, hashes []common.Hash) ([]byte, erro
 }
 
 func (d devSender) pendingHashes() (hashes []common.Hash) {
-	pending, _ := d.engine.eth.TxPool().Content()
+	pending, late := d.producer().executables()
+	for from, txs := range late {
+		pending[from] = append(pending[from], txs...)
+	}
 	for _, from := range slices.SortedFunc(maps.Keys(pending), common.Address.Cmp) {
 		for _, tx := range pending[from] {
 			hashes = append(hashes, tx.Hash())

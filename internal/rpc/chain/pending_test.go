@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core"
 
 	"github.com/nodegate/nodegate/internal/rpc/chain/lane"
 )
@@ -38,6 +39,29 @@ func TestPoolIsShown(t *testing.T) {
 	mined(t, n, unsigned)
 	if got := call(t, n, "eth_pendingTransactions", "[]"); got != "[]" {
 		t.Errorf("after a block: %s", got)
+	}
+}
+
+// TestSentBeforeMining: a transaction that was accepted is shown as pending and is in the next
+// block that a tool mines, even if go-ethereum's pool hasn't moved it to its pending ones. It
+// does that later, on its own time, and forgets it if it is reset meanwhile.
+func TestSentBeforeMining(t *testing.T) {
+	n := openDevnet(t)
+	call(t, n, "evm_setAutomine", "[false]")
+	held := make(chan core.NewTxsEvent) // the pool can't go on before somebody reads
+	sub := n.engine.eth.TxPool().SubscribeTransactions(held, false)
+	defer sub.Unsubscribe()
+	a := newSender(n, 0)
+	hashes := []common.Hash{send(t, n, a.setValue(1)), send(t, n, a.setValue(2)), send(t, n, a.setValue(3))}
+	if got := callInto[[]json.RawMessage](t, n, "eth_pendingTransactions", "[]"); len(got) != len(hashes) {
+		t.Errorf("%d transactions are shown", len(got))
+	}
+	time.AfterFunc(50*time.Millisecond, sub.Unsubscribe) // mining asks the pool for a reset first
+	call(t, n, "evm_mine", "[]")
+	for _, hash := range hashes {
+		if got := call(t, n, "eth_getTransactionReceipt", `["`+hash.Hex()+`"]`); got == "null" {
+			t.Errorf("%s is not in the block", hash)
+		}
 	}
 }
 

@@ -51,3 +51,37 @@ func TestExportTurns(t *testing.T) {
 		t.Errorf("%d blocks were read again without a turn; %d rests for %d blocks", w.without, rests, blocks)
 	}
 }
+
+// outOfTurn counts writes in turn: a client that doesn't read would hold up others.
+type outOfTurn struct {
+	pool   *fairshare.Pool
+	inTurn int
+}
+
+func (w *outOfTurn) Write(data []byte) (int, error) {
+	w.inTurn += w.pool.Used()
+	return len(data), nil
+}
+
+// TestTarTurns: an archive takes a turn for each header, beside those for reading and
+// decoding, and writes out of turn.
+func TestTarTurns(t *testing.T) {
+	m := newMemory(t)
+	at := folderBomb(m, 2)
+	pool, rests := fairshare.New(1, 1), 0
+	ctx := fairshare.With(t.Context(), pool, "a")
+	fairshare.TakeTurns(ctx)
+	ctx = fairshare.Alone(ctx, func() {}, func() { rests++ })
+	tree, err := New(m).Get(ctx, at.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	rests = 0
+	out := &outOfTurn{pool: pool}
+	if err := tree.WriteTar(ctx, out, false); err != nil {
+		t.Fatal(err)
+	}
+	if entries := 1 + 16 + 16*16; rests < 3*(entries-1)+1 || out.inTurn > 0 {
+		t.Errorf("%d rests for %d entries, %d writes in turn", rests, entries, out.inTurn)
+	}
+}

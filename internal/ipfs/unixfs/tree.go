@@ -2,6 +2,7 @@ package unixfs
 
 import (
 	"archive/tar"
+	"cmp"
 	"context"
 	"io"
 	"path"
@@ -10,6 +11,8 @@ import (
 
 	"github.com/ipfs/boxo/files"
 	"github.com/ipfs/go-cid"
+
+	"github.com/nodegate/nodegate/internal/fairshare"
 )
 
 // Tree is a file, a symlink or a directory with all in it, to be written as a tar.
@@ -86,7 +89,8 @@ func (t *Tree) Size() int64 { return t.size }
 // in the PAX format when the archive is only the transport, and the plain format
 // when it is what the user asked for.
 func (t *Tree) WriteTar(ctx context.Context, w io.Writer, plain bool) error {
-	a := &archive{tar: tar.NewWriter(w), format: tar.FormatPAX, now: time.Now(), get: t.objects.listing(), root: t.name}
+	out := &heldWriter{w: w}
+	a := &archive{tar: tar.NewWriter(out), out: out, format: tar.FormatPAX, now: time.Now(), get: t.objects.listing(), root: t.name}
 	if plain {
 		a.format = tar.FormatUnknown
 	}
@@ -99,6 +103,7 @@ func (t *Tree) WriteTar(ctx context.Context, w io.Writer, plain bool) error {
 // archive is a tar while it is written.
 type archive struct {
 	tar    *tar.Writer
+	out    *heldWriter // that tar writes to
 	format tar.Format
 	now    time.Time
 	get    getter // for directories and the first blocks of files
@@ -120,12 +125,14 @@ func (a *archive) write(ctx context.Context, t *Tree, at string, depth int) erro
 			return errOutside()
 		}
 		h := &tar.Header{Name: at, Typeflag: tar.TypeSymlink, Linkname: string(t.fs.data)}
-		return a.header(h, stat{mtime: t.fs.stat.mtime}, 0o777)
+		return a.header(ctx, h, stat{mtime: t.fs.stat.mtime}, 0o777)
 	}
 	return a.file(ctx, t, at)
 }
 
-func (a *archive) header(h *tar.Header, s stat, perms uint32) error {
+// header writes an entry's header. It is made in turn, and written out of turn: that may wait
+// for the client.
+func (a *archive) header(ctx context.Context, h *tar.Header, s stat, perms uint32) error {
 	if p := files.ModePermsToUnixPerms(s.mode); p != 0 {
 		perms = p
 	}
@@ -133,7 +140,39 @@ func (a *archive) header(h *tar.Header, s stat, perms uint32) error {
 	if s.mtime.IsZero() {
 		h.ModTime = a.now
 	}
-	return failedBy(a.tar.WriteHeader(h))
+	var failure error
+	if err := fairshare.Do(ctx, func() { failure = a.out.hold(func() error { return a.tar.WriteHeader(h) }) }); err != nil {
+		return err
+	}
+	return failedBy(cmp.Or(failure, a.out.release()))
+}
+
+// heldWriter keeps what is written while it holds.
+type heldWriter struct {
+	w     io.Writer
+	holds bool
+	kept  []byte
+}
+
+func (h *heldWriter) Write(data []byte) (int, error) {
+	if !h.holds {
+		return h.w.Write(data)
+	}
+	h.kept = append(h.kept, data...)
+	return len(data), nil
+}
+
+func (h *heldWriter) hold(write func() error) error {
+	h.holds = true
+	defer func() { h.holds = false }()
+	return write()
+}
+
+// release writes what was kept.
+func (h *heldWriter) release() error {
+	_, err := h.w.Write(h.kept)
+	h.kept = h.kept[:0]
+	return err
 }
 
 func (t *Tree) stat() stat {
@@ -144,7 +183,7 @@ func (t *Tree) stat() stat {
 }
 
 func (a *archive) directory(ctx context.Context, t *Tree, at string, depth int) error {
-	if err := a.header(&tar.Header{Name: at, Typeflag: tar.TypeDir}, t.stat(), 0o755); err != nil {
+	if err := a.header(ctx, &tar.Header{Name: at, Typeflag: tar.TypeDir}, t.stat(), 0o755); err != nil {
 		return err
 	}
 	links, err := a.get.entries(ctx, t.node, t.fs)
@@ -202,7 +241,7 @@ func (a *archive) file(ctx context.Context, t *Tree, at string) error {
 		return err
 	}
 	a.bytes += f.size
-	if err := a.header(&tar.Header{Name: at, Typeflag: tar.TypeReg, Size: f.size}, t.stat(), 0o644); err != nil {
+	if err := a.header(ctx, &tar.Header{Name: at, Typeflag: tar.TypeReg, Size: f.size}, t.stat(), 0o644); err != nil {
 		return err
 	}
 	c := &Content{size: f.size, pieces: []*reader{t.objects.reader(ctx, f, 0, f.size)}}

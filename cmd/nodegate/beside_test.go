@@ -18,9 +18,9 @@ import (
 	"github.com/nodegate/nodegate"
 )
 
-// soon is what the contract gives a running server to follow a change. It takes
-// about half a second.
-const soon = 5 * time.Second
+// soon is how long a running server may take to follow a change on a busy machine. It takes
+// about half a second; internal/accounts/auth tests in fake time that it is no more than one.
+const soon = 30 * time.Second
 
 // process is a server that runs in a process of its own.
 type process struct{ data, rpc, admin, key, banner string }
@@ -281,7 +281,7 @@ func (p *process) testUsage(t *testing.T) {
 		if fmt.Sprint(got.Rows) == want && got.Total == (figures{6, 30, 1}) {
 			break
 		}
-		if time.Since(begin) > 4*soon {
+		if time.Since(begin) > soon {
 			t.Fatalf("the usage is %v, total %v", got.Rows, got.Total)
 		}
 	}

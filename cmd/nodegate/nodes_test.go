@@ -29,7 +29,7 @@ func TestNodes(t *testing.T) {
 		}
 		return stdout + stderr
 	}
-	for end := time.Now().Add(10 * time.Second); !strings.Contains(do(0, "nodes"), "refused") && time.Now().Before(end); {
+	for end := time.Now().Add(time.Minute); !strings.Contains(do(0, "nodes"), "refused") && time.Now().Before(end); {
 		time.Sleep(20 * time.Millisecond)
 	}
 	if out := do(0, "nodes"); !strings.Contains(out, "far      a     primary  not used: ") {

@@ -40,25 +40,27 @@ func (in *input) ask(prompts io.Writer, what string, hidden bool) (string, error
 	if terminal == nil {
 		return in.line(what)
 	}
-	fmt.Fprintf(prompts, "%s: ", what)
 	if !hidden {
+		fmt.Fprintf(prompts, "%s: ", what)
 		return in.line(what)
 	}
+	// Signals are caught before anything is hidden: one that ends the program must not leave
+	// the terminal in a state in which nobody sees what they type.
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	defer signal.Stop(signals)
 	show, err := hideTyping(terminal)
 	if err != nil {
 		return "", err
 	}
 	defer fmt.Fprintln(prompts)
 	defer show()
-	return in.interruptibleLine(what)
+	fmt.Fprintf(prompts, "%s: ", what)
+	return in.interruptibleLine(what, signals)
 }
 
-// interruptibleLine comes back on a signal, so that the terminal is not left in
-// a state in which nobody sees what they type.
-func (in *input) interruptibleLine(what string) (string, error) {
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	defer signal.Stop(signals)
+// interruptibleLine comes back on a signal, so that the terminal is shown again.
+func (in *input) interruptibleLine(what string, signals <-chan os.Signal) (string, error) {
 	type answer struct {
 		line string
 		err  error

@@ -14,7 +14,7 @@ import (
 )
 
 // typing bounds the wait for a prompt.
-const typing = 20 * time.Second
+const typing = time.Minute
 
 // person sits at a real terminal in which a command runs.
 type person struct {
@@ -143,6 +143,23 @@ func TestInterruptedPrompt(t *testing.T) {
 		t.Errorf("exit code %d", code)
 	}
 	p.shows("interrupted; nothing was changed")
+}
+
+// TestInterruptedAtOnce is the same in the moment in which typing is hidden.
+func TestInterruptedAtOnce(t *testing.T) {
+	for range 5 {
+		p := sitDown(t, "account", "create", "a@example.com", "--data", t.TempDir())
+		for begin := time.Now(); !p.hidden(); {
+			if time.Since(begin) > typing {
+				t.Fatalf("nothing is hidden:\n%s", &p.screen)
+			}
+		}
+		p.types("\x03")
+		if code := p.leaves(); code != exitFailure {
+			t.Errorf("exit code %d", code)
+		}
+		p.shows("interrupted; nothing was changed")
+	}
 }
 
 func TestCardPrompt(t *testing.T) {

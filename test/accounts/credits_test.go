@@ -122,9 +122,9 @@ func TestBatchCosts(t *testing.T) {
 		if url == "more" {
 			header = []string{"X-Other", "1"}
 		}
-		checkRate(t, send(t, k.url, batch(3), header...), 429, 1, 40, "null") // 240, of which 200 are left
+		checkRate(t, k, send(t, k.url, batch(3), header...), 429, 1, 40, "null") // 240, of which 200 are left
 	}
-	checkRate(t, ask(t, dial(t, k.ws()), batch(3)), 0, 1, 40, "null")
+	checkRate(t, k, ask(t, dial(t, k.ws()), batch(3)), 0, 1, 40, "null")
 	send(t, k.url, batch(2)).wantBatch(t, 2)
 	lines := k.usage(t, 10+2+13+3*3) // refused batches count their calls too
 	if got := lines["devnet eth_getBalance ok"]; got != (line{12, 960}) {
@@ -143,9 +143,9 @@ func (r reply) wantBatch(t *testing.T, n int) {
 	}
 }
 
-// checkRate checks a refusal by the rate. A few credits may have come back since
-// the test counted them, so the backoff may be a little less.
-func checkRate(t *testing.T, r reply, status int, rate, most int64, id string) {
+// checkRate checks a refusal of a tenant by the rate, and returns its backoff. Credits have
+// come back since the tenant was made, so the backoff may be that much less.
+func checkRate(t *testing.T, k *tenant, r reply, status int, rate, most int64, id string) time.Duration {
 	t.Helper()
 	e := r.want(t, status, -32005, "rate limit exceeded", id)
 	var data struct {
@@ -160,14 +160,20 @@ func checkRate(t *testing.T, r reply, status int, rate, most int64, id string) {
 	if got := *data.Rate.Allowed; got != rate {
 		t.Errorf("%d credits a second are allowed, want %d", got, rate)
 	}
-	const passed = 15 // seconds that the test may take so far
-	if b := data.Rate.Backoff; b > most || b < max(1, most-passed) {
-		t.Errorf("backoff %d s, want at most %d", b, most)
+	passed := int64(time.Since(k.made).Seconds()) + 1
+	backoff := data.Rate.Backoff
+	if backoff > most || backoff < max(1, most-passed) {
+		t.Errorf("backoff %d s, want at most %d, and %d s have passed", backoff, most, passed)
 	}
-	if status == 0 {
-		return
+	if status != 0 {
+		checkRetryAfter(t, r, backoff)
 	}
-	if want := fmt.Sprintf("0%d", data.Rate.Backoff); r.header.Get("Retry-After") != want {
+	return time.Duration(backoff) * time.Second
+}
+
+func checkRetryAfter(t *testing.T, r reply, backoff int64) {
+	t.Helper()
+	if want := fmt.Sprintf("0%d", backoff); r.header.Get("Retry-After") != want {
 		t.Errorf("Retry-After is %q, want %q", r.header.Get("Retry-After"), want)
 	}
 	checkHeaders(t, r)
@@ -183,15 +189,15 @@ func TestRateLimit(t *testing.T) {
 	ask(t, c, callOf("eth_getBlockReceipts", `["latest"]`)).want(t, 0, 0, "", "7") // all 1,000
 	path := "/devnet/v3/" + k.key
 	for _, lines := range []string{"", "X-Other: 1\r\n"} {
-		checkRate(t, rawDial(t, s).post(t, path, balance, lines), 429, 1, 80, "7")
+		checkRate(t, k, rawDial(t, s).post(t, path, balance, lines), 429, 1, 80, "7")
 	}
-	checkRate(t, ask(t, c, balance), 0, 1, 80, "7")
+	checkRate(t, k, ask(t, c, balance), 0, 1, 80, "7")
 	notice := `{"jsonrpc":"2.0","method":"eth_getBalance","params":[]}`
 	if r := send(t, k.url, notice); r.status != 429 {
 		t.Errorf("a notification over HTTP: %d %s", r.status, r.body)
 	}
 	write(t, c, notice) // has nobody to tell: the next answer is the next call's
-	checkRate(t, ask(t, c, balance), 0, 1, 80, "7")
+	checkRate(t, k, ask(t, c, balance), 0, 1, 80, "7")
 	if got := k.usage(t, 7)["devnet eth_getBalance rate limited"]; got != (line{6, 0}) {
 		t.Errorf("refusals: %+v", got)
 	}
@@ -199,8 +205,8 @@ func TestRateLimit(t *testing.T) {
 	k = newTenant(t, s, "quick", nodegate.KeySettings{})
 	c = dial(t, k.ws())
 	ask(t, c, balance).want(t, 0, 0, "", "7")
-	checkRate(t, send(t, k.url, balance), 429, 100, 1, "7")
-	time.Sleep(time.Second) // the backoff that the refusal names is enough
+	backoff := checkRate(t, k, send(t, k.url, balance), 429, 10, 6, "7") // 20 are left, and it costs 80
+	time.Sleep(backoff)                                                  // is enough
 	ask(t, c, balance).want(t, 0, 0, "", "7")
 }
 
@@ -208,10 +214,10 @@ func TestRateLimit(t *testing.T) {
 func TestKeyLimit(t *testing.T) {
 	t.Parallel()
 	s := shared(t)
-	k := newTenant(t, s, "unlimited", nodegate.KeySettings{CreditsPerSecond: 10}) // a bucket of 200
+	k := newTenant(t, s, "unlimited", nodegate.KeySettings{CreditsPerSecond: 8}) // a bucket of 160
 	send(t, k.url, balance).want(t, 200, 0, "", "7")
 	send(t, k.url, balance).want(t, 200, 0, "", "7")
-	checkRate(t, send(t, k.url, balance), 429, 10, 4, "7")
+	checkRate(t, k, send(t, k.url, balance), 429, 8, 10, "7")
 	k = newTenant(t, s, "daily", nodegate.KeySettings{CreditsPerDay: 100})
 	send(t, k.url, balance).want(t, 200, 0, "", "7")
 	checkDay(t, send(t, k.url, balance), 402, 100)

@@ -22,14 +22,15 @@ import (
 // plans that the tests drive into their limits, beside the built-in ones.
 var plans = map[string]config.Plan{
 	"slow":  {CreditsPerSecond: 1, Burst: 1000},
-	"quick": {CreditsPerSecond: 100, Burst: 100},
+	"quick": {CreditsPerSecond: 10, Burst: 100},
+	"exact": {CreditsPerSecond: 200, Burst: 400}, // any machine can ask for more
 	"steep": {CreditsPerSecond: 1000, Burst: 2000},
 	"daily": {CreditsPerDay: 400},
 }
 
 const (
 	flushEvery = 200 * time.Millisecond
-	waitTime   = 20 * time.Second // for what happens by itself, on a busy machine
+	waitTime   = time.Minute // for what happens by itself, on a busy machine
 )
 
 // configure makes usage visible soon and adds the plans.
@@ -88,6 +89,7 @@ type tenant struct {
 	svc              *harness.Service
 	account, id      string
 	key, secret, url string
+	made             time.Time
 }
 
 // tenants numbers the accounts: their names must differ.
@@ -97,7 +99,7 @@ var tenants atomic.Int64
 func newTenant(t testing.TB, s *harness.Service, plan string, settings nodegate.KeySettings) *tenant {
 	t.Helper()
 	name := fmt.Sprintf("t%d", tenants.Add(1))
-	k := &tenant{svc: s, account: "a-" + name, id: "k-" + name, key: credential.NewKey(), secret: credential.NewSecret()}
+	k := &tenant{svc: s, account: "a-" + name, id: "k-" + name, key: credential.NewKey(), secret: credential.NewSecret(), made: time.Now()}
 	k.url = s.URL("devnet", k.key)
 	if err := settings.Normalize(); err != nil {
 		t.Fatal(err)

@@ -43,7 +43,7 @@ func TestPostgresLost(t *testing.T) {
 	l.see(t, 200, 10)
 
 	samples, took := l.wait()
-	onlyStatuses(t, samples, 5*time.Second, 200)
+	onlyStatuses(t, samples, waitTime/4, 200)
 	t.Logf("%d requests in %v", len(samples), took)
 	k.usage(t, int64(len(samples))+1)
 	fresh := newTenant(t, s, "unlimited", nodegate.KeySettings{})
@@ -54,7 +54,7 @@ func TestPostgresLost(t *testing.T) {
 // client is told so in bounded time.
 func checkUnknown(t *testing.T, s *harness.Service) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), waitTime/2)
 	defer cancel()
 	r, err := try(ctx, sharedClient, http.MethodPost, s.URL("devnet", credential.NewKey()), chainID)
 	if err != nil {

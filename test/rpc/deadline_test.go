@@ -18,7 +18,7 @@ func TestDeadlines(t *testing.T) {
 	preset := devchain.Devnet()
 	node, err := chain.Open(chain.Config{
 		Genesis: preset.Genesis(), Chain: preset.Chain, AnswerBytes: 1 << 20, StateBytes: 1 << 20,
-		CallTimeout: time.Second, Log: slog.New(slog.DiscardHandler),
+		CallTimeout: patience, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -307,7 +307,7 @@ func TestTooLargeAtOnce(t *testing.T) {
 	for _, expect := range []string{"", "Expect: 100-continue\r\n"} {
 		c := rawDial(t, shared(t))
 		c.send(fmt.Sprintf("POST /devnet/v3/%s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n%sContent-Length: %d\r\n\r\n", keyA, expect, bodyLimit+1))
-		res := c.response(3 * time.Second)
+		res := c.response(8 * time.Second) // a body that doesn't come is waited for longer
 		if res == nil || res.StatusCode != http.StatusRequestEntityTooLarge || !res.Close {
 			t.Errorf("%q: answered %v, want 413 and a close", expect, res)
 		}
@@ -325,7 +325,7 @@ func TestTooLargeWhileReading(t *testing.T) {
 			c.send(chunk)
 		}
 	}()
-	res := c.response(10 * time.Second)
+	res := c.response(patience)
 	if res == nil || res.StatusCode != http.StatusRequestEntityTooLarge || !res.Close {
 		t.Errorf("answered %v, want 413 and a close", res)
 	}
@@ -336,7 +336,7 @@ func TestKeepAlive(t *testing.T) {
 	c := rawDial(t, shared(t))
 	for i, path := range []string{"/devnet/v3/" + keyA, "/devnet/v3/short", "/nope/v3/" + keyA, "/devnet/v3/" + keyA} {
 		c.send(fmt.Sprintf("POST %s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", path, len(chainID), chainID))
-		if res := c.response(5 * time.Second); res == nil || res.Close {
+		if res := c.response(patience); res == nil || res.Close {
 			t.Fatalf("request %d: answered %v", i, res)
 		}
 	}
@@ -357,7 +357,7 @@ func TestPipelinedBehindSlowCall(t *testing.T) {
 	time.Sleep(10 * time.Millisecond)
 	c.send(next[1:])
 	for i, want := range []string{`"id":"slow","result":"0x`, chainIDAnswer, chainIDAnswer} {
-		res := c.response(10 * time.Second)
+		res := c.response(patience)
 		if res == nil {
 			t.Fatalf("answer %d did not come", i)
 		}
@@ -371,7 +371,7 @@ func TestPipelinedBehindSlowCall(t *testing.T) {
 func TestNoHTTP2(t *testing.T) {
 	c := rawDial(t, shared(t))
 	c.send("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
-	if res := c.response(5 * time.Second); res == nil || res.StatusCode/100 != 4 && res.StatusCode/100 != 5 || !res.Close {
+	if res := c.response(patience); res == nil || res.StatusCode/100 != 4 && res.StatusCode/100 != 5 || !res.Close {
 		t.Errorf("answered %v", res)
 	}
 }

@@ -19,7 +19,7 @@ import (
 // they run side by side.
 
 // honest calls the server twenty times a second until stop and wants every answer
-// within a second: nobody's slowness is anybody else's.
+// before the first of the slow clients is cut: nobody's slowness is anybody else's.
 func honest(t *testing.T, s *service, stop <-chan struct{}) {
 	for {
 		select {
@@ -31,14 +31,15 @@ func honest(t *testing.T, s *service, stop <-chan struct{}) {
 		if _, body := post(t, s.url("devnet", keyB), chainID); body != chainIDAnswer {
 			t.Errorf("the honest client got %s", body)
 		}
-		if took := time.Since(start); took > time.Second {
+		if took := time.Since(start); took > 5*time.Second {
 			t.Errorf("the honest client waited %v", took)
 		}
 	}
 }
 
 // closedWithin opens count connections, lets each do something, and wants the
-// server to have closed all of them in time. Bytes it sends before are ignored.
+// server to have closed all of them in time. Bytes it sends before are ignored. The exact
+// limits are tested in fake time where they are set.
 func closedWithin(t *testing.T, s *service, count int, limit time.Duration, each func(net.Conn)) {
 	t.Helper()
 	stop := make(chan struct{})
@@ -67,7 +68,7 @@ func closedWithin(t *testing.T, s *service, count int, limit time.Duration, each
 // TestSlowHeaders opens 200 connections whose headers never end.
 func TestSlowHeaders(t *testing.T) {
 	t.Parallel()
-	closedWithin(t, shared(t), 200, 6*time.Second, func(c net.Conn) {
+	closedWithin(t, shared(t), 200, patience, func(c net.Conn) {
 		_, err := fmt.Fprintf(c, "POST /devnet/v3/%s HTTP/1.1\r\nHost: x\r\n", keyA)
 		for err == nil {
 			time.Sleep(500 * time.Millisecond)
@@ -79,7 +80,7 @@ func TestSlowHeaders(t *testing.T) {
 // TestSilentConnections sends nothing at all.
 func TestSilentConnections(t *testing.T) {
 	t.Parallel()
-	closedWithin(t, shared(t), 200, 6*time.Second, func(net.Conn) {})
+	closedWithin(t, shared(t), 200, patience, func(net.Conn) {})
 }
 
 // TestSlowBodies sends a byte a second of 200 bodies, whole and in chunks.
@@ -91,7 +92,7 @@ func TestSlowBodies(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			closedWithin(t, shared(t), 100, 15*time.Second, func(c net.Conn) {
+			closedWithin(t, shared(t), 100, patience, func(c net.Conn) {
 				_, err := fmt.Fprintf(c, "POST /devnet/v3/%s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n%s", keyA, frame)
 				for err == nil {
 					_, err = fmt.Fprint(c, "[")
@@ -105,7 +106,7 @@ func TestSlowBodies(t *testing.T) {
 // TestSilentBodies announces bodies and sends none of them.
 func TestSilentBodies(t *testing.T) {
 	t.Parallel()
-	closedWithin(t, shared(t), 50, 15*time.Second, func(c net.Conn) {
+	closedWithin(t, shared(t), 50, patience, func(c net.Conn) {
 		_, _ = fmt.Fprintf(c, "POST /devnet/v3/%s HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n", keyA)
 	})
 }
@@ -121,7 +122,7 @@ func TestSteadyUpload(t *testing.T) {
 		time.Sleep(time.Second / 4)
 		c.send(strings.Repeat(" ", piece))
 	}
-	if res := c.response(5 * time.Second); res == nil || res.StatusCode != http.StatusOK {
+	if res := c.response(patience); res == nil || res.StatusCode != http.StatusOK {
 		t.Errorf("answered %v", res)
 	}
 }
@@ -141,16 +142,14 @@ func TestUnreadAnswers(t *testing.T) {
 	for range 5 {
 		askLarge(rawDial(t, shared(t)))
 	}
-	await(t, "the answers are being written", 10*time.Second, func() bool { return stuckWriters() == 5 })
-	await(t, "the connections are cut", 15*time.Second, func() bool { return stuckWriters() == 0 })
+	await(t, "the answers are being written", patience, func() bool { return stuckWriters() == 5 })
+	await(t, "the connections are cut", 2*15*time.Second, func() bool { return stuckWriters() == 0 })
 }
 
 // stuckWriters counts the goroutines that wait for a peer to read.
 func stuckWriters() int {
-	var text strings.Builder
-	_ = pprof.Lookup("goroutine").WriteTo(&text, 2)
 	count := 0
-	for stack := range strings.SplitSeq(text.String(), "\n\n") {
+	for stack := range strings.SplitSeq(stacks(), "\n\n") {
 		if strings.Contains(stack, "guardedConn).Write") && strings.Contains(stack, "[IO wait") {
 			count++
 		}
@@ -158,10 +157,25 @@ func stuckWriters() int {
 	return count
 }
 
+// stacks are those of all goroutines of this process, the server's among them.
+func stacks() string {
+	var text strings.Builder
+	_ = pprof.Lookup("goroutine").WriteTo(&text, 2)
+	return text.String()
+}
+
+// inProgress waits until the server executes a contract, or has done so already.
+func inProgress(t *testing.T, answered <-chan string) {
+	t.Helper()
+	await(t, "the call is in progress", patience, func() bool {
+		return len(answered) > 0 || strings.Contains(stacks(), "go-ethereum/core/vm.(")
+	})
+}
+
 // await polls until a condition holds.
 func await(t *testing.T, what string, limit time.Duration, ok func() bool) {
 	t.Helper()
-	for end := time.Now().Add(limit); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(limit); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		if ok() {
 			return
 		}

@@ -3,8 +3,10 @@ package rpc_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -61,7 +63,7 @@ func TestSocketAddresses(t *testing.T) {
 		{"/ws/v3/" + keyA, "", "0x539"},
 		{"/ws/v3/" + keyA, "rollup.localhost", "0x53a"},
 	} {
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
 		conn, _, err := websocket.Dial(ctx, base+c.path, &websocket.DialOptions{Host: c.host, HTTPHeader: http.Header{"Origin": {"https://evil.example"}}})
 		cancel()
 		if err != nil {
@@ -80,7 +82,7 @@ func TestSocketAddresses(t *testing.T) {
 func TestSocketPing(t *testing.T) {
 	c := dial(t, shared(t).ws("devnet", keyA))
 	reading := c.CloseRead(t.Context()) // a pong is seen only while reading
-	ctx, cancel := context.WithTimeout(reading, 5*time.Second)
+	ctx, cancel := context.WithTimeout(reading, patience)
 	defer cancel()
 	if err := c.Ping(ctx); err != nil {
 		t.Error(err)
@@ -217,7 +219,7 @@ func TestShutdown(t *testing.T) {
 		_, body := post(t, s.url("rollup", keyA), `{"jsonrpc":"2.0","id":1,"method":"eth_call","params":[`+endlessCall+`,"latest"]}`)
 		under <- body
 	}()
-	time.Sleep(200 * time.Millisecond) // the call is in progress
+	inProgress(t, under)
 	done := make(chan error, 1)
 	go func() { done <- s.close() }()
 	for _, c := range sockets {
@@ -247,10 +249,14 @@ func TestShutdownBesideSlowClient(t *testing.T) {
 	slow.send("POST /devnet/v3/" + keyA + " HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n5\r\n[")
 	c := dial(t, s.ws("devnet", keyA))
 	ask(t, c, "eth_chainId", "[]")
-	start, done := time.Now(), make(chan error, 1)
+	done := make(chan error, 1)
 	go func() { done <- s.close() }()
-	if got := closeStatus(t, c); got != websocket.StatusServiceRestart || time.Since(start) > 5*time.Second {
-		t.Errorf("closed with %d after %v, want 1012 soon", got, time.Since(start))
+	if got := closeStatus(t, c); got != websocket.StatusServiceRestart {
+		t.Errorf("closed with %d, want 1012", got)
+	}
+	_ = slow.SetReadDeadline(time.Now().Add(time.Millisecond))
+	if _, err := slow.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("the slow client ended first: %v", err)
 	}
 	_ = slow.Close() // or the server waits for it as long as it may
 	if err := <-done; err != nil {

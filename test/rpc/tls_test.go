@@ -93,7 +93,7 @@ func TestTLS(t *testing.T) {
 			}
 		}
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	c, _, err := websocket.Dial(ctx, "wss"+strings.TrimPrefix(s.url("devnet/ws", keyA), "https"), &websocket.DialOptions{HTTPClient: clients[1]})
 	if err != nil {
@@ -170,7 +170,7 @@ func TestStreamsAtShutdown(t *testing.T) {
 		_, body := exchange(t, clients[2], request(t, http.MethodPost, s.url("devnet", keyA), slowCall))
 		answered <- body
 	}()
-	time.Sleep(5 * time.Millisecond) // whether it has begun or not, it is answered
+	inProgress(t, answered)
 	if err := s.close(); err != nil {
 		t.Error(err)
 	}

@@ -42,6 +42,7 @@ type Server struct {
 	heard   []string // commands, without what a letter says
 	answers map[string]string
 	silent  bool
+	calls   int
 }
 
 // Start runs a server for a test.
@@ -85,6 +86,13 @@ func (s *Server) Letters() []Letter {
 	return append([]Letter(nil), s.letters...)
 }
 
+// Calls is how many connections it has accepted.
+func (s *Server) Calls() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.calls
+}
+
 // Heard are the lines that clients sent, except letters.
 func (s *Server) Heard() []string {
 	s.mu.Lock()
@@ -107,6 +115,7 @@ func (s *Server) talk(conn net.Conn) {
 	defer func() { _ = conn.Close() }()
 	_ = conn.SetDeadline(time.Now().Add(time.Minute))
 	s.mu.Lock()
+	s.calls++
 	silent := s.silent
 	s.mu.Unlock()
 	if silent {

@@ -58,11 +58,11 @@ func TestSignInTime(t *testing.T) {
 			want(t, err, nodegate.SignInFailed, "")
 		}
 	}
-	median := func(list []time.Duration) time.Duration { slices.Sort(list); return list[len(list)/2] }
-	known, unknown := median(took["a@example.com"]), median(took["nobody@example.com"])
-	t.Logf("medians: known %v, unknown %v, ratio %.3f", known, unknown, float64(known)/float64(unknown))
+	// The fastest tell most: other programs can only make an attempt slower.
+	known, unknown := slices.Min(took["a@example.com"]), slices.Min(took["nobody@example.com"])
+	t.Logf("fastest: known %v, unknown %v, ratio %.3f", known, unknown, float64(known)/float64(unknown))
 	if known > 2*unknown || unknown > 2*known {
-		t.Errorf("medians: known %v, unknown %v", known, unknown)
+		t.Errorf("fastest: known %v, unknown %v", known, unknown)
 	}
 }
 

@@ -8,7 +8,7 @@ import (
 
 // The times of shared limits.
 const (
-	patience    = 150 * time.Millisecond // how long a request waits for a lease
+	patience    = 150 * time.Millisecond // how long a request waits for a lease, by default
 	probeEvery  = 250 * time.Millisecond // how often a lost limiter is tried again
 	settleEvery = 5 * time.Second        // how long a debt may stay unreported
 	pause       = 10 * time.Millisecond  // between two asks of an empty bucket
@@ -102,7 +102,7 @@ func (m *Limiter) admitLeased(ctx context.Context, k *key, r *request, now momen
 			break
 		}
 		if timeout == nil {
-			timer := time.NewTimer(patience)
+			timer := time.NewTimer(m.patience)
 			defer timer.Stop()
 			timeout = timer.C
 		}
@@ -206,7 +206,7 @@ func (l *lease) ask(t *tally) Ask {
 
 // take brings an Ask to the shared limiter and its answer back.
 func (m *Limiter) take(ctx context.Context, a *account, t *tally, ask Ask) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, m.patience)
 	defer cancel()
 	got, err := m.shared.Take(ctx, ask)
 	now := m.now()

@@ -1,6 +1,7 @@
 package ratelimit
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"sync"
@@ -15,19 +16,21 @@ const sweepEvery = time.Minute
 
 // Config is what a Limiter needs.
 type Config struct {
-	Shared Shared          // nil on a single server
-	Log    *slog.Logger    // nil is slog's default
-	Spent  *nodegate.Spent // what was used today before the start; nil is nothing
+	Shared   Shared          // nil on a single server
+	Patience time.Duration   // how long a request waits for Shared; 0 is 150 ms
+	Log      *slog.Logger    // nil is slog's default
+	Spent    *nodegate.Spent // what was used today before the start; nil is nothing
 }
 
 // Limiter holds accounts and keys to their limits.
 type Limiter struct {
-	table  *table
-	shared Shared
-	log    *slog.Logger
-	start  time.Time
-	day    atomic.Int64 // today, since 1970
-	ends   atomic.Int64 // when it ends, in nanoseconds since the start
+	table    *table
+	shared   Shared
+	patience time.Duration
+	log      *slog.Logger
+	start    time.Time
+	day      atomic.Int64 // today, since 1970
+	ends     atomic.Int64 // when it ends, in nanoseconds since the start
 
 	down    atomic.Bool // the shared limiter does not answer
 	stop    context.CancelFunc
@@ -37,7 +40,7 @@ type Limiter struct {
 // New starts a rate limiter. Close ends it.
 func New(c Config) *Limiter {
 	ctx, stop := context.WithCancel(context.Background())
-	m := &Limiter{shared: c.Shared, log: c.Log, start: time.Now(), stop: stop}
+	m := &Limiter{shared: c.Shared, patience: cmp.Or(c.Patience, patience), log: c.Log, start: time.Now(), stop: stop}
 	if m.log == nil {
 		m.log = slog.Default()
 	}

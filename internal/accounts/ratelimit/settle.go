@@ -18,7 +18,7 @@ func (m *Limiter) probe() {
 	if !m.down.Load() {
 		return
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	ctx, cancel := context.WithTimeout(context.Background(), m.patience)
 	_, err := m.shared.Take(ctx, Ask{Name: "probe"})
 	cancel()
 	if err != nil || m.settle(context.Background(), false) != nil {

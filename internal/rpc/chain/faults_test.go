@@ -37,14 +37,19 @@ func (f badFile) Write([]byte) (int, error)         { return 0, f.err }
 func (f badFile) SyncData() error                   { return f.err }
 func (f badFile) ReadAt([]byte, int64) (int, error) { return 0, f.err }
 
-// ends tells whether something returns.
-func ends(do func()) bool {
+// ends tells whether something returns. It has little time where it shouldn't, and much
+// where it should.
+func ends(do func(), should bool) bool {
+	limit := 100 * time.Millisecond
+	if should {
+		limit = patience
+	}
 	done := make(chan struct{})
 	go func() { do(); close(done) }()
 	select {
 	case <-done:
 		return true
-	case <-time.After(100 * time.Millisecond):
+	case <-time.After(limit):
 		return false
 	}
 }
@@ -72,10 +77,10 @@ func TestFailedWrites(t *testing.T) {
 		}
 		f, err := watchedFS{badFS{err: c.err}}.Create(filepath.Join(dir, nodeName, "chaindata", c.file), "")
 		mustDo(t, err)
-		if got := ends(func() { _, _ = f.Write([]byte("x")) }); got != c.returns {
+		if got := ends(func() { _, _ = f.Write([]byte("x")) }, c.returns); got != c.returns {
 			t.Errorf("%v: a write returned: %v", c, got)
 		}
-		if got := ends(func() { _ = f.SyncData() }); got != c.returns {
+		if got := ends(func() { _ = f.SyncData() }, c.returns); got != c.returns {
 			t.Errorf("%v: a sync returned: %v", c, got)
 		}
 		if got := n.Ready() != nil; got != c.stop {

@@ -49,7 +49,7 @@ func openTemp(t testing.TB, cfg Config) *Node {
 }
 
 // patience is how long anything here may take before it counts as hung.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // closeNode closes a chain and doesn't wait forever.
 func closeNode(t testing.TB, n *Node) {

@@ -160,8 +160,12 @@ func (h *house) post(t *testing.T, key, body string) (*http.Response, string) {
 	return res, string(data)
 }
 
+// silence is how long a server says nothing that has said everything. An answer can be late
+// on a busy machine.
+const silence = 3 * time.Second
+
 // raw sends bytes on one connection and collects the answers until the server
-// closes it or stays silent for a moment.
+// closes it or stays silent.
 func (h *house) raw(t *testing.T, text string) (answers []*http.Response, bodies []string) {
 	t.Helper()
 	c, err := net.Dial("tcp", h.addr)
@@ -174,12 +178,12 @@ func (h *house) raw(t *testing.T, text string) (answers []*http.Response, bodies
 	}
 	in := bufio.NewReader(c)
 	for {
-		_ = c.SetReadDeadline(time.Now().Add(300 * time.Millisecond))
+		_ = c.SetReadDeadline(time.Now().Add(silence))
 		res, err := http.ReadResponse(in, nil)
 		if err != nil {
 			return answers, bodies
 		}
-		_ = c.SetReadDeadline(time.Now().Add(5 * time.Second))
+		_ = c.SetReadDeadline(time.Now().Add(20 * time.Second))
 		body, _ := io.ReadAll(res.Body)
 		answers, bodies = append(answers, res), append(bodies, string(body))
 	}

@@ -138,7 +138,7 @@ func TestLogOfRequests(t *testing.T) {
 	h.post(t, "bad"+secret, envelope("hit"))
 	h.explained(t, strings.Repeat("x", 2<<20), "1")
 	log := h.logs.String()
-	for end := time.Now().Add(5 * time.Second); !strings.Contains(log, "status=413") && time.Now().Before(end); log = h.logs.String() {
+	for end := time.Now().Add(20 * time.Second); !strings.Contains(log, "status=413") && time.Now().Before(end); log = h.logs.String() {
 		time.Sleep(5 * time.Millisecond) // net/http's side logs after the answer has left
 	}
 	if !strings.Contains(log, `outcome="key invalid" status=401`) || !strings.Contains(log, `outcome="too large" status=413`) {
@@ -297,7 +297,7 @@ func TestServeReplaces(t *testing.T) {
 		t.Errorf("with another node, and one less: %s", got)
 	}
 	for _, c := range []*websocket.Conn{gone, far} {
-		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		_, _, err := c.Read(ctx)
 		cancel()
 		if websocket.CloseStatus(err) != websocket.StatusServiceRestart {

@@ -29,7 +29,11 @@ func TestPing(t *testing.T) {
 	defer srv.Close()
 	for name, answers := range map[string]bool{"silent": false, "answering": true} {
 		t.Run(name, func(t *testing.T) {
-			c, _, err := websocket.Dial(t.Context(), srv.URL, nil)
+			heard := make(chan struct{}, 2)
+			c, _, err := websocket.Dial(t.Context(), srv.URL, &websocket.DialOptions{OnPingReceived: func(context.Context, []byte) bool {
+				heard <- struct{}{}
+				return true
+			}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -42,7 +46,10 @@ func TestPing(t *testing.T) {
 			if s.ctx.Err() != nil || !s.pinged.Load() {
 				t.Fatal("the first ping expects nothing")
 			}
-			time.Sleep(300 * time.Millisecond) // for the answer
+			if answers {
+				<-heard
+				time.Sleep(time.Second) // for the answer
+			}
 			s.ping()
 			if alive := s.ctx.Err() == nil; alive != answers {
 				t.Errorf("alive: %t", alive)

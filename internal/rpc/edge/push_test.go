@@ -57,7 +57,7 @@ func buildPusher(t *testing.T) (*house, *pusher) {
 // nextMessage reads one, or fails.
 func nextMessage(t *testing.T, c *websocket.Conn) (string, error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	_, b, err := c.Read(ctx)
 	return string(b), err

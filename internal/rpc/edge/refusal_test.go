@@ -199,7 +199,7 @@ func (h *house) slowly(t *testing.T, pieces []string) (answers []*http.Response,
 	}()
 	in := bufio.NewReader(c)
 	for {
-		_ = c.SetReadDeadline(time.Now().Add(300 * time.Millisecond))
+		_ = c.SetReadDeadline(time.Now().Add(silence))
 		res, err := http.ReadResponse(in, nil)
 		if err != nil {
 			return answers, bodies

@@ -104,7 +104,7 @@ func TestJournal(t *testing.T) {
 // onSocket sends messages one after the other.
 func (h *house) onSocket(t *testing.T, messages ...string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	c, _, err := websocket.Dial(ctx, "ws://"+h.addr+"/net/ws/v3/"+goodKey, nil)
 	if err != nil {

@@ -44,7 +44,7 @@ func buildShares(t *testing.T, b edge.Bounds, plan map[string]nodegate.Plan) (*h
 
 func (h *house) dialSocket(t *testing.T, key string) (*websocket.Conn, *http.Response, error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	c, res, err := websocket.Dial(ctx, "ws://"+h.addr+"/net/ws/v3/"+key, nil)
 	if err == nil {
@@ -56,7 +56,7 @@ func (h *house) dialSocket(t *testing.T, key string) (*websocket.Conn, *http.Res
 // eventually waits for something that must come.
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	for end := time.Now().Add(10 * time.Second); !ok(); time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(time.Minute); !ok(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatal(what)
 		}

@@ -192,7 +192,7 @@ func socket(t *testing.T, h *house) *websocket.Conn {
 
 func socketOf(t *testing.T, h *house, network string) *websocket.Conn {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	c, _, err := websocket.Dial(ctx, "ws://"+h.addr+"/"+network+"/ws/v3/"+goodKey, nil)
 	if err != nil {
@@ -204,7 +204,7 @@ func socketOf(t *testing.T, h *house, network string) *websocket.Conn {
 
 func exchange(t *testing.T, c *websocket.Conn, body string) string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	if err := c.Write(ctx, websocket.MessageText, []byte(body)); err != nil {
 		t.Fatal(err)

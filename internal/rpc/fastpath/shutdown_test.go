@@ -29,9 +29,14 @@ func (s *site) shutDown(d time.Duration) <-chan error {
 // awaitDraining waits until the server has begun to drain.
 func (s *site) awaitDraining(t *testing.T) {
 	t.Helper()
-	for deadline := time.Now().Add(patience); !s.draining.Load(); time.Sleep(time.Millisecond) {
+	eventually(t, "draining", s.draining.Load)
+}
+
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); !holds(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {
-			t.Fatal("the server does not drain")
+			t.Fatal("never happened: " + what)
 		}
 	}
 }
@@ -46,16 +51,17 @@ func mustShutDown(t *testing.T, done <-chan error) {
 // TestShutdownLingers: a request that was on its way when the server began to shut
 // down is answered, on a connection that was idle.
 func TestShutdownLingers(t *testing.T) {
-	s := start(t)
-	c := s.dial(t)
-	c.send(post("/a", "", "1"))
-	c.expect("plain", echo("/a", "1"))
-	done := s.shutDown(patience)
-	time.Sleep(linger / 3) // the server has long begun
-	c.send(post("/a", "", "2"))
-	c.expect("plain", echo("/a", "2"))
-	mustShutDown(t, done)
-	c.expectEnd()
+	inFakeTime(t, func(t *testing.T, s *site, open func(*testing.T) *client) {
+		c := open(t)
+		c.send(post("/a", "", "1"))
+		c.expect("plain", echo("/a", "1"))
+		done := s.shutDown(patience)
+		time.Sleep(linger / 3) // the server has long begun
+		c.send(post("/a", "", "2"))
+		c.expect("plain", echo("/a", "2"))
+		mustShutDown(t, done)
+		c.expectEnd()
+	})
 }
 
 // TestShutdownIdle: connections without a request are closed soon, those that
@@ -69,7 +75,7 @@ func TestShutdownIdle(t *testing.T) {
 	handed.expect("full", echo("/a", "1"))
 	begin := time.Now()
 	mustShutDown(t, s.shutDown(patience))
-	if took := time.Since(begin); took > time.Second {
+	if took := time.Since(begin); took > patience/2 {
 		t.Errorf("took %v", took)
 	}
 	used.expectEnd()
@@ -111,8 +117,7 @@ func TestShutdownSaysClose(t *testing.T) {
 			c.send(post("/a", more, askBlind))
 			await(t, "the call", s.entered)
 			done := s.shutDown(patience)
-			s.awaitDraining(t)
-			time.Sleep(50 * time.Millisecond) // net/http's server is told a moment later
+			eventually(t, "both servers drain", s.closing.Load)
 			s.release <- struct{}{}
 			if res, _ := c.answer(); !res.Close {
 				t.Error("the answer does not say Connection: close")
@@ -288,7 +293,7 @@ func TestShutdownBeforeServe(t *testing.T) {
 				if !errors.Is(err, http.ErrServerClosed) {
 					t.Errorf("Serve returned %v", err)
 				}
-			case <-time.After(time.Second):
+			case <-time.After(patience):
 				t.Fatal("Serve serves after the end")
 			}
 			if _, err := ln.Accept(); !errors.Is(err, net.ErrClosed) {
@@ -427,45 +432,67 @@ func TestNoLeaks(t *testing.T) {
 // in the past, which is how a draining server wakes idle connections.
 type slowDeadlines struct {
 	net.Listener
-	waking chan struct{} // has a token when one begins
+	waking, woken chan struct{} // have a token when the first one begins, and when it is set
+	wake          chan struct{} // closed when it may be set
+	read          atomic.Int64  // bytes from all connections
 }
 
-func (l slowDeadlines) Accept() (net.Conn, error) {
+func (l *slowDeadlines) Accept() (net.Conn, error) {
 	c, err := l.Listener.Accept()
-	return slowConn{c, l.waking}, err
+	return slowConn{c, l}, err
 }
 
 type slowConn struct {
 	net.Conn
-	waking chan struct{}
+	ln *slowDeadlines
+}
+
+func (c slowConn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	c.ln.read.Add(int64(n))
+	return n, err
 }
 
 func (c slowConn) SetReadDeadline(d time.Time) error {
-	if !d.IsZero() && time.Since(d) > time.Hour {
-		select {
-		case c.waking <- struct{}{}:
-		default:
-		}
-		time.Sleep(50 * time.Millisecond)
+	if d.IsZero() || time.Since(d) < time.Hour {
+		return c.Conn.SetReadDeadline(d)
 	}
-	return c.Conn.SetReadDeadline(d)
+	tell(c.ln.waking)
+	<-c.ln.wake
+	err := c.Conn.SetReadDeadline(d)
+	tell(c.ln.woken)
+	return err
+}
+
+// tell puts a token into a channel that has none.
+func tell(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
 }
 
 // TestShutdownLateDeadline: a connection that was idle when the server looked has
 // been handed over by the time its deadline is set. The request there must not
 // suffer from it.
 func TestShutdownLateDeadline(t *testing.T) {
-	ln := slowDeadlines{listen(t), make(chan struct{}, 1)}
+	ln := &slowDeadlines{Listener: listen(t), waking: make(chan struct{}, 1), woken: make(chan struct{}, 1), wake: make(chan struct{})}
 	s := newSite(ln)
 	t.Cleanup(func() { s.end(t) })
+	wake := sync.OnceFunc(func() { close(ln.wake) })
+	t.Cleanup(wake)
 	c := s.dial(t)
 	c.send(post("/a", "", "1"))
 	c.expect("plain", echo("/a", "1"))
 	done := s.shutDown(patience)
 	await(t, "the server to wake the connection", ln.waking)
-	raw := handedOver[3].raw
-	c.send(raw[:len(raw)-8])
-	time.Sleep(100 * time.Millisecond) // the deadline is set by now, on whoever has the connection
+	raw, before := handedOver[3].raw, ln.read.Load()
+	begin := raw[:len(raw)-8]
+	c.send(begin)
+	eventually(t, "it is read", func() bool { return ln.read.Load() == before+int64(len(begin)) })
+	time.Sleep(20 * time.Millisecond) // it is handed over, too; either way is right
+	wake()
+	await(t, "the deadline, on whoever has the connection", ln.woken)
 	c.send(raw[len(raw)-8:])
 	c.expect("full", handedOver[3].want)
 	mustShutDown(t, done)

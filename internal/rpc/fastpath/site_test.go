@@ -17,7 +17,7 @@ import (
 )
 
 // patience is how long a test waits for what should happen at once.
-const patience = 10 * time.Second
+const patience = time.Minute
 
 // What a body asks the handlers for; any other body is just answered.
 const (

@@ -63,7 +63,7 @@ func (n *Node) Call(ctx context.Context, name string, params []byte) ([]byte, er
 }
 
 // storeWithin is how long a store is waited for: without it nonces are what nodes say.
-const storeWithin = 100 * time.Millisecond
+const storeWithin = 250 * time.Millisecond
 
 // note remembers the nonce of a transaction that a node has taken.
 func (n *Node) note(ctx context.Context, params []byte) {

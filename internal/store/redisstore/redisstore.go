@@ -62,7 +62,7 @@ func Open(ctx context.Context, url string, log *slog.Logger) (*Store, error) {
 		log = slog.Default()
 	}
 	s := &Store{
-		options: options, id: rand.Text(), log: log, take: rueidis.NewLuaScript(takeScript), announce: rueidis.NewLuaScript(announceScript), raise: rueidis.NewLuaScript(raiseScript),
+		options: options, id: rand.Text(), acks: acks{within: ackWithin}, log: log, take: rueidis.NewLuaScript(takeScript), announce: rueidis.NewLuaScript(announceScript), raise: rueidis.NewLuaScript(raiseScript),
 	}
 	err = s.connect(ctx)
 	if _, refused := rueidis.IsRedisErr(err); refused {

@@ -160,11 +160,10 @@ func TestOpenWithoutRedis(t *testing.T) {
 	}
 	defer s.Close()
 	r.Restart()
-	for range 100 {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(100 * time.Millisecond) {
 		if _, err = s.Take(t.Context(), ratelimit.Ask{Name: "probe"}); err == nil {
 			return
 		}
-		time.Sleep(100 * time.Millisecond)
 	}
 	t.Errorf("not found: %v", err)
 }
@@ -238,12 +237,11 @@ func TestNotices(t *testing.T) {
 	}
 	arrives := func(change int64) {
 		t.Helper()
-		for range 1000 {
+		for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 			_ = from.Publish(t.Context(), change) // nobody may listen yet
 			if seen[0].Load() == change && seen[1].Load() == change {
 				return
 			}
-			time.Sleep(10 * time.Millisecond)
 		}
 		t.Fatalf("%d did not arrive: %d and %d", change, seen[0].Load(), seen[1].Load())
 	}
@@ -274,7 +272,7 @@ func TestTakeEndsInTime(t *testing.T) {
 	defer cancel()
 	begin := time.Now()
 	_, err := s.Take(ctx, ratelimit.Ask{Name: "probe"})
-	if !errors.Is(err, context.DeadlineExceeded) || time.Since(begin) > time.Second {
+	if !errors.Is(err, context.DeadlineExceeded) || time.Since(begin) > 10*time.Second {
 		t.Errorf("got %v after %v", err, time.Since(begin))
 	}
 }

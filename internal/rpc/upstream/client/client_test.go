@@ -218,9 +218,16 @@ func TestLIFO(t *testing.T) {
 
 // TestMaxConns: more calls than connections wait, and get their turn.
 func TestMaxConns(t *testing.T) {
-	var now, most atomic.Int32
+	var calls, now, most atomic.Int32
+	three := make(chan struct{})
 	node := startNode(t, func(r *request) bool {
 		n := now.Add(1)
+		if calls.Add(1) <= 3 { // the first ones wait for each other
+			if n == 3 {
+				close(three)
+			}
+			<-three
+		}
 		for {
 			if m := most.Load(); n <= m || most.CompareAndSwap(m, n) {
 				break

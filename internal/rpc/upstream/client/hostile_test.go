@@ -86,7 +86,7 @@ func TestHostile(t *testing.T) {
 			node := startNode(t, tt.answer)
 			cfg := Config{URL: node.URL, MaxAnswer: 1 << 20}
 			if errors.Is(tt.want, context.DeadlineExceeded) {
-				cfg.Timeout = 500 * time.Millisecond
+				cfg.Timeout = 2 * time.Second
 			}
 			c := newClient(t, cfg)
 			result, err := c.CallSafe(context.Background(), "m", nil)

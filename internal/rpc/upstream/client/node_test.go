@@ -16,7 +16,7 @@ import (
 )
 
 // patience is for things that happen at once unless something is broken.
-const patience = 10 * time.Second
+const patience = time.Minute
 
 // fakeNode is an HTTP server that answers as a test wants, byte for byte. Requests
 // are read by net/http, which is how we know that they are well-formed.

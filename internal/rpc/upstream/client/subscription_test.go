@@ -212,7 +212,7 @@ func TestSubscribeLeave(t *testing.T) {
 			p.answer(a, "true")
 			p.next()
 		})
-		cfg, want := Config{URL: url, Timeout: time.Second}, context.DeadlineExceeded
+		cfg, want := Config{URL: url, Timeout: 3 * time.Second}, context.DeadlineExceeded
 		ctx, cancel := context.WithCancel(context.Background())
 		defer cancel()
 		if leave {

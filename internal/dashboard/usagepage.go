@@ -51,7 +51,6 @@ type usageRow struct {
 	report.Group
 	Shown string // its name for people
 	Path  string // the page narrowed to it; "" where that can't be
-	Share float64
 }
 
 func usagePage(v *visit) error {
@@ -157,9 +156,6 @@ func filtersOf(q report.Query, names map[string]string) (list []link) {
 func usageRows(r *report.Result, names map[string]string) (rows []usageRow) {
 	for _, g := range r.Groups {
 		row := usageRow{Group: g, Shown: g.Name}
-		if r.Total.Requests > 0 {
-			row.Share = 100 * float64(g.Requests) / float64(r.Total.Requests)
-		}
 		q := r.Query
 		switch {
 		case g.Rest:
@@ -192,15 +188,16 @@ func usagePlots(r *report.Result) []plot {
 	}
 	times := func(of func(*report.Sums) time.Duration) []float64 {
 		return values(func(s *report.Sums) float64 {
-			if s.Requests == 0 {
+			took := of(s)
+			if took == 0 {
 				return math.NaN() // a gap, not no time at all
 			}
-			return float64(of(s)) / float64(time.Millisecond)
+			return float64(took) / float64(time.Millisecond)
 		})
 	}
 	return []plot{
 		drawn(r, chart.Plot{ID: "requests", Title: "Requests", Kind: chart.Bars, Unit: chart.Count, Series: []chart.Series{
-			{Name: "ok", Values: values(func(s *report.Sums) float64 { return float64(s.Requests - s.Errors) })},
+			{Name: "ok", Values: values(func(s *report.Sums) float64 { return float64(answered(s.Requests, s.Errors)) })},
 			{Name: "failed", Class: "bad", Values: values(func(s *report.Sums) float64 { return float64(s.Errors) })},
 		}}),
 		drawn(r, chart.Plot{ID: "credits", Title: "Credits", Kind: chart.Bars, Unit: chart.Count, Series: []chart.Series{

@@ -24,6 +24,7 @@ func billingRoutes() []route {
 type billingData struct {
 	Statement   *account.Statement
 	Meters      []meterView
+	Plans       []nodegate.Plan // to compare; one alone is not compared
 	Card        *nodegate.Card
 	CardValid   bool
 	Stripe      bool   // the processor is Stripe, not the test processor
@@ -44,7 +45,7 @@ func showBilling(v *visit, status int, d billingData) error {
 	if err != nil {
 		return err
 	}
-	d.Meters = meters(&standing)
+	d.Meters, d.Plans = meters(&standing), v.cfg.Accounts.Plans()
 	d.Statement, d.Card, d.CardValid, d.Stripe, d.Mails = s, v.account.Card, v.account.Card.Valid(now), v.cfg.Stripe, v.cfg.Mails
 	return v.showStatus(status, "billing", d)
 }

@@ -23,3 +23,17 @@ func (r *Reports) keys(ctx context.Context, accountID string, from, to time.Time
 	}
 	return sums, err
 }
+
+// KeysToday are the figures of each key of an account today, by its id.
+func (r *Reports) KeysToday(ctx context.Context, accountID string, now time.Time) (map[string]Sums, error) {
+	today := nodegate.ByDay.Start(now)
+	return r.keys(ctx, accountID, today, today.Add(day), nodegate.ByDay)
+}
+
+// LastUsedFor is how far back LastUsed looks.
+const LastUsedFor = 30 * day
+
+// LastUsed is when keys of an account were used last, those that were in LastUsedFor.
+func (r *Reports) LastUsed(ctx context.Context, accountID string, ids []string, now time.Time) (map[string]time.Time, error) {
+	return r.cfg.Store.LastUsed(ctx, accountID, ids, now.Add(-LastUsedFor), now)
+}

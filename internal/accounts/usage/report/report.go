@@ -60,6 +60,7 @@ type Result struct {
 	Groups     []Group // the largest first
 	GroupCount int     // how many there are in all
 	Standing   Standing
+	RunsOut    time.Time // when today's credits are used up at the rate of the last hour; zero: not today
 }
 
 // Share is what is used of a limit.
@@ -105,7 +106,9 @@ func (r *Reports) Make(ctx context.Context, q Query, plan nodegate.Plan, now tim
 			return err
 		},
 		func() (err error) {
-			result.Standing, err = r.Standing(ctx, q.AccountID, plan, now)
+			if result.Standing, err = r.Standing(ctx, q.AccountID, plan, now); err == nil {
+				result.RunsOut, err = r.runsOut(ctx, q.AccountID, &result.Standing, now)
+			}
 			return err
 		},
 	); err != nil {

@@ -20,7 +20,7 @@ const warnFrom = 90
 
 // bannerOf is the warning for the account, of the limit that is nearest; nil without one. A
 // page is shown without it if the store doesn't answer.
-func (v *visit) bannerOf() *banner {
+func bannerOf(v *visit) *banner {
 	if v.account == nil {
 		return nil
 	}

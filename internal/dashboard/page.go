@@ -81,7 +81,7 @@ func (v *visit) view(data any) view {
 	nav := v.nav()
 	return view{
 		Account: v.account, Nav: nav, Tabs: tabs(nav), Themes: []string{"system", "light", "dark"}, Path: v.req.URL.Path, Notice: notices[v.req.URL.Query().Get("done")],
-		Banner: v.bannerOf(), SignUp: v.cfg.SignUp, Storage: v.cfg.Storage != nil, Data: data,
+		Banner: bannerOf(v), SignUp: v.cfg.SignUp, Storage: v.cfg.Storage != nil, Data: data,
 	}
 }
 

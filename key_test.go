@@ -92,9 +92,30 @@ func TestQuantiles(t *testing.T) {
 	if p100 := h.Quantile(1); p100 < 2*time.Second || p100 > 5*time.Second {
 		t.Errorf("the largest is %v", p100)
 	}
-	for d, want := range map[time.Duration]int{-1: 0, 0: 0, 63 * time.Microsecond: 0, 64 * time.Microsecond: 1, time.Hour: HistogramSize - 1} {
+	for d, want := range map[time.Duration]int{
+		-1: 0, 0: 0, 31 * time.Microsecond: 0, 32 * time.Microsecond: 1, 63 * time.Microsecond: 1, 64 * time.Microsecond: 2, 95 * time.Microsecond: 2, 96 * time.Microsecond: 3,
+		128 * time.Microsecond: 4, 33 * time.Second: HistogramSize - 1, 34 * time.Second: HistogramSize - 1, time.Hour: HistogramSize - 1,
+	} {
 		if got := Bucket(d); got != want {
 			t.Errorf("%v is in %d, want %d", d, got, want)
+		}
+	}
+}
+
+// TestQuantilesAreNear: whatever the one duration is, every percentile of it is at most half
+// of it away.
+func TestQuantilesAreNear(t *testing.T) {
+	for d := 64 * time.Microsecond; d < 30*time.Second; d += d / 7 {
+		var h Histogram
+		h[Bucket(d)] = 1000
+		low, high := spanOf(Bucket(d))
+		if d < low || d >= high {
+			t.Errorf("%v is counted between %v and %v", d, low, high)
+		}
+		for _, q := range []float64{0.01, 0.5, 0.95, 0.99} {
+			if got := h.Quantile(q); got < d*2/3 || got > d*3/2 {
+				t.Errorf("percentile %v of %v is %v", q, d, got)
+			}
 		}
 	}
 }

@@ -143,6 +143,9 @@ type UsageReader interface {
 	Spent(ctx context.Context, day time.Time) (*Spent, error)
 	// Figures returns an account's storage figures; a month without any is zero.
 	Figures(ctx context.Context, accountID string, month time.Time) (Figures, error)
+	// LastUsed is when keys of an account were used last, those that were since a time: to
+	// the minute in the last hour, to the hour in the last two days, to the day before.
+	LastUsed(ctx context.Context, accountID string, keyIDs []string, since, now time.Time) (map[string]time.Time, error)
 	// UsageByDay sums an account's usage over all its keys, one element for each day
 	// with any that begins at or after from and before to.
 	UsageByDay(ctx context.Context, accountID string, from, to time.Time) ([]DayUsage, error)

@@ -25,18 +25,28 @@ type Usage struct {
 	Latency  Histogram
 }
 
-// Histogram counts durations: element i those below 64 µs · 2^i, the last one the
-// rest. So it reaches from 64 µs to 33 s, and two of them add up.
+// Histogram counts durations. Each doubling from 64 µs to 33 s has two elements, one for
+// its lower half and one for its upper half; the first begins at 0 and the last has no end.
+// Two histograms add up.
 type Histogram [HistogramSize]int64
 
 // HistogramSize is the number of spans in a Histogram.
-const HistogramSize = 20
+const HistogramSize = 2 * doublings
 
-const histogramFirst = 6 // the first span ends at 2^6 µs
+const (
+	doublings      = 20
+	histogramFirst = 6 // the first doubling ends at 2^6 µs
+)
 
 // Bucket is the element that a duration belongs to.
 func Bucket(d time.Duration) int {
-	return min(max(bits.Len64(uint64(max(d.Microseconds(), 0)))-histogramFirst, 0), HistogramSize-1)
+	micros := uint64(max(d.Microseconds(), 0))
+	doubling := max(bits.Len64(micros)-histogramFirst, 0)
+	if doubling >= doublings {
+		return HistogramSize - 1
+	}
+	upper := micros >> (max(doubling, 1) + histogramFirst - 2) & 1
+	return 2*doubling + int(upper)
 }
 
 // Quantile estimates the duration below which the share q of all lies, on a
@@ -58,9 +68,14 @@ func (h *Histogram) Quantile(q float64) time.Duration {
 }
 
 func spanOf(i int) (low, high time.Duration) {
-	high = time.Microsecond << (i + histogramFirst)
-	if i > 0 {
+	high = time.Microsecond << (i/2 + histogramFirst)
+	if i > 1 {
 		low = high / 2
+	}
+	if middle := (low + high) / 2; i%2 == 0 {
+		high = middle
+	} else {
+		low = middle
 	}
 	return low, high
 }
@@ -141,8 +156,17 @@ type UsageSums struct {
 	By         Dimension
 }
 
-// UsageSum is the usage of one step and one group. Errors are the requests whose
-// outcome is not "ok".
+// UsageSum is the usage of one step and one group.
+//
+// Every figure that a page, a file or a command shows is one of these, and means the same
+// everywhere:
+//
+//   - Requests are calls of JSON-RPC, each of a batch by itself, events of subscriptions,
+//     storage commands, and requests that are refused before their calls are read.
+//   - Errors are the requests that Failed, whoever is at fault and whatever they cost.
+//   - Credits are what was charged, after refunds.
+//   - Latency is the time to the answer, of requests that were executed. Events and refused
+//     requests have none.
 type UsageSum struct {
 	At    time.Time // the start of the step
 	Group string    // the value of the dimension; "" without one
@@ -164,8 +188,25 @@ func (u *UsageSum) Add(other *UsageSum) {
 	}
 }
 
+// AddRow adds the figures of a row.
+func (u *UsageSum) AddRow(row *Usage) {
+	sum := UsageSum{Requests: row.Requests, Credits: row.Credits, BytesIn: row.BytesIn, BytesOut: row.BytesOut, Latency: row.Latency}
+	if Failed(row.Outcome) {
+		sum.Errors = row.Requests
+	}
+	u.Add(&sum)
+}
+
+// Percentiles are the latencies that are shown, 0 without any.
+func (u *UsageSum) Percentiles() (p50, p95, p99 time.Duration) {
+	return u.Latency.Quantile(0.50), u.Latency.Quantile(0.95), u.Latency.Quantile(0.99)
+}
+
 // OutcomeOK is the outcome of a request that was answered.
 const OutcomeOK = "ok"
+
+// Failed tells whether an outcome is a failure: any but "ok".
+func Failed(outcome string) bool { return outcome != OutcomeOK }
 
 // DayUsage is what an account used on a day.
 type DayUsage struct {

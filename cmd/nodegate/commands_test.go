@@ -297,16 +297,16 @@ func TestSumUsage(t *testing.T) {
 		row("k1", "eth_call", "busy", 0, 1, 0, time.Second), row("k1", "eth_call", "ok", 1, 5, 400, time.Millisecond),
 	}
 	lines, total := sumUsage(rows, false)
-	if len(lines) != 2 || lines[0].Outcome != "busy" || lines[0].Errors != 1 || lines[1].Requests != 25 || lines[1].Credits != 2000 || lines[1].Errors != 0 || !lines[1].At.IsZero() {
+	if len(lines) != 2 || lines[0].Outcome != "busy" || lines[0].sum.Errors != 1 || lines[1].sum.Requests != 25 || lines[1].sum.Credits != 2000 || lines[1].sum.Errors != 0 || !lines[1].At.IsZero() {
 		t.Errorf("the lines are %+v", lines)
 	}
-	if total.Requests != 26 || total.Credits != 2000 || total.Errors != 1 {
+	if total.sum.Requests != 26 || total.sum.Credits != 2000 || total.sum.Errors != 1 {
 		t.Errorf("the total is %+v", total)
 	}
 	if v := total.view(); v.P50 < 0.5 || v.P50 > 2 || v.P95 > 2 {
 		t.Errorf("p50 %v, p95 %v", v.P50, v.P95)
 	}
-	if lines, _ = sumUsage(rows, true); len(lines) != 3 || !lines[0].At.Equal(noon) || lines[1].Requests != 20 || !lines[2].At.Equal(noon.Add(time.Hour)) {
+	if lines, _ = sumUsage(rows, true); len(lines) != 3 || !lines[0].At.Equal(noon) || lines[1].sum.Requests != 20 || !lines[2].At.Equal(noon.Add(time.Hour)) {
 		t.Errorf("by the hour they are %+v", lines)
 	}
 }

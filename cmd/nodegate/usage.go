@@ -107,29 +107,16 @@ type usageLine struct {
 	BytesOut int64     `json:"bytes_out"`
 	P50      float64   `json:"p50_ms"`
 	P95      float64   `json:"p95_ms"`
+	P99      float64   `json:"p99_ms"`
 
-	latency nodegate.Histogram
+	sum nodegate.UsageSum
 }
 
-// answered is the outcome of a request without an error.
-const answered = "ok"
-
-func (l *usageLine) add(u *nodegate.Usage) {
-	l.Requests += u.Requests
-	l.Credits += u.Credits
-	l.BytesIn += u.BytesIn
-	l.BytesOut += u.BytesOut
-	if u.Outcome != answered {
-		l.Errors += u.Requests
-	}
-	for i, n := range u.Latency {
-		l.latency[i] += n
-	}
-}
-
-// view fills in what follows from the sums.
+// view fills in the figures.
 func (l *usageLine) view() *usageLine {
-	l.P50, l.P95 = milliseconds(l.latency.Quantile(0.5)), milliseconds(l.latency.Quantile(0.95))
+	l.Requests, l.Credits, l.Errors, l.BytesIn, l.BytesOut = l.sum.Requests, l.sum.Credits, l.sum.Errors, l.sum.BytesIn, l.sum.BytesOut
+	p50, p95, p99 := l.sum.Percentiles()
+	l.P50, l.P95, l.P99 = milliseconds(p50), milliseconds(p95), milliseconds(p99)
 	return l
 }
 
@@ -154,8 +141,8 @@ func sumUsage(rows []nodegate.Usage, byTime bool) (lines []*usageLine, total usa
 			sums[w] = line
 			lines = append(lines, line)
 		}
-		sums[w].add(u)
-		total.add(u)
+		sums[w].sum.AddRow(u)
+		total.sum.AddRow(u)
 	}
 	slices.SortFunc(lines, func(a, b *usageLine) int {
 		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Network, b.Network), cmp.Compare(a.Method, b.Method), cmp.Compare(a.Outcome, b.Outcome))
@@ -187,7 +174,7 @@ func (cmd *usageCmd) print(a *app, q nodegate.UsageQuery, rows []nodegate.Usage)
 	head.row("from", at(q.From))
 	head.row("to", at(q.To))
 	t := newTable(a.stdout)
-	t.row(cmd.cells("AT", "NETWORK", "METHOD", "OUTCOME", "REQUESTS", "CREDITS", "ERRORS", "P50", "P95")...)
+	t.row(cmd.cells("AT", "NETWORK", "METHOD", "OUTCOME", "REQUESTS", "CREDITS", "FAILED", "P50", "P95", "P99")...)
 	for _, l := range lines {
 		t.row(cmd.cells(append([]string{at(l.At), l.Network, l.Method, l.Outcome}, l.figures()...)...)...)
 	}
@@ -204,8 +191,10 @@ func (cmd *usageCmd) cells(all ...string) []string {
 }
 
 func (l *usageLine) figures() []string {
-	return []string{
-		strconv.FormatInt(l.Requests, 10), strconv.FormatInt(l.Credits, 10), strconv.FormatInt(l.Errors, 10),
-		l.latency.Quantile(0.5).Round(10 * time.Microsecond).String(), l.latency.Quantile(0.95).Round(10 * time.Microsecond).String(),
+	list := []string{strconv.FormatInt(l.sum.Requests, 10), strconv.FormatInt(l.sum.Credits, 10), strconv.FormatInt(l.sum.Errors, 10)}
+	p50, p95, p99 := l.sum.Percentiles()
+	for _, d := range []time.Duration{p50, p95, p99} {
+		list = append(list, d.Round(10*time.Microsecond).String())
 	}
+	return list
 }

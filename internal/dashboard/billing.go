@@ -23,6 +23,8 @@ func billingRoutes() []route {
 // security code are never sent back.
 type billingData struct {
 	Statement   *account.Statement
+	Meters      []meterView
+	Plans       []nodegate.Plan // to compare; one alone is not compared
 	Card        *nodegate.Card
 	CardValid   bool
 	Stripe      bool   // the processor is Stripe, not the test processor
@@ -39,6 +41,11 @@ func showBilling(v *visit, status int, d billingData) error {
 	if err != nil {
 		return err
 	}
+	standing, err := v.cfg.Reports.Standing(v.req.Context(), v.account.ID, s.Plan, now)
+	if err != nil {
+		return err
+	}
+	d.Meters, d.Plans = meters(&standing), v.cfg.Accounts.Plans()
 	d.Statement, d.Card, d.CardValid, d.Stripe, d.Mails = s, v.account.Card, v.account.Card.Valid(now), v.cfg.Stripe, v.cfg.Mails
 	return v.showStatus(status, "billing", d)
 }

@@ -24,7 +24,7 @@ func functions(f *static) template.FuncMap {
 		"stamp":    stamp,
 		"clock":    clock,
 		"percent":  percent,
-		"gauge":    gauge,
+		"answered": answered,
 		"limit":    limitText,
 		"initials": initials,
 		"level":    level,
@@ -92,29 +92,36 @@ func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 // clock is the time of a day, to the second.
 func clock(t time.Time) string { return t.UTC().Format("15:04:05") }
 
-// percent is a share for people.
-func percent(p float64) string {
-	if p > 0 && p < 1 {
-		return "under 1 %"
+// percent is a share for people, to a tenth. What is not nothing is never 0 %, and what is
+// not all is never 100 %.
+func percent(part, whole int64) string {
+	if part <= 0 || whole <= 0 {
+		return "0 %"
 	}
-	return strconv.FormatFloat(p, 'f', 0, 64) + " %"
+	tenths := int64(math.Round(1000 * float64(part) / float64(whole)))
+	switch {
+	case tenths == 0:
+		return "under 0.1 %"
+	case part < whole && tenths >= 1000:
+		return "over 99.9 %"
+	}
+	return strconv.FormatFloat(float64(tenths)/10, 'f', -1, 64) + " %"
 }
 
-// level says how near a share is to its limit, for the color of a bar.
-func level(p float64) string {
-	switch {
+// answered is how many of a number of requests did not fail.
+func answered(requests, failed int64) int64 { return requests - failed }
+
+// level says how near a figure is to its limit, for the color of a bar.
+func level(used, limit int64) string {
+	switch p := 100 * float64(used) / float64(limit); {
+	case limit <= 0:
+		return ""
 	case p >= 100:
 		return "full"
 	case p >= 80:
 		return "high"
 	}
 	return ""
-}
-
-// successRate is the share of requests without an error. It never rounds a failure away.
-func successRate(requests, failed int64) string {
-	p := math.Floor(float64(requests-failed)/float64(requests)*10000) / 100
-	return strconv.FormatFloat(p, 'f', -1, 64) + " %"
 }
 
 // compact is a count in three or four digits: 11.42 M. Smaller ones are written out.
@@ -146,8 +153,11 @@ func ago(t time.Time) string {
 	}
 }
 
-// millis is a duration as request times are read: 0.42 ms, 12 ms.
+// millis is a latency: 0.42 ms, 12 ms. Zero is none.
 func millis(d time.Duration) string {
+	if d <= 0 {
+		return "–"
+	}
 	ms := float64(d.Microseconds()) / 1000
 	if ms < 10 {
 		return strconv.FormatFloat(ms, 'f', 2, 64) + " ms"

@@ -28,7 +28,8 @@ const keysPerPage = 50
 // keysData is the list of keys with the form for a new one.
 type keysData struct {
 	nodegate.KeyCount
-	Keys        []*nodegate.Key // of this page
+	Keys        []keyRow // of this page
+	Today       int64    // credits that all keys used today
 	Page, Pages int
 	Name        string // what was typed
 	Problem     string
@@ -56,7 +57,11 @@ func showKeys(v *visit, status int, d keysData) (err error) {
 	d.Pages = max(1, (int(d.Live+d.Revoked)+keysPerPage-1)/keysPerPage)
 	page, _ := strconv.Atoi(v.req.URL.Query().Get("page"))
 	d.Page = min(max(1, page), d.Pages)
-	if d.Keys, err = v.listKeys(nodegate.KeyQuery{Skip: (d.Page - 1) * keysPerPage, Limit: keysPerPage}); err != nil {
+	keys, err := v.listKeys(nodegate.KeyQuery{Skip: (d.Page - 1) * keysPerPage, Limit: keysPerPage})
+	if err != nil {
+		return err
+	}
+	if d.Keys, d.Today, err = keyRows(v, keys); err != nil {
 		return err
 	}
 	d.Most = v.plan().Keys

@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 )
 
 // lightest is what a first visit may transfer: the page and every file that it names.
@@ -134,9 +135,8 @@ func TestMenu(t *testing.T) {
 // TestShortForms: figures of tiles never hide a failure.
 func TestShortForms(t *testing.T) {
 	for _, c := range []struct{ got, want string }{
-		{successRate(10, 0), "100 %"}, {successRate(1_000_000, 1), "99.99 %"}, {successRate(3, 1), "66.66 %"}, {successRate(1, 1), "0 %"},
 		{compact(999_999), "999,999"}, {compact(11_424_000), "11.42 M"}, {compact(3e12), "3.00 T"}, {compact(0), "0"},
-		{level(79), ""}, {level(80), "high"}, {level(100), "full"},
+		{level(799, 1000), ""}, {level(80, 100), "high"}, {level(100, 100), "full"}, {level(5, 0), ""}, {millis(0), "–"}, {millis(420 * time.Microsecond), "0.42 ms"},
 		{middle("short"), "short"}, {middle("bafkreigbyemvpyfu3i6bdlnjn5nwlu65"), "bafkreigby…nwlu65"},
 	} {
 		if c.got != c.want {

@@ -1,23 +1,24 @@
 package dashboard
 
+import "github.com/nodegate/nodegate/internal/accounts/usage/report"
+
 // meterView is a figure against its limit.
 type meterView struct {
 	Title, Used, Limit string
-	Limited            bool
-	Percent            int64 // of the limit, at most 100
+	report.Share
 }
 
-// gauge makes a meter of a number, or of a size where unit is "bytes".
-func gauge(title string, used, most int64, unit string) meterView {
-	form := number
-	if unit == "bytes" {
-		form = byteSize
+// meters are what an account has used of its plan, as every page shows it.
+func meters(s *report.Standing) []meterView {
+	list := []meterView{{Title: "Credits today", Share: s.Credits}, {Title: "Stored now", Share: s.Stored}, {Title: "Transfer this month", Share: s.Moved}}
+	for i := range list {
+		form := byteSize
+		if i == 0 {
+			form = number
+		}
+		list[i].Used, list[i].Limit = form(list[i].Share.Used), form(list[i].Share.Limit)
 	}
-	m := meterView{Title: title, Used: form(used), Limit: form(most), Limited: most > 0}
-	if m.Limited {
-		m.Percent = min(100, int64(float64(max(used, 0))/float64(most)*100))
-	}
-	return m
+	return list
 }
 
 // limitText is a limit of a plan; zero is none.

@@ -38,6 +38,7 @@ type oneAccountData struct {
 	CardValid bool
 	Plans     []string
 	Statement *account.Statement
+	Meters    []meterView
 	KeyCount  nodegate.KeyCount
 	Keys      []keyState // some of them, live ones first
 	Audit     []nodegate.AuditEntry
@@ -63,6 +64,11 @@ func showAccount(v *visit, status int, problem string) error {
 	if d.Statement, err = v.cfg.Accounts.Statement(ctx, a.ID, now); err != nil {
 		return err
 	}
+	standing, err := v.cfg.Reports.Standing(ctx, a.ID, d.Statement.Plan, now)
+	if err != nil {
+		return err
+	}
+	d.Meters = meters(&standing)
 	if err := d.addKeys(v); err != nil {
 		return err
 	}

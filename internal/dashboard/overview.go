@@ -26,7 +26,6 @@ type overviewData struct {
 	HasCard  bool
 	Start    *startData // nil once there was a request
 	Today    *report.Result
-	Success  string // the share of requests that were answered; "" without requests
 	Plot     plot
 
 	// Sparklines of the figures above the plot.
@@ -48,11 +47,7 @@ func overviewPage(v *visit) error {
 	if data.Today, err = usageOf(v, "24h"); err != nil {
 		return err
 	}
-	total := data.Today.Total
-	if total.Requests > 0 {
-		data.Success = successRate(total.Requests, total.Errors)
-	}
-	data.Plot = usagePlots(data.Today)[0]
+	data.Plot = usagePlots(data.Today, false)[0]
 	data.sparks()
 	used, err := hasRequests(v, data.Today)
 	if err == nil && !used {
@@ -66,19 +61,19 @@ func overviewPage(v *visit) error {
 
 // sparks draws the day behind the figures.
 func (d *overviewData) sparks() {
-	var requests, answered, latency []float64
+	var requests, rates, latency []float64
 	for i := range d.Today.Series {
 		sums := &d.Today.Series[i].Sums
 		requests = append(requests, float64(sums.Requests))
 		latency = append(latency, float64(sums.P50)/float64(time.Millisecond))
 		rate := 100.0 // an hour without requests has no failures
 		if sums.Requests > 0 {
-			rate = 100 * float64(sums.Requests-sums.Errors) / float64(sums.Requests)
+			rate = 100 * float64(answered(sums.Requests, sums.Errors)) / float64(sums.Requests)
 		}
-		answered = append(answered, rate)
+		rates = append(rates, rate)
 	}
 	d.Requests, d.Latency = chart.Spark(requests, 0, ""), chart.Spark(latency, 0, "neutral")
-	d.Answered = chart.Spark(answered, 0, "")
+	d.Answered = chart.Spark(rates, 0, "")
 }
 
 // usageOf is the account's report of a range.

@@ -54,6 +54,7 @@ type view struct {
 	Themes  []string
 	Path    string
 	Notice  string // what a change before this page did
+	Banner  *banner
 	SignUp  bool
 	Storage bool // there is a storage gateway
 	Data    any
@@ -80,7 +81,7 @@ func (v *visit) view(data any) view {
 	nav := v.nav()
 	return view{
 		Account: v.account, Nav: nav, Tabs: tabs(nav), Themes: []string{"system", "light", "dark"}, Path: v.req.URL.Path, Notice: notices[v.req.URL.Query().Get("done")],
-		SignUp: v.cfg.SignUp, Storage: v.cfg.Storage != nil, Data: data,
+		Banner: bannerOf(v), SignUp: v.cfg.SignUp, Storage: v.cfg.Storage != nil, Data: data,
 	}
 }
 

@@ -6,9 +6,11 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/accounts/requestlog"
+	"github.com/nodegate/nodegate/internal/accounts/usage/report"
 )
 
 func requestsRoutes() []route {
@@ -24,18 +26,19 @@ type requestsData struct {
 	Keys   []countedKey
 	Key    *nodegate.Key
 	Filter requestlog.Filter
-	Counts requestlog.Count
-	Only   string // the page with the failed ones, or with all
+	Hour   report.Sums // of the key, which may be more than what is kept
+	Only   string      // the page with the failed ones, or with all
 
 	Number       int    // of the page, from 1
 	First, Last  int    // of the entries on the page, from 1
 	Newer, Older string // the pages beside this one; "" is none
 }
 
-// countedKey is a key in a select box, with what it has to show.
+// countedKey is a key in a select box, with what it did in the last hour.
 type countedKey struct {
 	*nodegate.Key
-	requestlog.Count
+	kept   requestlog.Count
+	Hour   report.Sums
 	Chosen bool
 }
 
@@ -71,13 +74,24 @@ func countedKeys(v *visit, id string) (list []countedKey, err error) {
 			keys = append(keys, k)
 		}
 	}
+	if err != nil {
+		return nil, err
+	}
+	hour, err := v.cfg.Reports.KeysOfHour(v.req.Context(), v.account.ID, time.Now())
 	for _, k := range keys {
-		list = append(list, countedKey{Key: k, Count: counts[k.ID]})
+		list = append(list, countedKey{Key: k, kept: counts[k.ID], Hour: atLeast(hour[k.ID], counts[k.ID])})
 	}
 	slices.SortStableFunc(list, func(a, b countedKey) int {
-		return cmp.Or(compareCounts(a.Count, b.Count), a.Created.Compare(b.Created))
+		return cmp.Or(compareCounts(a.kept, b.kept), a.Created.Compare(b.Created))
 	})
 	return list, err
+}
+
+// atLeast adds what the store doesn't know yet: it counts all requests, a few seconds later,
+// and the request log counts at once, up to what it keeps.
+func atLeast(sums report.Sums, kept requestlog.Count) report.Sums {
+	sums.Requests, sums.Errors = max(sums.Requests, int64(kept.Kept)), max(sums.Errors, int64(kept.Failed))
+	return sums
 }
 
 // busiest are the ids of the keys with the most failures, with the one that the address
@@ -101,7 +115,7 @@ func compareCounts(a, b requestlog.Count) int {
 func (d *requestsData) choose(id string) error {
 	for i := range d.Keys {
 		if k := &d.Keys[i]; k.ID == id || id == "" {
-			k.Chosen, d.Key, d.Counts = true, k.Key, k.Count
+			k.Chosen, d.Key, d.Hour = true, k.Key, k.Hour
 			return nil
 		}
 	}

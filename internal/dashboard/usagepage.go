@@ -51,7 +51,6 @@ type usageRow struct {
 	report.Group
 	Shown string // its name for people
 	Path  string // the page narrowed to it; "" where that can't be
-	Share float64
 }
 
 func usagePage(v *visit) error {
@@ -63,7 +62,7 @@ func usagePage(v *visit) error {
 	if err != nil {
 		return err
 	}
-	data := &usageData{Result: result, Plots: usagePlots(result), CSV: usageAddress("/usage.csv", result.Query)}
+	data := &usageData{Result: result, Plots: usagePlots(result, true), CSV: usageAddress("/usage.csv", result.Query)}
 	for _, r := range report.Ranges() {
 		q := result.Query
 		q.Range = r
@@ -157,9 +156,6 @@ func filtersOf(q report.Query, names map[string]string) (list []link) {
 func usageRows(r *report.Result, names map[string]string) (rows []usageRow) {
 	for _, g := range r.Groups {
 		row := usageRow{Group: g, Shown: g.Name}
-		if r.Total.Requests > 0 {
-			row.Share = 100 * float64(g.Requests) / float64(r.Total.Requests)
-		}
 		q := r.Query
 		switch {
 		case g.Rest:
@@ -181,8 +177,8 @@ func usageRows(r *report.Result, names map[string]string) (rows []usageRow) {
 	return rows
 }
 
-// usagePlots draws requests, credits and times.
-func usagePlots(r *report.Result) []plot {
+// usagePlots draws requests, latency and credits.
+func usagePlots(r *report.Result, narrow bool) []plot {
 	values := func(of func(*report.Sums) float64) []float64 {
 		list := make([]float64, len(r.Series))
 		for i := range r.Series {
@@ -192,24 +188,25 @@ func usagePlots(r *report.Result) []plot {
 	}
 	times := func(of func(*report.Sums) time.Duration) []float64 {
 		return values(func(s *report.Sums) float64 {
-			if s.Requests == 0 {
+			took := of(s)
+			if took == 0 {
 				return math.NaN() // a gap, not no time at all
 			}
-			return float64(of(s)) / float64(time.Millisecond)
+			return float64(took) / float64(time.Millisecond)
 		})
 	}
 	return []plot{
-		drawn(r, chart.Plot{ID: "requests", Title: "Requests", Kind: chart.Bars, Unit: chart.Count, Series: []chart.Series{
-			{Name: "ok", Values: values(func(s *report.Sums) float64 { return float64(s.Requests - s.Errors) })},
+		drawn(r, chart.Plot{Narrow: narrow, ID: "requests", Title: "Requests", Kind: chart.Bars, Unit: chart.Count, Series: []chart.Series{
+			{Name: "ok", Values: values(func(s *report.Sums) float64 { return float64(answered(s.Requests, s.Errors)) })},
 			{Name: "failed", Class: "bad", Values: values(func(s *report.Sums) float64 { return float64(s.Errors) })},
 		}}),
-		drawn(r, chart.Plot{ID: "credits", Title: "Credits", Kind: chart.Bars, Unit: chart.Count, Series: []chart.Series{
-			{Name: "credits", Values: values(func(s *report.Sums) float64 { return float64(s.Credits) })},
-		}}),
-		drawn(r, chart.Plot{ID: "latency", Title: "Latency", Kind: chart.Lines, Unit: chart.Milliseconds, Series: []chart.Series{
+		drawn(r, chart.Plot{Narrow: narrow, ID: "latency", Title: "Latency", Kind: chart.Lines, Unit: chart.Milliseconds, Series: []chart.Series{
 			{Name: "p50", Values: times(func(s *report.Sums) time.Duration { return s.P50 })},
 			{Name: "p95", Values: times(func(s *report.Sums) time.Duration { return s.P95 })},
 			{Name: "p99", Values: times(func(s *report.Sums) time.Duration { return s.P99 })},
+		}}),
+		drawn(r, chart.Plot{Narrow: narrow, ID: "credits", Title: "Credits", Kind: chart.Bars, Unit: chart.Count, Series: []chart.Series{
+			{Name: "credits", Values: values(func(s *report.Sums) float64 { return float64(s.Credits) })},
 		}}),
 	}
 }

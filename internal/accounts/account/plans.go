@@ -1,6 +1,7 @@
 package account
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strings"
@@ -34,6 +35,15 @@ func (t *planTable) PlanOf(a *nodegate.Account) nodegate.Plan {
 
 // PlanNames lists the plans by name.
 func (t *planTable) PlanNames() []string { return slices.Sorted(maps.Keys(t.now.Load().byName)) }
+
+// Plans lists the plans, those with the fewest daily credits first and those without a limit
+// last.
+func (t *planTable) Plans() []nodegate.Plan {
+	most := func(limit int64) uint64 { return uint64(limit) - 1 } // no limit is the most
+	return slices.SortedFunc(maps.Values(t.now.Load().byName), func(a, b nodegate.Plan) int {
+		return cmp.Or(cmp.Compare(most(a.CreditsPerDay), most(b.CreditsPerDay)), cmp.Compare(most(a.CreditsPerSecond), most(b.CreditsPerSecond)), cmp.Compare(a.Name, b.Name))
+	})
+}
 
 // standard is the plan of new accounts.
 func (t *planTable) standard() string { return t.now.Load().standard }

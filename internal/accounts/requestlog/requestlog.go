@@ -44,14 +44,14 @@ type Entry struct {
 	Error   string // what the client was told
 	Node    string // that answered; "" when none was asked
 	Cache   nodegate.CacheOutcome
-	Took    time.Duration
+	Took    time.Duration // 0 for what was refused before it was executed
 	Credits int64
 	Params  []byte // nil unless the key's owner wants them kept
 	Cut     bool   // Params are longer than what is kept of them
 }
 
 // Failed tells whether the client was answered with an error.
-func (e *Entry) Failed() bool { return e.Outcome != nodegate.OutcomeOK }
+func (e *Entry) Failed() bool { return nodegate.Failed(e.Outcome) }
 
 // Told is what a client is told of an error.
 func Told(err error) string {

@@ -67,10 +67,8 @@ func (c *cells) add(k *nodegate.UsageKey, e *Event, minute int64) {
 		c.empty(at)
 		of.minute = minute
 	}
-	if e.Requests > 0 {
-		of.requests += e.Requests
-	} else {
-		of.requests++
+	of.requests += max(e.Requests, 1)
+	if e.Took > 0 {
 		of.latency[nodegate.Bucket(e.Took)]++
 	}
 	of.credits += e.Credits

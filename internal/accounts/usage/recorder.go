@@ -29,10 +29,10 @@ type Config struct {
 
 // Event is one request, or several things at once that are no requests.
 type Event struct {
-	Requests                   int64 // that it stands for, without times; 0 is one, with its time
+	Requests                   int64 // that it stands for; 0 is one
 	Network, Method, Outcome   string
 	Credits, BytesIn, BytesOut int64
-	Took                       time.Duration
+	Took                       time.Duration // of one that was executed; 0 counts no time
 }
 
 // Recorder counts events and brings them to the store.

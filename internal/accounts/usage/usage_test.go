@@ -140,7 +140,7 @@ func TestRows(t *testing.T) {
 			sum := got[id]
 			sum.Requests += u.Requests
 			sum.Credits += u.Credits
-			sum.Latency[4] += u.Latency[4]
+			sum.Latency[nodegate.Bucket(time.Millisecond)] += u.Latency[nodegate.Bucket(time.Millisecond)]
 			got[id] = sum
 		}
 		for id, n := range map[string]int64{"eth_call 0s": 4, "eth_getLogs 0s": 1, "eth_call 1m0s": 1} {

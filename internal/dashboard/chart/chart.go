@@ -35,6 +35,7 @@ type Plot struct {
 	Begin  time.Time
 	Step   time.Duration
 	Series []Series
+	Narrow bool // for a third of a screen's width, or a phone's
 }
 
 // What is drawn lies between these, or is zero: beyond them sums and shares would not
@@ -46,10 +47,18 @@ const maxPoints = 1000
 
 // The drawing's own measures; the page stretches it.
 const (
-	width, height           = 720.0, 240.0
+	wide, narrow, height    = 720.0, 360.0, 240.0
 	left, right, top, under = 58.0, 8.0, 12.0, 26.0
-	plotWidth, plotHeight   = width - left - right, height - top - under
+	plotHeight              = height - top - under
 )
+
+// width is how wide the drawing is.
+func (p *Plot) width() float64 {
+	if p.Narrow {
+		return narrow
+	}
+	return wide
+}
 
 // canvas collects a drawing.
 type canvas struct{ bytes.Buffer }

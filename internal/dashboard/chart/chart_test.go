@@ -167,7 +167,7 @@ func TestBars(t *testing.T) {
 		if _, err := fmt.Sscan(strings.Join(b[1:5], " "), &x, &y, &w, &h); err != nil {
 			t.Fatal(err)
 		}
-		if x < left || x+w > width-right+0.1 || y < top-0.1 || y+h > height-under+0.2 {
+		if x < left || x+w > p.width()-right+0.1 || y < top-0.1 || y+h > height-under+0.2 {
 			t.Errorf("%s is outside", b[0])
 		}
 	}
@@ -178,6 +178,25 @@ func TestBars(t *testing.T) {
 		row := fmt.Sprintf(`<tr><th scope="row">%s</th><td>%s</td><td>%s</td></tr>`, p.at(i).Format("2006-01-02 15:04"), grouped(p.Series[0].Values[i]), grouped(p.Series[1].Values[i]))
 		if !strings.Contains(svg, row) {
 			t.Errorf("the table lacks %s", row)
+		}
+	}
+}
+
+// TestNarrow: a narrow drawing has the same bars in half of the width, and half of the times.
+func TestNarrow(t *testing.T) {
+	p := traffic(60)
+	labels := regexp.MustCompile(`text-anchor="middle"`)
+	before := rect.FindAllStringSubmatch(string(p.SVG()), -1)
+	p.Narrow = true
+	svg := string(p.SVG())
+	bars := rect.FindAllStringSubmatch(svg, -1)
+	if n := len(labels.FindAllString(svg, -1)); len(bars) != len(before) || n < 2 || n > 5 || !strings.Contains(svg, `class="chart-plot chart-narrow" viewBox="0 0 360 240"`) {
+		t.Fatalf("%d bars and %d labels: %.200s", len(bars), n, svg)
+	}
+	for _, b := range bars {
+		var x, w float64
+		if _, err := fmt.Sscan(b[1]+" "+b[3], &x, &w); err != nil || x < left || x+w > narrow-right+0.1 {
+			t.Errorf("%s is outside: %v", b[0], err)
 		}
 	}
 }

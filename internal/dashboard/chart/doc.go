@@ -9,6 +9,7 @@
 //
 //	chart              the figure
 //	chart-plot         the drawing; chart-spark and chart-shares are the other kinds
+//	chart-narrow       a drawing for a third of a screen's width
 //	chart-area         what lies below the line of a sparkline
 //	chart-grid         lines across, at the ticks
 //	chart-tick         texts at the axes

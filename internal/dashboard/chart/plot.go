@@ -10,7 +10,11 @@ import (
 func (p *Plot) SVG() template.HTML {
 	c := new(canvas)
 	id := className(p.ID)
-	c.add(`<figure class="chart"><svg class="chart-plot" viewBox="0 0 `, coordinate(width), ` `, coordinate(height),
+	class := "chart-plot"
+	if p.Narrow {
+		class += " chart-narrow"
+	}
+	c.add(`<figure class="chart"><svg class="`, class, `" viewBox="0 0 `, coordinate(p.width()), ` `, coordinate(height),
 		`" width="100%" role="img" aria-labelledby="`, id, `-title" aria-describedby="`, id, `-desc">`)
 	c.element(`title id="`+id+`-title"`, p.Title, "title")
 	c.element(`desc id="`+id+`-desc"`, p.describe(), "desc")
@@ -46,7 +50,7 @@ func (p *Plot) when(i int) string {
 func y(v, most float64) float64 { return top + plotHeight*(1-v/most) }
 
 // slot is the width of one step.
-func (p *Plot) slot() float64 { return plotWidth / float64(max(p.points(), 1)) }
+func (p *Plot) slot() float64 { return (p.width() - left - right) / float64(max(p.points(), 1)) }
 
 // axes draws the lines across with their values, and the times below.
 func (p *Plot) axes(c *canvas, ticks []float64) {
@@ -56,7 +60,7 @@ func (p *Plot) axes(c *canvas, ticks []float64) {
 			class = "chart-axis"
 		}
 		at := coordinate(y(v, ticks[len(ticks)-1]))
-		c.add(`<line class="`, class, `" x1="`, coordinate(left), `" x2="`, coordinate(width-right), `" y1="`, at, `" y2="`, at, `"/>`)
+		c.add(`<line class="`, class, `" x1="`, coordinate(left), `" x2="`, coordinate(p.width()-right), `" y1="`, at, `" y2="`, at, `"/>`)
 		c.element(`text class="chart-tick" text-anchor="end" dominant-baseline="middle" x="`+coordinate(left-6)+`" y="`+at+`"`, p.Unit.short(v), "text")
 	}
 	every, layout := p.labels()
@@ -71,18 +75,18 @@ func (p *Plot) axes(c *canvas, ticks []float64) {
 	}
 }
 
-// mostLabels is how many times stand below the drawing.
+// mostLabels is how many times stand below a wide drawing; a narrow one has half of them.
 const mostLabels = 8
 
 // labels chooses how often a time stands below the drawing and how it is written.
 func (p *Plot) labels() (every time.Duration, layout string) {
 	const day = 24 * time.Hour
-	span := time.Duration(p.points()) * p.Step
+	span, most := time.Duration(p.points())*p.Step, time.Duration(mostLabels*p.width()/wide)
 	for _, every = range []time.Duration{
 		time.Minute, 2 * time.Minute, 5 * time.Minute, 10 * time.Minute, 15 * time.Minute, 30 * time.Minute,
 		time.Hour, 2 * time.Hour, 3 * time.Hour, 6 * time.Hour, 12 * time.Hour, day, 2 * day, 5 * day, 10 * day, 30 * day, 365 * day,
 	} {
-		if every >= p.Step && span/every <= mostLabels {
+		if every >= p.Step && span/every <= most {
 			break
 		}
 	}

@@ -47,7 +47,8 @@ func fillMillion(t testing.TB, s *Store) {
 	}
 }
 
-// sumStatements are those of the migration that make the sums of the rows.
+// sumStatements are those of the migration that make the sums of the rows, with the columns
+// that came after it.
 func sumStatements(t testing.TB, s *Store) (list []string) {
 	t.Helper()
 	texts, err := s.dialect.migrations()
@@ -56,10 +57,26 @@ func sumStatements(t testing.TB, s *Store) (list []string) {
 	}
 	for _, statement := range strings.Split(texts[4], ";") {
 		if strings.HasPrefix(strings.TrimSpace(statement), "INSERT INTO") {
-			list = append(list, statement)
+			list = append(list, withLowerHalves(statement))
 		}
 	}
 	return list
+}
+
+// withLowerHalves adds the columns of a later migration to a statement that sums rows up.
+func withLowerHalves(statement string) string {
+	into, sums := usageKey+", requests, credits, bytes_in, bytes_out", ""
+	for _, half := range []string{"h", "g"} {
+		for i := range nodegate.HistogramSize / 2 {
+			into += fmt.Sprintf(", %s%02d", half, i)
+			if half == "g" {
+				sums += fmt.Sprintf(", SUM(g%02d)", i)
+			}
+		}
+	}
+	statement = strings.Replace(statement, " SELECT ", " ("+into+") SELECT ", 1)
+	at := strings.LastIndex(statement, "FROM ")
+	return statement[:at] + sums + " " + statement[at:]
 }
 
 // TestSumsOfOldUsage: what was recorded before there were sums has the same ones as

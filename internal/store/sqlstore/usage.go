@@ -17,11 +17,12 @@ const maxUsageRows = 200_000
 // usageKey are the columns of the tables' primary key, in its order.
 const usageKey = "account, at, key_id, network, method, outcome"
 
-// counters are the columns that add up.
+// counters are the columns that add up. Of each doubling of the histogram, g has the lower
+// half and h the upper one.
 func counters() []string {
 	names := []string{"requests", "credits", "bytes_in", "bytes_out"}
-	for i := range nodegate.HistogramSize {
-		names = append(names, fmt.Sprintf("h%02d", i))
+	for i := range nodegate.HistogramSize / 2 {
+		names = append(names, fmt.Sprintf("g%02d", i), fmt.Sprintf("h%02d", i))
 	}
 	return names
 }

@@ -34,7 +34,7 @@ func usageParts() []usagePart {
 		{withoutKeys, folded(func(k *nodegate.UsageKey) { k.KeyID = "" })},
 		{withoutMethods, folded(func(k *nodegate.UsageKey) {
 			k.Method = ""
-			if k.Outcome != nodegate.OutcomeOK {
+			if nodegate.Failed(k.Outcome) {
 				k.Outcome = failed
 			}
 		})},
@@ -69,7 +69,7 @@ func partOf(q *nodegate.UsageSums) string {
 	if q.KeyID == "" && q.By != nodegate.ByKey {
 		return withoutKeys
 	}
-	if q.Method != "" || q.Outcome != "" && q.Outcome != nodegate.OutcomeOK || q.By == nodegate.ByMethod || q.By == nodegate.ByOutcome {
+	if q.Method != "" || q.Outcome != "" && nodegate.Failed(q.Outcome) || q.By == nodegate.ByMethod || q.By == nodegate.ByOutcome {
 		return ""
 	}
 	return withoutMethods
@@ -181,7 +181,7 @@ func (s *usageRows) sumQuery(q *nodegate.UsageSums) (query string, args []any, e
 			where += fmt.Sprintf(" AND %s = $%d", filter.column, len(args))
 		}
 	}
-	sums := []string{"CAST(SUM(CASE outcome WHEN 'ok' THEN 0 ELSE requests END) AS BIGINT)"}
+	sums := []string{"CAST(SUM(CASE outcome WHEN '" + nodegate.OutcomeOK + "' THEN 0 ELSE requests END) AS BIGINT)"} // nodegate.Failed
 	for _, name := range counters() {
 		sums = append(sums, "CAST(SUM("+name+") AS BIGINT)")
 	}

@@ -57,6 +57,7 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 		{"created keys are bounded", createdKeysBounded},
 		{"the bound of keys holds in parallel", keysInParallel},
 		{"what is not there", notThere},
+		{"when keys were used last", lastUsed},
 		{"versions", versions},
 		{"a failed save leaves nothing", failedSave},
 		{"one of many writers wins", oneWriterWins},

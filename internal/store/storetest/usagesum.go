@@ -33,11 +33,7 @@ func plainSums(rows []nodegate.Usage, q *nodegate.UsageSums) []nodegate.UsageSum
 			sum = &nodegate.UsageSum{At: at, Group: group}
 			sums[place{at, group}] = sum
 		}
-		row := nodegate.UsageSum{Requests: u.Requests, Credits: u.Credits, BytesIn: u.BytesIn, BytesOut: u.BytesOut, Latency: u.Latency}
-		if u.Outcome != nodegate.OutcomeOK {
-			row.Errors = u.Requests
-		}
-		sum.Add(&row)
+		sum.AddRow(&u)
 	}
 	var list []nodegate.UsageSum
 	for _, sum := range sums {

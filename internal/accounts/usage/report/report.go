@@ -30,11 +30,11 @@ func New(c Config) *Reports { return &Reports{c} }
 // MaxGroups is how many groups are listed by themselves; the rest are one more.
 const MaxGroups = 20
 
-// Sums are the figures of a step, a group or all.
+// Sums are the figures of a step, a group or all, as nodegate.UsageSum defines them.
 type Sums struct {
 	Requests, Errors, Credits int64
 	BytesIn, BytesOut         int64
-	P50, P95, P99             time.Duration // estimates, 0 without requests
+	P50, P95, P99             time.Duration // estimates, 0 without requests that were executed
 }
 
 // Point is a step of the series.
@@ -60,6 +60,7 @@ type Result struct {
 	Groups     []Group // the largest first
 	GroupCount int     // how many there are in all
 	Standing   Standing
+	RunsOut    time.Time // when today's credits are used up at the rate of the last hour; zero: not today
 }
 
 // Share is what is used of a limit.
@@ -101,22 +102,13 @@ func (r *Reports) Make(ctx context.Context, q Query, plan nodegate.Plan, now tim
 	var series, groups []nodegate.UsageSum
 	if err := together(
 		func() (err error) {
-			part := sums
-			part.Resolution, part.Step = row.series, row.step
-			series, err = r.cfg.Store.SumUsage(ctx, part)
+			series, groups, err = r.read(ctx, row, sums, q.By)
 			return err
 		},
 		func() (err error) {
-			if q.By == nodegate.NoDimension {
-				return nil
+			if result.Standing, err = r.Standing(ctx, q.AccountID, plan, now); err == nil {
+				result.RunsOut, err = r.runsOut(ctx, q.AccountID, &result.Standing, now)
 			}
-			part := sums
-			part.Resolution, part.By = row.groups, q.By
-			groups, err = r.cfg.Store.SumUsage(ctx, part)
-			return err
-		},
-		func() (err error) {
-			result.Standing, err = r.Standing(ctx, q.AccountID, plan, now)
 			return err
 		},
 	); err != nil {
@@ -124,6 +116,40 @@ func (r *Reports) Make(ctx context.Context, q Query, plan nodegate.Plan, now tim
 	}
 	result.fill(series, groups)
 	return result, nil
+}
+
+// readings is how often figures are read that change between two queries.
+const readings = 3
+
+// read reads the series and the groups until they are of the same requests: a server may
+// add usage between the two.
+func (r *Reports) read(ctx context.Context, row *rangeOf, sums nodegate.UsageSums, by Dimension) (series, groups []nodegate.UsageSum, err error) {
+	for range readings {
+		err := together(
+			func() (err error) {
+				part := sums
+				part.Resolution, part.Step = row.series, row.step
+				series, err = r.cfg.Store.SumUsage(ctx, part)
+				return err
+			},
+			func() (err error) {
+				if by == nodegate.NoDimension {
+					return nil
+				}
+				part := sums
+				part.Resolution, part.By = row.groups, by
+				groups, err = r.cfg.Store.SumUsage(ctx, part)
+				return err
+			},
+		)
+		if err != nil {
+			return nil, nil, err
+		}
+		if by == nodegate.NoDimension || added(series).Requests == added(groups).Requests {
+			break
+		}
+	}
+	return series, groups, nil
 }
 
 // together does several things at once and returns all their errors.
@@ -178,10 +204,9 @@ func added(list []nodegate.UsageSum) *nodegate.UsageSum {
 }
 
 func sumsOf(u *nodegate.UsageSum) Sums {
-	return Sums{
-		Requests: u.Requests, Errors: u.Errors, Credits: u.Credits, BytesIn: u.BytesIn, BytesOut: u.BytesOut,
-		P50: u.Latency.Quantile(0.50), P95: u.Latency.Quantile(0.95), P99: u.Latency.Quantile(0.99),
-	}
+	s := Sums{Requests: u.Requests, Errors: u.Errors, Credits: u.Credits, BytesIn: u.BytesIn, BytesOut: u.BytesOut}
+	s.P50, s.P95, s.P99 = u.Percentiles()
+	return s
 }
 
 // Standing is what an account has used of a plan at a time.

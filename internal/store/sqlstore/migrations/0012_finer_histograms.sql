@@ -1,0 +1,281 @@
+-- Finer histograms: each doubling has two columns, g for its lower half and h for its
+-- upper half. What was counted before is split evenly, as it was read before.
+
+ALTER TABLE usage_minute ADD COLUMN g00 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_minute ADD COLUMN g01 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_minute ADD COLUMN g02 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_minute ADD COLUMN g03 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_minute ADD COLUMN g04 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_minute ADD COLUMN g05 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_minute ADD COLUMN g06 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_minute ADD COLUMN g07 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_minute ADD COLUMN g08 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_minute ADD COLUMN g09 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_minute ADD COLUMN g10 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_minute ADD COLUMN g11 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_minute ADD COLUMN g12 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_minute ADD COLUMN g13 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_minute ADD COLUMN g14 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_minute ADD COLUMN g15 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_minute ADD COLUMN g16 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_minute ADD COLUMN g17 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_minute ADD COLUMN g18 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_minute ADD COLUMN g19 BIGINT NOT NULL DEFAULT 0;
+UPDATE usage_minute SET g00 = h00 / 2, h00 = h00 - h00 / 2, g01 = h01 / 2, h01 = h01 - h01 / 2,
+  g02 = h02 / 2, h02 = h02 - h02 / 2, g03 = h03 / 2, h03 = h03 - h03 / 2,
+  g04 = h04 / 2, h04 = h04 - h04 / 2, g05 = h05 / 2, h05 = h05 - h05 / 2,
+  g06 = h06 / 2, h06 = h06 - h06 / 2, g07 = h07 / 2, h07 = h07 - h07 / 2,
+  g08 = h08 / 2, h08 = h08 - h08 / 2, g09 = h09 / 2, h09 = h09 - h09 / 2,
+  g10 = h10 / 2, h10 = h10 - h10 / 2, g11 = h11 / 2, h11 = h11 - h11 / 2,
+  g12 = h12 / 2, h12 = h12 - h12 / 2, g13 = h13 / 2, h13 = h13 - h13 / 2,
+  g14 = h14 / 2, h14 = h14 - h14 / 2, g15 = h15 / 2, h15 = h15 - h15 / 2,
+  g16 = h16 / 2, h16 = h16 - h16 / 2, g17 = h17 / 2, h17 = h17 - h17 / 2,
+  g18 = h18 / 2, h18 = h18 - h18 / 2, g19 = h19 / 2, h19 = h19 - h19 / 2;
+
+ALTER TABLE usage_minute_all ADD COLUMN g00 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_minute_all ADD COLUMN g01 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_minute_all ADD COLUMN g02 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_minute_all ADD COLUMN g03 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_minute_all ADD COLUMN g04 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_minute_all ADD COLUMN g05 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_minute_all ADD COLUMN g06 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_minute_all ADD COLUMN g07 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_minute_all ADD COLUMN g08 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_minute_all ADD COLUMN g09 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_minute_all ADD COLUMN g10 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_minute_all ADD COLUMN g11 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_minute_all ADD COLUMN g12 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_minute_all ADD COLUMN g13 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_minute_all ADD COLUMN g14 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_minute_all ADD COLUMN g15 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_minute_all ADD COLUMN g16 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_minute_all ADD COLUMN g17 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_minute_all ADD COLUMN g18 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_minute_all ADD COLUMN g19 BIGINT NOT NULL DEFAULT 0;
+UPDATE usage_minute_all SET g00 = h00 / 2, h00 = h00 - h00 / 2, g01 = h01 / 2, h01 = h01 - h01 / 2,
+  g02 = h02 / 2, h02 = h02 - h02 / 2, g03 = h03 / 2, h03 = h03 - h03 / 2,
+  g04 = h04 / 2, h04 = h04 - h04 / 2, g05 = h05 / 2, h05 = h05 - h05 / 2,
+  g06 = h06 / 2, h06 = h06 - h06 / 2, g07 = h07 / 2, h07 = h07 - h07 / 2,
+  g08 = h08 / 2, h08 = h08 - h08 / 2, g09 = h09 / 2, h09 = h09 - h09 / 2,
+  g10 = h10 / 2, h10 = h10 - h10 / 2, g11 = h11 / 2, h11 = h11 - h11 / 2,
+  g12 = h12 / 2, h12 = h12 - h12 / 2, g13 = h13 / 2, h13 = h13 - h13 / 2,
+  g14 = h14 / 2, h14 = h14 - h14 / 2, g15 = h15 / 2, h15 = h15 - h15 / 2,
+  g16 = h16 / 2, h16 = h16 - h16 / 2, g17 = h17 / 2, h17 = h17 - h17 / 2,
+  g18 = h18 / 2, h18 = h18 - h18 / 2, g19 = h19 / 2, h19 = h19 - h19 / 2;
+
+ALTER TABLE usage_minute_keys ADD COLUMN g00 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_minute_keys ADD COLUMN g01 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_minute_keys ADD COLUMN g02 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_minute_keys ADD COLUMN g03 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_minute_keys ADD COLUMN g04 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_minute_keys ADD COLUMN g05 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_minute_keys ADD COLUMN g06 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_minute_keys ADD COLUMN g07 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_minute_keys ADD COLUMN g08 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_minute_keys ADD COLUMN g09 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_minute_keys ADD COLUMN g10 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_minute_keys ADD COLUMN g11 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_minute_keys ADD COLUMN g12 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_minute_keys ADD COLUMN g13 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_minute_keys ADD COLUMN g14 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_minute_keys ADD COLUMN g15 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_minute_keys ADD COLUMN g16 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_minute_keys ADD COLUMN g17 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_minute_keys ADD COLUMN g18 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_minute_keys ADD COLUMN g19 BIGINT NOT NULL DEFAULT 0;
+UPDATE usage_minute_keys SET g00 = h00 / 2, h00 = h00 - h00 / 2, g01 = h01 / 2, h01 = h01 - h01 / 2,
+  g02 = h02 / 2, h02 = h02 - h02 / 2, g03 = h03 / 2, h03 = h03 - h03 / 2,
+  g04 = h04 / 2, h04 = h04 - h04 / 2, g05 = h05 / 2, h05 = h05 - h05 / 2,
+  g06 = h06 / 2, h06 = h06 - h06 / 2, g07 = h07 / 2, h07 = h07 - h07 / 2,
+  g08 = h08 / 2, h08 = h08 - h08 / 2, g09 = h09 / 2, h09 = h09 - h09 / 2,
+  g10 = h10 / 2, h10 = h10 - h10 / 2, g11 = h11 / 2, h11 = h11 - h11 / 2,
+  g12 = h12 / 2, h12 = h12 - h12 / 2, g13 = h13 / 2, h13 = h13 - h13 / 2,
+  g14 = h14 / 2, h14 = h14 - h14 / 2, g15 = h15 / 2, h15 = h15 - h15 / 2,
+  g16 = h16 / 2, h16 = h16 - h16 / 2, g17 = h17 / 2, h17 = h17 - h17 / 2,
+  g18 = h18 / 2, h18 = h18 - h18 / 2, g19 = h19 / 2, h19 = h19 - h19 / 2;
+
+ALTER TABLE usage_hour ADD COLUMN g00 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_hour ADD COLUMN g01 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_hour ADD COLUMN g02 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_hour ADD COLUMN g03 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_hour ADD COLUMN g04 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_hour ADD COLUMN g05 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_hour ADD COLUMN g06 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_hour ADD COLUMN g07 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_hour ADD COLUMN g08 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_hour ADD COLUMN g09 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_hour ADD COLUMN g10 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_hour ADD COLUMN g11 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_hour ADD COLUMN g12 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_hour ADD COLUMN g13 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_hour ADD COLUMN g14 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_hour ADD COLUMN g15 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_hour ADD COLUMN g16 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_hour ADD COLUMN g17 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_hour ADD COLUMN g18 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_hour ADD COLUMN g19 BIGINT NOT NULL DEFAULT 0;
+UPDATE usage_hour SET g00 = h00 / 2, h00 = h00 - h00 / 2, g01 = h01 / 2, h01 = h01 - h01 / 2,
+  g02 = h02 / 2, h02 = h02 - h02 / 2, g03 = h03 / 2, h03 = h03 - h03 / 2,
+  g04 = h04 / 2, h04 = h04 - h04 / 2, g05 = h05 / 2, h05 = h05 - h05 / 2,
+  g06 = h06 / 2, h06 = h06 - h06 / 2, g07 = h07 / 2, h07 = h07 - h07 / 2,
+  g08 = h08 / 2, h08 = h08 - h08 / 2, g09 = h09 / 2, h09 = h09 - h09 / 2,
+  g10 = h10 / 2, h10 = h10 - h10 / 2, g11 = h11 / 2, h11 = h11 - h11 / 2,
+  g12 = h12 / 2, h12 = h12 - h12 / 2, g13 = h13 / 2, h13 = h13 - h13 / 2,
+  g14 = h14 / 2, h14 = h14 - h14 / 2, g15 = h15 / 2, h15 = h15 - h15 / 2,
+  g16 = h16 / 2, h16 = h16 - h16 / 2, g17 = h17 / 2, h17 = h17 - h17 / 2,
+  g18 = h18 / 2, h18 = h18 - h18 / 2, g19 = h19 / 2, h19 = h19 - h19 / 2;
+
+ALTER TABLE usage_hour_all ADD COLUMN g00 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_hour_all ADD COLUMN g01 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_hour_all ADD COLUMN g02 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_hour_all ADD COLUMN g03 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_hour_all ADD COLUMN g04 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_hour_all ADD COLUMN g05 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_hour_all ADD COLUMN g06 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_hour_all ADD COLUMN g07 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_hour_all ADD COLUMN g08 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_hour_all ADD COLUMN g09 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_hour_all ADD COLUMN g10 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_hour_all ADD COLUMN g11 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_hour_all ADD COLUMN g12 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_hour_all ADD COLUMN g13 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_hour_all ADD COLUMN g14 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_hour_all ADD COLUMN g15 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_hour_all ADD COLUMN g16 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_hour_all ADD COLUMN g17 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_hour_all ADD COLUMN g18 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_hour_all ADD COLUMN g19 BIGINT NOT NULL DEFAULT 0;
+UPDATE usage_hour_all SET g00 = h00 / 2, h00 = h00 - h00 / 2, g01 = h01 / 2, h01 = h01 - h01 / 2,
+  g02 = h02 / 2, h02 = h02 - h02 / 2, g03 = h03 / 2, h03 = h03 - h03 / 2,
+  g04 = h04 / 2, h04 = h04 - h04 / 2, g05 = h05 / 2, h05 = h05 - h05 / 2,
+  g06 = h06 / 2, h06 = h06 - h06 / 2, g07 = h07 / 2, h07 = h07 - h07 / 2,
+  g08 = h08 / 2, h08 = h08 - h08 / 2, g09 = h09 / 2, h09 = h09 - h09 / 2,
+  g10 = h10 / 2, h10 = h10 - h10 / 2, g11 = h11 / 2, h11 = h11 - h11 / 2,
+  g12 = h12 / 2, h12 = h12 - h12 / 2, g13 = h13 / 2, h13 = h13 - h13 / 2,
+  g14 = h14 / 2, h14 = h14 - h14 / 2, g15 = h15 / 2, h15 = h15 - h15 / 2,
+  g16 = h16 / 2, h16 = h16 - h16 / 2, g17 = h17 / 2, h17 = h17 - h17 / 2,
+  g18 = h18 / 2, h18 = h18 - h18 / 2, g19 = h19 / 2, h19 = h19 - h19 / 2;
+
+ALTER TABLE usage_hour_keys ADD COLUMN g00 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_hour_keys ADD COLUMN g01 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_hour_keys ADD COLUMN g02 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_hour_keys ADD COLUMN g03 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_hour_keys ADD COLUMN g04 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_hour_keys ADD COLUMN g05 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_hour_keys ADD COLUMN g06 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_hour_keys ADD COLUMN g07 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_hour_keys ADD COLUMN g08 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_hour_keys ADD COLUMN g09 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_hour_keys ADD COLUMN g10 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_hour_keys ADD COLUMN g11 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_hour_keys ADD COLUMN g12 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_hour_keys ADD COLUMN g13 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_hour_keys ADD COLUMN g14 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_hour_keys ADD COLUMN g15 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_hour_keys ADD COLUMN g16 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_hour_keys ADD COLUMN g17 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_hour_keys ADD COLUMN g18 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_hour_keys ADD COLUMN g19 BIGINT NOT NULL DEFAULT 0;
+UPDATE usage_hour_keys SET g00 = h00 / 2, h00 = h00 - h00 / 2, g01 = h01 / 2, h01 = h01 - h01 / 2,
+  g02 = h02 / 2, h02 = h02 - h02 / 2, g03 = h03 / 2, h03 = h03 - h03 / 2,
+  g04 = h04 / 2, h04 = h04 - h04 / 2, g05 = h05 / 2, h05 = h05 - h05 / 2,
+  g06 = h06 / 2, h06 = h06 - h06 / 2, g07 = h07 / 2, h07 = h07 - h07 / 2,
+  g08 = h08 / 2, h08 = h08 - h08 / 2, g09 = h09 / 2, h09 = h09 - h09 / 2,
+  g10 = h10 / 2, h10 = h10 - h10 / 2, g11 = h11 / 2, h11 = h11 - h11 / 2,
+  g12 = h12 / 2, h12 = h12 - h12 / 2, g13 = h13 / 2, h13 = h13 - h13 / 2,
+  g14 = h14 / 2, h14 = h14 - h14 / 2, g15 = h15 / 2, h15 = h15 - h15 / 2,
+  g16 = h16 / 2, h16 = h16 - h16 / 2, g17 = h17 / 2, h17 = h17 - h17 / 2,
+  g18 = h18 / 2, h18 = h18 - h18 / 2, g19 = h19 / 2, h19 = h19 - h19 / 2;
+
+ALTER TABLE usage_day ADD COLUMN g00 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_day ADD COLUMN g01 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_day ADD COLUMN g02 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_day ADD COLUMN g03 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_day ADD COLUMN g04 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_day ADD COLUMN g05 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_day ADD COLUMN g06 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_day ADD COLUMN g07 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_day ADD COLUMN g08 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_day ADD COLUMN g09 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_day ADD COLUMN g10 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_day ADD COLUMN g11 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_day ADD COLUMN g12 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_day ADD COLUMN g13 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_day ADD COLUMN g14 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_day ADD COLUMN g15 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_day ADD COLUMN g16 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_day ADD COLUMN g17 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_day ADD COLUMN g18 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_day ADD COLUMN g19 BIGINT NOT NULL DEFAULT 0;
+UPDATE usage_day SET g00 = h00 / 2, h00 = h00 - h00 / 2, g01 = h01 / 2, h01 = h01 - h01 / 2,
+  g02 = h02 / 2, h02 = h02 - h02 / 2, g03 = h03 / 2, h03 = h03 - h03 / 2,
+  g04 = h04 / 2, h04 = h04 - h04 / 2, g05 = h05 / 2, h05 = h05 - h05 / 2,
+  g06 = h06 / 2, h06 = h06 - h06 / 2, g07 = h07 / 2, h07 = h07 - h07 / 2,
+  g08 = h08 / 2, h08 = h08 - h08 / 2, g09 = h09 / 2, h09 = h09 - h09 / 2,
+  g10 = h10 / 2, h10 = h10 - h10 / 2, g11 = h11 / 2, h11 = h11 - h11 / 2,
+  g12 = h12 / 2, h12 = h12 - h12 / 2, g13 = h13 / 2, h13 = h13 - h13 / 2,
+  g14 = h14 / 2, h14 = h14 - h14 / 2, g15 = h15 / 2, h15 = h15 - h15 / 2,
+  g16 = h16 / 2, h16 = h16 - h16 / 2, g17 = h17 / 2, h17 = h17 - h17 / 2,
+  g18 = h18 / 2, h18 = h18 - h18 / 2, g19 = h19 / 2, h19 = h19 - h19 / 2;
+
+ALTER TABLE usage_day_all ADD COLUMN g00 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_day_all ADD COLUMN g01 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_day_all ADD COLUMN g02 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_day_all ADD COLUMN g03 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_day_all ADD COLUMN g04 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_day_all ADD COLUMN g05 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_day_all ADD COLUMN g06 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_day_all ADD COLUMN g07 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_day_all ADD COLUMN g08 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_day_all ADD COLUMN g09 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_day_all ADD COLUMN g10 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_day_all ADD COLUMN g11 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_day_all ADD COLUMN g12 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_day_all ADD COLUMN g13 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_day_all ADD COLUMN g14 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_day_all ADD COLUMN g15 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_day_all ADD COLUMN g16 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_day_all ADD COLUMN g17 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_day_all ADD COLUMN g18 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_day_all ADD COLUMN g19 BIGINT NOT NULL DEFAULT 0;
+UPDATE usage_day_all SET g00 = h00 / 2, h00 = h00 - h00 / 2, g01 = h01 / 2, h01 = h01 - h01 / 2,
+  g02 = h02 / 2, h02 = h02 - h02 / 2, g03 = h03 / 2, h03 = h03 - h03 / 2,
+  g04 = h04 / 2, h04 = h04 - h04 / 2, g05 = h05 / 2, h05 = h05 - h05 / 2,
+  g06 = h06 / 2, h06 = h06 - h06 / 2, g07 = h07 / 2, h07 = h07 - h07 / 2,
+  g08 = h08 / 2, h08 = h08 - h08 / 2, g09 = h09 / 2, h09 = h09 - h09 / 2,
+  g10 = h10 / 2, h10 = h10 - h10 / 2, g11 = h11 / 2, h11 = h11 - h11 / 2,
+  g12 = h12 / 2, h12 = h12 - h12 / 2, g13 = h13 / 2, h13 = h13 - h13 / 2,
+  g14 = h14 / 2, h14 = h14 - h14 / 2, g15 = h15 / 2, h15 = h15 - h15 / 2,
+  g16 = h16 / 2, h16 = h16 - h16 / 2, g17 = h17 / 2, h17 = h17 - h17 / 2,
+  g18 = h18 / 2, h18 = h18 - h18 / 2, g19 = h19 / 2, h19 = h19 - h19 / 2;
+
+ALTER TABLE usage_day_keys ADD COLUMN g00 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_day_keys ADD COLUMN g01 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_day_keys ADD COLUMN g02 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_day_keys ADD COLUMN g03 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_day_keys ADD COLUMN g04 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_day_keys ADD COLUMN g05 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_day_keys ADD COLUMN g06 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_day_keys ADD COLUMN g07 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_day_keys ADD COLUMN g08 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_day_keys ADD COLUMN g09 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_day_keys ADD COLUMN g10 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_day_keys ADD COLUMN g11 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_day_keys ADD COLUMN g12 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_day_keys ADD COLUMN g13 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_day_keys ADD COLUMN g14 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_day_keys ADD COLUMN g15 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_day_keys ADD COLUMN g16 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_day_keys ADD COLUMN g17 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_day_keys ADD COLUMN g18 BIGINT NOT NULL DEFAULT 0;
+ALTER TABLE usage_day_keys ADD COLUMN g19 BIGINT NOT NULL DEFAULT 0;
+UPDATE usage_day_keys SET g00 = h00 / 2, h00 = h00 - h00 / 2, g01 = h01 / 2, h01 = h01 - h01 / 2,
+  g02 = h02 / 2, h02 = h02 - h02 / 2, g03 = h03 / 2, h03 = h03 - h03 / 2,
+  g04 = h04 / 2, h04 = h04 - h04 / 2, g05 = h05 / 2, h05 = h05 - h05 / 2,
+  g06 = h06 / 2, h06 = h06 - h06 / 2, g07 = h07 / 2, h07 = h07 - h07 / 2,
+  g08 = h08 / 2, h08 = h08 - h08 / 2, g09 = h09 / 2, h09 = h09 - h09 / 2,
+  g10 = h10 / 2, h10 = h10 - h10 / 2, g11 = h11 / 2, h11 = h11 - h11 / 2,
+  g12 = h12 / 2, h12 = h12 - h12 / 2, g13 = h13 / 2, h13 = h13 - h13 / 2,
+  g14 = h14 / 2, h14 = h14 - h14 / 2, g15 = h15 / 2, h15 = h15 - h15 / 2,
+  g16 = h16 / 2, h16 = h16 - h16 / 2, g17 = h17 / 2, h17 = h17 - h17 / 2,
+  g18 = h18 / 2, h18 = h18 - h18 / 2, g19 = h19 / 2, h19 = h19 - h19 / 2;

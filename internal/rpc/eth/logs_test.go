@@ -3,6 +3,7 @@ package eth
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -150,5 +151,26 @@ func TestLogsAreBounded(t *testing.T) {
 		if trace.MostLogs != most {
 			t.Errorf("%s needs %d logs, want %d", method, trace.MostLogs, most)
 		}
+	}
+}
+
+// TestLogsWithoutHead: a range of numbers, or a hash, can be asked for while no node reports
+// its head. A tag has no meaning then.
+func TestLogsWithoutHead(t *testing.T) {
+	node := newFake()
+	node.noHead = &nodegate.Error{Code: nodegate.NoNode}
+	node.answers["eth_getLogs"] = `[]`
+	n := New(node, Config{LogBlocks: 100, LogResults: 10})
+	for query, fine := range map[string]bool{
+		`{"fromBlock":"0x1","toBlock":"0x64"}`: true, `{"blockHash":"0x` + strings.Repeat("ab", 32) + `"}`: true, `{"fromBlock":"earliest","toBlock":"0x5"}`: true,
+		`{}`: false, `{"fromBlock":"0x1"}`: false, `{"fromBlock":"0x1","toBlock":"latest"}`: false, `{"fromBlock":"safe","toBlock":"0x5"}`: false,
+	} {
+		_, err := n.Call(t.Context(), "eth_getLogs", []byte("["+query+"]"))
+		if fine && err != nil || !fine && !errors.Is(err, nodegate.NoNode) {
+			t.Errorf("%s: %v", query, err)
+		}
+	}
+	if _, err := n.Call(t.Context(), "eth_getLogs", []byte(`[{"fromBlock":"0x1","toBlock":"0x65"}]`)); !errors.Is(err, nodegate.InvalidParams) {
+		t.Errorf("a range that is too wide: %v", err)
 	}
 }

@@ -18,7 +18,8 @@ const (
 	lookEvery   = 100 * time.Millisecond // at the head, which costs no call
 	firstPause  = 250 * time.Millisecond // after an error, twice as long each time
 	longestWait = 30 * time.Second
-	patience    = 8 // errors with one block that can't be proven, before it is passed over
+	lookForHead = time.Second // while no node reports one
+	patience    = 8           // errors with one block that can't be proven, before it is passed over
 )
 
 // follower keeps the copy at the head of the chain. One goroutine does all of it.
@@ -98,7 +99,13 @@ const reportAfter = 4
 func (f *follower) failed(err error) time.Duration {
 	f.node.setNear(false)
 	f.fails++
-	if f.fails == reportAfter {
+	var away *noHead
+	gone := errors.As(err, &away)
+	switch {
+	case f.fails != reportAfter:
+	case gone:
+		f.log.Warn("no node reports a block: the ledger answers from the copy as it is", "err", err)
+	default:
 		f.log.Warn("the ledger can't follow the chain now: its lookups are passed on to nodes", "err", err)
 	}
 	pause := longestWait
@@ -106,11 +113,20 @@ func (f *follower) failed(err error) time.Duration {
 		pause = min(longestWait, firstPause<<shift)
 	}
 	var e *nodegate.Error
-	if errors.As(err, &e) {
+	switch {
+	case gone:
+		pause = min(pause, lookForHead)
+	case errors.As(err, &e):
 		pause = max(pause, e.RetryAfter)
 	}
 	return pause
 }
+
+// noHead is the error while no node reports a head. Looking for one costs no call, so the
+// follower is there soon after the nodes are.
+type noHead struct{ error }
+
+func (n *noHead) Unwrap() error { return n.error }
 
 // recovered is called after every step that worked.
 func (f *follower) recovered() {
@@ -129,7 +145,7 @@ func (f *follower) step(ctx context.Context) (more bool, err error) {
 	}
 	head, err := f.fetch.source.Head(ctx)
 	if err != nil {
-		return false, err
+		return false, &noHead{err}
 	}
 	if v := f.node.view.Load(); v != nil && v.head.Lost != head.Lost {
 		if err := f.reset("final blocks were taken back"); err != nil {

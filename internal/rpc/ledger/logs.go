@@ -19,15 +19,9 @@ func (n *Node) findLogs(ctx context.Context, f *logquery.Filter, most int) (answ
 	if s == nil || v == nil {
 		return answer{}, false, nil
 	}
-	head, err := n.next.Head(ctx)
-	switch known := err == nil; {
-	case !known:
-		head = v.head // what is final, or named by its hash, is true without nodes too
-		if !v.covers(s, f, head, false) {
-			return answer{}, false, nil
-		}
-	case !v.covers(s, f, head, true):
-		if !v.behind(head) || !mayCover(s, f, head) {
+	head, known, fresh := n.now(ctx, v)
+	if !v.covers(s, f, head, known) {
+		if !fresh || !v.behind(head) || !mayCover(s, f, head) {
 			return answer{}, false, nil
 		}
 		if v = n.await(ctx, head); v == nil || !v.covers(s, f, head, true) {
@@ -87,11 +81,7 @@ func (n *Node) searchLogs(ctx context.Context, s *store.Store, v *view, f *logqu
 // covers the query still. The follower moves the store to another branch before it shows
 // the view of it, and the head may have told of that branch meanwhile.
 func (n *Node) stillCovers(ctx context.Context, s *store.Store, v *view, f *logquery.Filter, rows *store.Snapshot) bool {
-	head, err := n.next.Head(ctx)
-	if err != nil {
-		head = v.head
-	}
-	if !v.covers(s, f, head, err == nil) {
+	if head, known, _ := n.now(ctx, v); !v.covers(s, f, head, known) {
 		return false
 	}
 	if f.Hash != nil {

@@ -27,7 +27,12 @@ type Config struct {
 	// SearchTime is how long a search for logs may take; 0 is no bound.
 	SearchTime time.Duration
 	Source     nodegate.Node // the nodes, below every cache
-	Fix        Forms
+	// Last is the newest block that the nodes reported, however long ago, and how long none
+	// has reported one; not ok before the first. Nil is never known.
+	Last func() (head nodegate.Head, age time.Duration, ok bool)
+	// ShowAge is after how long without a report answers tell the age of the head; 0 is never.
+	ShowAge time.Duration
+	Fix     Forms
 	// Open opens the copy of the chain with a genesis block. Somebody else may use it too.
 	// It is asked again after an error.
 	Open func(genesis [32]byte) (*store.Store, error)
@@ -127,6 +132,9 @@ func (n *Node) own(ctx context.Context, name string, params []byte) (result []by
 	}
 	trace.Cache, trace.Reason = nodegate.CacheLedger, ""
 	trace.Verified, trace.Agreed, trace.Formed = a.level, a.agreed, true
+	if age := n.oldHead(); age > 0 {
+		trace.HeadAge = age
+	}
 	return a.result, true, nil
 }
 
@@ -144,8 +152,44 @@ func (o only) Call(ctx context.Context, name string, params []byte) ([]byte, err
 	return result, err
 }
 
-// Head is the network's: the ledger never holds it back.
-func (n *Node) Head(ctx context.Context) (nodegate.Head, error) { return n.next.Head(ctx) }
+// Head is the network's: the ledger never holds it back. What is answered by a head that no
+// node reports any more shows its age.
+func (n *Node) Head(ctx context.Context) (nodegate.Head, error) {
+	head, err := n.next.Head(ctx)
+	if err == nil {
+		if age := n.oldHead(); age > 0 {
+			nodegate.TraceFrom(ctx).HeadAge = age
+		}
+	}
+	return head, err
+}
+
+// oldHead is how long no node has reported the head, if that is long enough to show; 0 if not.
+func (n *Node) oldHead() time.Duration {
+	if n.cfg.Last == nil || n.cfg.ShowAge == 0 {
+		return 0
+	}
+	if _, age, ok := n.cfg.Last(); ok && age >= n.cfg.ShowAge {
+		return age
+	}
+	return 0
+}
+
+// now is the head that lookups go by. It is fresh if nodes report it. While none does, it is
+// the last that one reported: what the copy has is on the chain as of then. If that is not
+// known either, it is the view's, and only what is final is on the chain.
+func (n *Node) now(ctx context.Context, v *view) (head nodegate.Head, known, fresh bool) {
+	head, err := n.next.Head(ctx)
+	if err == nil {
+		return head, true, true
+	}
+	if n.cfg.Last != nil {
+		if head, _, ok := n.cfg.Last(); ok {
+			return head, true, false
+		}
+	}
+	return v.head, false, false
+}
 
 // Subscribe passes a subscription on.
 func (n *Node) Subscribe(ctx context.Context, params []byte, take nodegate.Take) error {
@@ -159,11 +203,8 @@ func (n *Node) lookUp(ctx context.Context, q *query) (answer, bool) {
 	if v == nil {
 		return answer{}, false
 	}
-	head, err := n.next.Head(ctx)
-	if err != nil {
-		head = v.head // what is final, or named by its hash, is true without nodes too
-	}
-	if a, ok := n.from(v, head, err == nil, q); ok || err != nil || !v.behind(head) {
+	head, known, fresh := n.now(ctx, v)
+	if a, ok := n.from(v, head, known, q); ok || !fresh || !v.behind(head) {
 		return a, ok
 	}
 	if v = n.await(ctx, head); v == nil {

@@ -37,6 +37,9 @@ const (
 
 var levelNames = [...]string{LevelNone: "", LevelRoots: "roots"}
 
+// Levels is how many levels there are.
+const Levels = int(LevelRoots) + 1
+
 // String is the level as headers show it.
 func (l Level) String() string {
 	if int(l) < len(levelNames) {

@@ -208,6 +208,7 @@ type Network struct {
 	MaxHeadAge    Duration          // how long latest is known when no node reports it
 	Retry         Retry             // of calls that nodes fail
 	Hedge         Hedge             // of reads that take unusually long
+	Verified      string            // the level that answers must have; "none" is any
 	Ledger        Ledger            // the copy of its newest blocks
 	Cache         Size              // memory for answers; 0 is no cache
 	HistoryWindow map[string]uint64 // blocks served, by method

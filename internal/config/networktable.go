@@ -55,6 +55,10 @@ var networkSettings = schema[Network]{
 			help: "how long `latest` means the newest known block when no node reports one; after that, calls that need it are refused",
 			at:   func(n *Network) value { return span(&n.MaxHeadAge, leastHeadAge, 7*24*time.Hour) },
 		}, {
+			name: "require_verified", def: "none", remote: true,
+			help: "how well responses about blocks and state must be verified, or they are refused: `roots` gives only what the ledger has",
+			at:   func(n *Network) value { return text(&n.Verified, oneOf("none", "roots")) },
+		}, {
 			name: "retry.attempts", def: "3", remote: true,
 			help: "nodes that one call is sent to, one after the other, when they fail or lack what it asks for; 1 is no retries",
 			at:   func(n *Network) value { return whole(&n.Retry.Attempts, 1, 5) },

@@ -57,7 +57,7 @@ func (l *ledgers) over(node nodegate.Node, source *pool.Pool, n *config.Network)
 	log := l.log.With("network", n.Name)
 	return ledger.New(node, ledger.Config{
 		Stack: of.stack, Blocks: n.Ledger.Blocks, Disk: int64(n.Ledger.Disk), Source: source, Log: log,
-		Last: source.Last, ShowAge: min(showHeadAge, n.MaxHeadAge),
+		Last: source.Last, ShowAge: min(showHeadAge, n.MaxHeadAge), Require: levelOf(n.Verified),
 		MaxAnswer: int(l.cfg.Limits.ResponseBytes), SearchTime: l.cfg.Limits.NodeTimeout,
 		Fix: ledger.Forms{Block: eth.BlockForm, Receipts: eth.ReceiptsForm},
 		Open: func(genesis [32]byte) (*store.Store, error) {
@@ -66,6 +66,14 @@ func (l *ledgers) over(node nodegate.Node, source *pool.Pool, n *config.Network)
 		},
 		Release: func() { l.release(folder, log) },
 	})
+}
+
+// levelOf is the level that a setting names.
+func levelOf(name string) nodegate.Level {
+	if name == nodegate.LevelRoots.String() {
+		return nodegate.LevelRoots
+	}
+	return nodegate.LevelNone
 }
 
 // errInUse is the error of a folder that is still open as the copy of another chain. Who

@@ -44,6 +44,7 @@ type Entry struct {
 	Error   string // what the client was told
 	Node    string // that answered; "" when none was asked
 	Cache   nodegate.CacheOutcome
+	Level   nodegate.Level // how well the answer was verified
 	Took    time.Duration
 	Credits int64
 	Params  []byte // nil unless the key's owner wants them kept

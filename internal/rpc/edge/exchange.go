@@ -224,6 +224,9 @@ func (x *exchange) execute(ctx context.Context, i int) (o executed) {
 	c.method.metrics.Done(o.err, o.took)
 	if len(x.traces) > 0 {
 		c.method.metrics.Cached(x.traces[i].Cache)
+		if o.err == nil && x.traces[i].Cache != nodegate.CacheNone {
+			c.method.metrics.Verified(x.traces[i].Verified)
+		}
 	}
 	return o
 }

@@ -32,6 +32,8 @@ type Config struct {
 	Last func() (head nodegate.Head, age time.Duration, ok bool)
 	// ShowAge is after how long without a report answers tell the age of the head; 0 is never.
 	ShowAge time.Duration
+	// Require is how well answers about blocks and state must be verified.
+	Require nodegate.Level
 	Fix     Forms
 	// Open opens the copy of the chain with a genesis block. Somebody else may use it too.
 	// It is asked again after an error.
@@ -111,7 +113,21 @@ func (n *Node) Call(ctx context.Context, name string, params []byte) ([]byte, er
 	if result, ok, err := n.own(ctx, name, params); ok || err != nil {
 		return result, err
 	}
+	if n.refuses(method.Of(name)) {
+		return nil, errUnverified
+	}
 	return n.next.Call(ctx, name, params)
+}
+
+// refuses tells whether a method's answer has to be verified. What is not about blocks or
+// state is not: the network's id, prices, sending.
+func (n *Node) refuses(row *method.Row) bool {
+	return n.cfg.Require > nodegate.LevelNone && (row.Needs != method.Nothing || row.Kind == method.Other)
+}
+
+var errUnverified = &nodegate.Error{
+	Op: "ledger.require", Code: nodegate.Unverified,
+	Msg: "this network gives verified answers only: the ledger doesn't have what was asked for, and the word of a node is not enough. Ask for a recent block, transaction, receipt or log",
 }
 
 // own answers what the copy has the answer to.
@@ -191,8 +207,11 @@ func (n *Node) now(ctx context.Context, v *view) (head nodegate.Head, known, fre
 	return v.head, false, false
 }
 
-// Subscribe passes a subscription on.
+// Subscribe passes a subscription on, unless its events had to be verified.
 func (n *Node) Subscribe(ctx context.Context, params []byte, take nodegate.Take) error {
+	if n.cfg.Require > nodegate.LevelNone {
+		return errUnverified
+	}
 	return rpc.Subscribe(ctx, n.next, params, take)
 }
 

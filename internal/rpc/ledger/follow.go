@@ -29,15 +29,19 @@ type follower struct {
 	store *store.Store
 	log   *slog.Logger
 
-	fails  int    // in a row
-	stuck  uint64 // the block that can't be proven
-	tries  int    // of that block
+	fails   int       // in a row
+	stuck   uint64    // the block that can't be proven
+	tries   int       // of that block
+	mendAt  time.Time // when a damaged block may be fetched again
+	holesAt time.Time // when to look for missing receipts
+	below   uint64    // where to go on with that; 0 is at the newest block
+
 	pruned uint64 // the newest block when the bounds were last looked at
 }
 
 func newFollower(n *Node) *follower {
 	return &follower{
-		node: n, log: n.cfg.Log,
+		node: n, log: n.cfg.Log, holesAt: time.Now().Add(holesEvery),
 		fetch: fetcher{source: n.cfg.Source, fix: n.cfg.Fix, check: verify.New(n.cfg.Stack), writer: n.writer, log: n.cfg.Log},
 	}
 }
@@ -99,6 +103,9 @@ const reportAfter = 4
 func (f *follower) failed(err error) time.Duration {
 	f.node.setNear(false)
 	f.fails++
+	if errors.Is(err, nodegate.Damaged) {
+		f.node.repairs.lose()
+	}
 	var away *noHead
 	gone := errors.As(err, &away)
 	switch {
@@ -138,6 +145,9 @@ func (f *follower) recovered() {
 
 // step brings the copy one block further. More is true if there is another one to fetch.
 func (f *follower) step(ctx context.Context) (more bool, err error) {
+	if _, _, lost := f.node.repairs.next(); f.store != nil && (lost || store.Broken(f.store)) {
+		f.restart()
+	}
 	if f.store == nil {
 		if err := f.open(ctx); err != nil {
 			return false, err
@@ -156,6 +166,9 @@ func (f *follower) step(ctx context.Context) (more bool, err error) {
 	if err == nil {
 		f.tries = 0
 		f.prune()
+	}
+	if err == nil && !more {
+		more = f.mend(ctx)
 	}
 	return more, err
 }
@@ -178,6 +191,7 @@ func (f *follower) open(ctx context.Context) error {
 // reset empties the copy: the chain was recreated.
 func (f *follower) reset(why string) error {
 	f.node.show(nil)
+	f.node.repairs.clear()
 	f.log.Warn("the ledger begins with an empty copy", "why", why)
 	return f.store.Reset()
 }
@@ -264,6 +278,7 @@ func (f *follower) judge(ctx context.Context, head nodegate.Head, number uint64,
 	if !errors.As(err, &u) {
 		return err
 	}
+	f.node.counts.refused.Add(1)
 	if f.stuck != number {
 		f.stuck, f.tries = number, 0
 	}

@@ -66,15 +66,29 @@ func (n *Node) searchLogs(ctx context.Context, s *store.Store, v *view, f *logqu
 	switch {
 	case errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled):
 		return answer{}, false, nodegate.ErrTimeout("ledger.logs", err)
-	case err != nil:
-		return answer{}, false, nil // the store's: nodes are asked
+	case err != nil: // the store's: nodes are asked
+		if errors.Is(err, nodegate.Damaged) {
+			n.repairs.lose()
+		}
+		return answer{}, false, nil
 	case found.Stop == logquery.Full && (most == 0 || found.Count < most):
 		return answer{}, false, &nodegate.Error{Op: "ledger.logs", Code: nodegate.ResponseTooLarge, Msg: "response too large"}
 	case found.Stop == logquery.Complete || found.Stop == logquery.Full:
 		// All blocks are proven by their roots, those without a log that matches too.
 		return answer{found.Logs, nodegate.LevelRoots, vouchers}, true, nil
 	}
+	n.noteHole(s, found)
 	return answer{}, false, nil
+}
+
+// noteHole has the block at which a search ended fetched again, if it should have had logs.
+func (n *Node) noteHole(s *store.Store, found logquery.Result) {
+	if found.Stop != logquery.Hole {
+		return
+	}
+	if m, ok, err := s.Canonical(found.At); err == nil && ok && !m.Hole {
+		n.repairs.add(m.Hash)
+	}
 }
 
 // stillCovers tells whether a snapshot is of the chain that a view is of, and the view

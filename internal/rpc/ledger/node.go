@@ -57,6 +57,9 @@ type Node struct {
 	heads  readHeads
 	long   *fairshare.Pool // long searches, one of an account
 
+	counts  counts
+	repairs repairs
+
 	store  atomic.Pointer[store.Store] // nil until the nodes said which chain it is
 	view   atomic.Pointer[view]        // nil while nothing is known to be on the chain
 	near   atomic.Bool                 // the follower is at the head, or about to be
@@ -135,7 +138,8 @@ func (n *Node) own(ctx context.Context, name string, params []byte) (result []by
 	trace := nodegate.TraceFrom(ctx)
 	var q query
 	var a answer
-	if q.read(method.Of(name), params) {
+	understood := q.read(method.Of(name), params)
+	if understood {
 		if q.logs != nil {
 			a, ok, err = n.findLogs(ctx, q.logs, trace.MostLogs)
 		} else {
@@ -143,9 +147,13 @@ func (n *Node) own(ctx context.Context, name string, params []byte) (result []by
 		}
 	}
 	if !ok {
+		if understood {
+			n.counts.passed.Add(1)
+		}
 		trace.Verified, trace.Agreed, trace.Formed = nodegate.LevelNone, 0, false
 		return nil, false, err
 	}
+	n.counts.answered.Add(1)
 	trace.Cache, trace.Reason = nodegate.CacheLedger, ""
 	trace.Verified, trace.Agreed, trace.Formed = a.level, a.agreed, true
 	if age := n.oldHead(); age > 0 {
@@ -239,5 +247,12 @@ func (n *Node) from(v *view, head nodegate.Head, known bool, q *query) (answer, 
 		return answer{}, false
 	}
 	r := reader{store: s, writer: n.writer, heads: &n.heads, view: v, head: head, known: known}
-	return r.answer(q)
+	a, ok := r.answer(q)
+	switch {
+	case r.lost:
+		n.repairs.lose()
+	case r.isTorn:
+		n.repairs.add(r.torn)
+	}
+	return a, ok
 }

@@ -24,6 +24,11 @@ type Trace struct {
 	// MostLogs is what those above tell those below: a longer list of logs is refused, so
 	// whoever makes one may end it there. 0 is no bound.
 	MostLogs int
+	// Hold, if it is set, reserves so many more bytes of the memory that the caller's account
+	// may use, until the call has returned. Whoever makes a large answer bit by bit asks first.
+	//
+	// Returns AccountBusy or Busy when there is none.
+	Hold func(bytes int64) error
 }
 
 // Level is how well data of nodes was verified.

@@ -62,8 +62,10 @@ func (n *Node) searchLogs(ctx context.Context, s *store.Store, v *view, f *logqu
 	if !n.stillCovers(ctx, s, v, f, rows) {
 		return answer{}, false, nil
 	}
-	found, err := n.search(ctx, rows, f, logquery.Limits{Logs: most, Bytes: n.cfg.MaxAnswer})
+	found, err := n.search(ctx, rows, f, logquery.Limits{Logs: most, Bytes: n.cfg.MaxAnswer, Hold: nodegate.TraceFrom(ctx).Hold})
 	switch {
+	case errors.Is(err, nodegate.AccountBusy) || errors.Is(err, nodegate.Busy):
+		return answer{}, false, err
 	case errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled):
 		return answer{}, false, nodegate.ErrTimeout("ledger.logs", err)
 	case err != nil: // the store's: nodes are asked

@@ -174,3 +174,20 @@ func TestLogsWithoutHead(t *testing.T) {
 		t.Errorf("a range that is too wide: %v", err)
 	}
 }
+
+// TestSafeIsNoNumber: the tag safe is not the block 0xfe, in ranges of logs and in history
+// windows.
+func TestSafeIsNoNumber(t *testing.T) {
+	node := newFake()
+	node.head.Number = 10_000
+	node.answers["eth_getLogs"] = `[]`
+	node.answers["eth_getBlockByNumber"] = `{"number":"0x2700"}`
+	node.answers["eth_call"] = `"0x"`
+	n := New(node, Config{LogBlocks: 100, LogResults: 10, HistoryWindow: map[string]uint64{"eth_call": 128}})
+	if _, err := n.Call(t.Context(), "eth_getLogs", []byte(`[{"fromBlock":"safe","toBlock":"latest"}]`)); err != nil {
+		t.Errorf("logs: %v", err)
+	}
+	if _, err := n.Call(t.Context(), "eth_call", []byte(`[{"to":"0x00000000000000000000000000000000000000ee"},"safe"]`)); err != nil {
+		t.Errorf("a call: %v", err)
+	}
+}

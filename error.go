@@ -29,6 +29,7 @@ const (
 	OutsideHistory   // older than the network's history window
 	Timeout          // the execution or the node took too long
 	ResponseTooLarge // the answer passes its limit
+	Unverified       // the network gives verified answers only, and this would be a node's word
 
 	NoNode // every node of the network is down
 	Busy   // the server sheds load; RetryAfter says for how long
@@ -69,7 +70,7 @@ var codeNames = [codeCount]string{
 	Internal: "internal", ParseError: "parse error", InvalidRequest: "invalid request",
 	MethodNotFound: "method not found", InvalidParams: "invalid params", Reverted: "reverted",
 	ExecutionFailed: "execution failed", NodeFault: "node fault", OutsideHistory: "outside history",
-	Timeout: "timeout", ResponseTooLarge: "response too large", NoNode: "no node", Busy: "busy",
+	Timeout: "timeout", ResponseTooLarge: "response too large", Unverified: "unverified", NoNode: "no node", Busy: "busy",
 	KeyRequired: "key required", KeyInvalid: "key invalid", SecretInvalid: "secret invalid",
 	Forbidden: "forbidden", UnknownNetwork: "unknown network", RateLimited: "rate limited",
 	CreditsSpent: "credits spent", AccountBusy: "account busy", HTTPMethod: "http method", TooLarge: "too large",

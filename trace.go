@@ -17,10 +17,18 @@ type Trace struct {
 	Verified Level // how well the ledger verified what it answered with; LevelNone when it didn't answer
 	Agreed   int   // how many nodes gave the hash of the block that the answer is of
 	Formed   bool  // the answer has the form of Geth's already
+	// HeadAge is how long no node has reported the newest block, if the answer is by one
+	// that is old; 0 if it isn't.
+	HeadAge time.Duration
 
 	// MostLogs is what those above tell those below: a longer list of logs is refused, so
 	// whoever makes one may end it there. 0 is no bound.
 	MostLogs int
+	// Hold, if it is set, reserves so many more bytes of the memory that the caller's account
+	// may use, until the call has returned. Whoever makes a large answer bit by bit asks first.
+	//
+	// Returns AccountBusy or Busy when there is none.
+	Hold func(bytes int64) error
 }
 
 // Level is how well data of nodes was verified.
@@ -33,6 +41,9 @@ const (
 )
 
 var levelNames = [...]string{LevelNone: "", LevelRoots: "roots"}
+
+// Levels is how many levels there are.
+const Levels = int(LevelRoots) + 1
 
 // String is the level as headers show it.
 func (l Level) String() string {

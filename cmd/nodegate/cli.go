@@ -34,6 +34,7 @@ type cli struct {
 	CA      caCmd      `cmd:"" name:"ca" help:"Print the certificate of the local authority, for clients of the storage gateway to trust."`
 	Cache   cacheCmd   `cmd:"" help:"Clear cached responses."`
 	Nodes   nodesCmd   `cmd:"" help:"List remote nodes of the running server, and cordon them."`
+	Ledger  ledgerCmd  `cmd:"" help:"Show, verify and rebuild the ledgers of remote networks."`
 	Doctor  doctorCmd  `cmd:"" help:"Check the remote nodes and report problems."`
 	Config  configCmd  `cmd:"" help:"Print the effective configuration, without secrets."`
 	Version versionCmd `cmd:"" help:"Print the versions of nodegate and of what it is built on."`

@@ -25,6 +25,7 @@ var exitCodes = map[nodegate.Code]int{
 	nodegate.ExecutionFailed:     exitFailure,
 	nodegate.NodeFault:           exitFailure,
 	nodegate.OutsideHistory:      exitFailure,
+	nodegate.Unverified:          exitFailure,
 	nodegate.Timeout:             exitFailure,
 	nodegate.ResponseTooLarge:    exitFailure,
 	nodegate.NoNode:              exitFailure,

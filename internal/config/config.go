@@ -205,8 +205,10 @@ type Network struct {
 	ChainID       uint64            // what the nodes must have; 0 is learned from them
 	MaxLag        uint64            // blocks that a node may be behind the others
 	Poll          Duration          // between two looks at a node; 0 is automatic
+	MaxHeadAge    Duration          // how long latest is known when no node reports it
 	Retry         Retry             // of calls that nodes fail
 	Hedge         Hedge             // of reads that take unusually long
+	Verified      string            // the level that answers must have; "none" is any
 	Ledger        Ledger            // the copy of its newest blocks
 	Cache         Size              // memory for answers; 0 is no cache
 	HistoryWindow map[string]uint64 // blocks served, by method

@@ -12,6 +12,9 @@ const (
 	leastLedgerMemory = 1 << 20
 )
 
+// leastHeadAge is longer than it takes to look at a node twice, also over a WebSocket.
+const leastHeadAge = 10 * time.Second
+
 // networkSettings declares one element of networks.
 var networkSettings = schema[Network]{
 	fields: []field[Network]{
@@ -47,6 +50,14 @@ var networkSettings = schema[Network]{
 			name: "poll", def: "0s", remote: true,
 			help: "how often each node is asked for its head, 100ms at least; 0s takes half of the time between blocks, 200ms to 2s",
 			at:   func(n *Network) value { return span(&n.Poll, 0, maxPoll) },
+		}, {
+			name: "max_head_age", def: "30s", remote: true,
+			help: "how long `latest` means the newest known block when no node reports one; after that, calls that need it are refused",
+			at:   func(n *Network) value { return span(&n.MaxHeadAge, leastHeadAge, 7*24*time.Hour) },
+		}, {
+			name: "require_verified", def: "none", remote: true,
+			help: "how well responses about blocks and state must be verified, or they are refused: `roots` gives only what the ledger has",
+			at:   func(n *Network) value { return text(&n.Verified, oneOf("none", "roots")) },
 		}, {
 			name: "retry.attempts", def: "3", remote: true,
 			help: "nodes that one call is sent to, one after the other, when they fail or lack what it asks for; 1 is no retries",

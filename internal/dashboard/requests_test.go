@@ -52,3 +52,20 @@ func TestPagesOfRequests(t *testing.T) {
 		}
 	}
 }
+
+// TestLevelOfRequests: a request that the ledger answered shows how well that is verified.
+func TestLevelOfRequests(t *testing.T) {
+	d, cookie, keys := crowded(t, 0, 1)
+	var policy atomic.Pointer[nodegate.Policy]
+	policy.Store(&nodegate.Policy{})
+	grant, _ := nodegate.NewGrant(keys[0].AccountID, keys[0].ID, &policy)
+	for method, level := range map[string]nodegate.Level{"eth_getTransactionReceipt": nodegate.LevelRoots, "eth_call": nodegate.LevelNone} {
+		d.cfg.RequestLog.Record(grant, &requestlog.Entry{At: time.Now(), Method: method, Outcome: "ok", Network: "main", Level: level})
+	}
+	for method, want := range map[string]int{"eth_getTransactionReceipt": 1, "eth_call": 0} {
+		page := d.ask(http.MethodGet, "/requests?method="+method, cookie, nil).Body.String()
+		if n := strings.Count(page, "verified: roots"); n != want {
+			t.Errorf("%s shows the level %d times, want %d", method, n, want)
+		}
+	}
+}

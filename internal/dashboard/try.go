@@ -45,7 +45,9 @@ type tried struct {
 	Took    time.Duration
 	Credits string
 	Cache   string
-	Node    string
+	// Verified is how well the answer was verified, "" for the word of a node.
+	Verified string
+	Node     string
 }
 
 type faucetData struct {
@@ -149,7 +151,7 @@ func tryCall(v *visit) error {
 // triedOf reads an answer and its headers.
 func triedOf(c *captured, took time.Duration) *tried {
 	t := &tried{
-		Status: c.status, Cut: c.over, Took: took, Credits: c.header.Get("X-Credits"), Cache: c.header.Get("X-Cache"),
+		Status: c.status, Cut: c.over, Took: took, Credits: c.header.Get("X-Credits"), Cache: c.header.Get("X-Cache"), Verified: c.header.Get("X-Verified"),
 		Node: nodeOf(c.header.Get("Server-Timing")), Body: pretty(c.body.Bytes()),
 	}
 	var envelope struct{ Error json.RawMessage }

@@ -1,6 +1,7 @@
 package obs
 
 import (
+	"cmp"
 	"net/http"
 	"sync/atomic"
 	"time"
@@ -23,6 +24,7 @@ type Metrics struct {
 	slow     prometheus.Counter
 	bytes    *prometheus.CounterVec
 	cache    *prometheus.CounterVec
+	verified *prometheus.CounterVec
 	accepts  *prometheus.CounterVec
 	conns    *prometheus.CounterVec
 	signIns  *prometheus.CounterVec
@@ -58,6 +60,9 @@ func NewMetrics() *Metrics {
 		cache: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "nodegate_cache_total", Help: "Calls by cache result: hit, miss and others.",
 		}, []string{"network", "method", "outcome"}),
+		verified: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "nodegate_verified_total", Help: "Successful calls by how well the response was verified.",
+		}, []string{"network", "method", "level"}),
 		accepts: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "nodegate_accept_errors_total", Help: "Connections that could not be accepted, by listener.",
 		}, []string{"listener"}),
@@ -65,7 +70,7 @@ func NewMetrics() *Metrics {
 			Name: "nodegate_connections_refused_total", Help: "Connections refused because of a limit, by listener and limit.",
 		}, []string{"listener", "over"}),
 	}
-	m.registry.MustRegister(m.requests, m.latency, m.refused, m.sockets, m.slow, m.bytes, m.cache, m.accepts, m.conns, m.signIns,
+	m.registry.MustRegister(m.requests, m.latency, m.refused, m.sockets, m.slow, m.bytes, m.cache, m.verified, m.accepts, m.conns, m.signIns,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -111,6 +116,8 @@ type Method struct {
 	failed  func(nodegate.Code) prometheus.Counter
 	cached  [nodegate.CacheOutcomes]atomic.Pointer[prometheus.Counter] // made at their first use
 	cache   func(nodegate.CacheOutcome) prometheus.Counter
+	levels  [nodegate.Levels]atomic.Pointer[prometheus.Counter] // the same
+	level   func(nodegate.Level) prometheus.Counter
 }
 
 // Method returns the counters of a method on a network.
@@ -124,6 +131,9 @@ func (m *Metrics) Method(network, method string) *Method {
 		cache: func(o nodegate.CacheOutcome) prometheus.Counter {
 			return m.cache.WithLabelValues(network, method, o.String())
 		},
+		level: func(l nodegate.Level) prometheus.Counter {
+			return m.verified.WithLabelValues(network, method, cmp.Or(l.String(), levelNode))
+		},
 	}
 }
 
@@ -135,6 +145,20 @@ func (m *Method) Done(err error, took time.Duration) {
 		return
 	}
 	m.failed(nodegate.AsError(err).Code).Inc()
+}
+
+// levelNode is the level of what is the word of a node.
+const levelNode = "node"
+
+// Verified counts how well the response to one call was verified.
+func (m *Method) Verified(l nodegate.Level) {
+	c := m.levels[l].Load()
+	if c == nil {
+		made := m.level(l)
+		c = &made
+		m.levels[l].Store(c)
+	}
+	(*c).Inc()
 }
 
 // Cached counts what the cache did with one call, if there is one.

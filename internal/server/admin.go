@@ -35,6 +35,10 @@ func (a *admin) start(ln net.Listener, on *listeners) {
 	pages.HandleFunc("/nodes", a.networks.nodesNow)
 	pages.HandleFunc("POST /nodes/{network}/{node}/cordon", a.cordons.serve(true))
 	pages.HandleFunc("POST /nodes/{network}/{node}/uncordon", a.cordons.serve(false))
+	ledgers := &ledgerAdmin{a.networks, a.cordons.accounts}
+	pages.HandleFunc("GET /ledgers", ledgers.now)
+	pages.HandleFunc("POST /ledgers/{network}/verify", ledgers.verify)
+	pages.HandleFunc("POST /ledgers/{network}/rebuild", ledgers.rebuild)
 	pages.Handle("/", obs.AdminHandler(a.metrics, a.ready))
 	a.server = web.NewServer(on.httpServer(a.guard(pages)))
 	go on.serve("admin", a.server, ln)

@@ -5,6 +5,7 @@ import (
 	"log/slog"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/config"
@@ -12,6 +13,7 @@ import (
 	"github.com/nodegate/nodegate/internal/rpc/eth"
 	"github.com/nodegate/nodegate/internal/rpc/ledger"
 	"github.com/nodegate/nodegate/internal/rpc/ledger/store"
+	"github.com/nodegate/nodegate/internal/rpc/upstream/pool"
 )
 
 // ledgers are the copies of remote chains on this server's disk. A reload opens a second
@@ -43,14 +45,19 @@ func newLedgers(c *common) *ledgers {
 	return &ledgers{cfg: c.cfg, log: c.log, guard: guardOf(c.cfg), open: map[string]*openLedger{}}
 }
 
+// showHeadAge is how long no node reports a head before responses show its age: the longest
+// time between two looks at a node.
+const showHeadAge = 10 * time.Second
+
 // over puts a ledger over a network's node. It fetches blocks from source, below the cache:
 // they would drive out what clients ask for.
-func (l *ledgers) over(node, source nodegate.Node, n *config.Network) *ledger.Node {
+func (l *ledgers) over(node nodegate.Node, source *pool.Pool, n *config.Network) *ledger.Node {
 	folder, memory := filepath.Join(l.cfg.Data, "ledger", n.Name), int64(cacheMemory(l.cfg, memoryLimit(), n.Ledger.Memory))
 	of := origin{stack: stackOf(n)}
 	log := l.log.With("network", n.Name)
 	return ledger.New(node, ledger.Config{
 		Stack: of.stack, Blocks: n.Ledger.Blocks, Disk: int64(n.Ledger.Disk), Source: source, Log: log,
+		Last: source.Last, ShowAge: min(showHeadAge, n.MaxHeadAge), Require: levelOf(n.Verified),
 		MaxAnswer: int(l.cfg.Limits.ResponseBytes), SearchTime: l.cfg.Limits.NodeTimeout,
 		Fix: ledger.Forms{Block: eth.BlockForm, Receipts: eth.ReceiptsForm},
 		Open: func(genesis [32]byte) (*store.Store, error) {
@@ -59,6 +66,14 @@ func (l *ledgers) over(node, source nodegate.Node, n *config.Network) *ledger.No
 		},
 		Release: func() { l.release(folder, log) },
 	})
+}
+
+// levelOf is the level that a setting names.
+func levelOf(name string) nodegate.Level {
+	if name == nodegate.LevelRoots.String() {
+		return nodegate.LevelRoots
+	}
+	return nodegate.LevelNone
 }
 
 // errInUse is the error of a folder that is still open as the copy of another chain. Who

@@ -40,7 +40,7 @@ func (ns *networks) openRemote(n *config.Network) (*remote, error) {
 	r := &remote{cfg: *n}
 	r.pool = pool.Open(pool.Config{
 		Network: n.Name, Nodes: nodesOf(n), ChainID: n.ChainID, MaxLag: n.MaxLag, Timeout: ns.cfg.Limits.NodeTimeout,
-		Poll:      n.Poll,
+		Poll: n.Poll, MaxHeadAge: n.MaxHeadAge,
 		Retry:     pool.Retry{Attempts: n.Retry.Attempts, Percent: int64(n.Retry.Budget)},
 		Hedge:     pool.Hedge{Off: n.Hedge.Off, Delay: n.Hedge.Delay, Percent: int64(n.Hedge.Budget)},
 		MaxAnswer: int64(ns.cfg.Limits.ResponseBytes), Cost: ns.costOf, Shared: ns.shared.heads, Metrics: ns.metrics,

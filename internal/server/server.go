@@ -85,6 +85,7 @@ func (s *Server) open() error {
 		return err
 	}
 	s.metrics.Caches(s.networks.showCaches)
+	s.metrics.Ledgers((&ledgerAdmin{networks: s.networks}).show)
 	pages, err := s.openDashboard()
 	if err != nil {
 		return err

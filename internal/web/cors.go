@@ -6,7 +6,7 @@ import (
 )
 
 // ExposedHeaders are those that a page may read of an answer.
-const ExposedHeaders = "Retry-After, X-Cache, X-Verified, Server-Timing, X-Request-Id"
+const ExposedHeaders = "Retry-After, X-Cache, X-Verified, X-Head-Age, Server-Timing, X-Request-Id"
 
 // The header values are shared slices, so that a hot response allocates none.
 var (

@@ -18,6 +18,7 @@ var statuses = map[nodegate.Code]int{
 	nodegate.ExecutionFailed:     http.StatusOK,
 	nodegate.NodeFault:           http.StatusOK,
 	nodegate.OutsideHistory:      http.StatusOK,
+	nodegate.Unverified:          http.StatusOK,
 	nodegate.Timeout:             http.StatusOK,
 	nodegate.ResponseTooLarge:    http.StatusOK,
 	nodegate.NoNode:              http.StatusServiceUnavailable,

@@ -169,7 +169,7 @@ func TestDoorOrder(t *testing.T) {
 		t.Errorf("preflight: %d %v", r.status, r.header)
 	}
 	exposed := send(t, s.URL("devnet", ""), chainID, "Origin", "https://a.example").header.Get("Access-Control-Expose-Headers")
-	if want := "Retry-After, X-Cache, X-Verified, Server-Timing, X-Request-Id"; exposed != want {
+	if want := "Retry-After, X-Cache, X-Verified, X-Head-Age, Server-Timing, X-Request-Id"; exposed != want {
 		t.Errorf("a page may read %q, want %q", exposed, want)
 	}
 }

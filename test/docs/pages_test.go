@@ -227,6 +227,8 @@ func exposedMetrics(t *testing.T) map[string]string {
 func nodeMetrics() string {
 	m := obs.NewMetrics()
 	m.Method("main", "eth_call").Cached(nodegate.CacheHit)
+	m.Method("main", "eth_call").Verified(nodegate.LevelNone)
+	m.Ledgers(func(show func(string, *obs.LedgerFigures)) { show("main", &obs.LedgerFigures{}) })
 	m.Caches(func(show func(string, int, int64)) { show("main", 1, 1) })
 	node := m.Nodes().Node("main", "a")
 	node.Done("eth_call", "ok", time.Millisecond)

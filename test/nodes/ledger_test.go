@@ -83,6 +83,13 @@ func (c *counter) note(body []byte) bool {
 	return !c.cut
 }
 
+// setCut cuts the node off, or ends that.
+func (c *counter) setCut(cut bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.cut = cut
+}
+
 // take returns what was counted since the last time: all of it, and what was asked twice.
 func (c *counter) take() (all map[string]int, twice []string) {
 	c.mu.Lock()
@@ -400,9 +407,7 @@ func TestLedgerLiar(t *testing.T) {
 	last := height(t, node, "dev")
 	f.untilLedger(t, "main", last)
 	f.same(t, "main", node, "dev", 0, last)
-	honest.mu.Lock()
-	honest.cut = true
-	honest.mu.Unlock()
+	honest.setCut(true)
 	for range 3 {
 		node.call(t, "dev", "evm_mine", "[]")
 	}
@@ -452,9 +457,7 @@ func TestLedgerWithoutNodes(t *testing.T) {
 	f.ready(t)
 	last := height(t, node, "dev")
 	f.untilLedger(t, "main", last)
-	c.mu.Lock()
-	c.cut = true
-	c.mu.Unlock()
+	c.setCut(true)
 	for _, l := range lookupsOf(t, node, "dev", last) {
 		if !strings.Contains(l.method, "ByHash") && !strings.Contains(l.method, "ByBlockHash") || strings.Contains(l.method, "TransactionByHash") {
 			continue

@@ -79,7 +79,7 @@ func checkHeaders(t *testing.T, res *http.Response) {
 		"Content-Type":                     "application/json",
 		"X-Content-Type-Options":           "nosniff",
 		"Access-Control-Allow-Origin":      "*",
-		"Access-Control-Expose-Headers":    "Retry-After, X-Cache, X-Verified, Server-Timing, X-Request-Id",
+		"Access-Control-Expose-Headers":    "Retry-After, X-Cache, X-Verified, X-Head-Age, Server-Timing, X-Request-Id",
 		"Access-Control-Allow-Credentials": "", // a key is no cookie
 		"WWW-Authenticate":                 "", // browsers would pop up a login
 		"Set-Cookie":                       "",

@@ -140,7 +140,7 @@ func (s *shard) entries(accountID, keyID string, after int64) []Entry {
 func (r *record) entry() Entry {
 	e := Entry{
 		At: time.Unix(0, r.at).UTC(), Network: r.names.network, Method: r.names.method, Outcome: r.names.outcome, Node: r.names.node,
-		Cache: r.cache, Took: time.Duration(r.took) * time.Microsecond, Credits: int64(r.credits),
+		Cache: r.cache, Level: r.level, Took: time.Duration(r.took) * time.Microsecond, Credits: int64(r.credits),
 	}
 	if t := r.texts; t != nil {
 		e.Error, e.Params, e.Cut = string(t.fault), slices.Clone(t.params), t.cut

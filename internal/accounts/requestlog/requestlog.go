@@ -44,7 +44,8 @@ type Entry struct {
 	Error   string // what the client was told
 	Node    string // that answered; "" when none was asked
 	Cache   nodegate.CacheOutcome
-	Took    time.Duration // 0 for what was refused before it was executed
+	Level   nodegate.Level // how well the answer was verified
+	Took    time.Duration  // 0 for what was refused before it was executed
 	Credits int64
 	Params  []byte // nil unless the key's owner wants them kept
 	Cut     bool   // Params are longer than what is kept of them

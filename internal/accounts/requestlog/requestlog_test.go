@@ -33,7 +33,7 @@ func (k key) keepParams(keep bool) {
 }
 
 func answered(method string) *Entry {
-	return &Entry{Network: "devnet", Method: method, Outcome: "ok", Node: "one", Cache: nodegate.CacheMiss, Took: 3 * time.Millisecond, Credits: 80, Params: []byte(`["0x1"]`)}
+	return &Entry{Network: "devnet", Method: method, Outcome: "ok", Node: "one", Cache: nodegate.CacheMiss, Level: nodegate.LevelRoots, Took: 3 * time.Millisecond, Credits: 80, Params: []byte(`["0x1"]`)}
 }
 
 func failed(method, text string) *Entry {
@@ -88,7 +88,7 @@ func TestLatest(t *testing.T) {
 		if p.Kept != 6 || p.Passed != 6 || p.Failed != 3 || !p.Oldest.Equal(begin) || !slices.Equal(p.Networks, []string{"devnet", "rollup"}) || !slices.Equal(p.Outcomes, []string{"ok", "reverted"}) {
 			t.Errorf("got %+v", p)
 		}
-		want := Entry{At: begin.UTC(), Network: "devnet", Method: "eth_m0", Outcome: "ok", Node: "one", Cache: nodegate.CacheMiss, Took: 3 * time.Millisecond, Credits: 80}
+		want := Entry{At: begin.UTC(), Network: "devnet", Method: "eth_m0", Outcome: "ok", Node: "one", Cache: nodegate.CacheMiss, Level: nodegate.LevelRoots, Took: 3 * time.Millisecond, Credits: 80}
 		if got := p.Entries[5]; fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Errorf("got %+v, want %+v", got, want)
 		}

@@ -15,6 +15,7 @@ type record struct {
 	took    uint32 // microseconds
 	credits uint32
 	cache   nodegate.CacheOutcome
+	level   nodegate.Level
 }
 
 // names are what many requests of a key have in common.

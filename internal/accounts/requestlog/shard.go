@@ -58,7 +58,7 @@ func (s *shard) record(g *nodegate.Grant, e *Entry, at int64, keep bool) {
 	r, grown := of.push(s.limit)
 	grown -= r.names.release()
 	name, more := k.nameOf(e)
-	r.at, r.names, r.cache = at, name, e.Cache
+	r.at, r.names, r.cache, r.level = at, name, e.Cache, e.Level
 	r.took = uint32(min(max(e.Took.Microseconds(), 0), math.MaxUint32))
 	r.credits = uint32(min(max(e.Credits, 0), math.MaxUint32))
 	k.last = at

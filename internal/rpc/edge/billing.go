@@ -181,7 +181,7 @@ func (x *exchange) remember(i int, o *executed, outcome string, credits int64) {
 		Took: o.took, Credits: credits, Params: x.scan.Requests[i].Params,
 	}
 	if len(x.traces) > 0 {
-		e.Node, e.Cache = x.traces[i].Node, x.traces[i].Cache
+		e.Node, e.Cache, e.Level = x.traces[i].Node, x.traces[i].Cache, x.traces[i].Verified
 	}
 	if o.err != nil {
 		e.Error = o.told

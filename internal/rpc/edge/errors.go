@@ -22,6 +22,7 @@ var numbers = map[nodegate.Code]int{
 	nodegate.ExecutionFailed:     -32000,
 	nodegate.NodeFault:           -32000, // the error's own Number comes first
 	nodegate.OutsideHistory:      -32002,
+	nodegate.Unverified:          -32002,
 	nodegate.Timeout:             -32002,
 	nodegate.ResponseTooLarge:    -32045,
 	nodegate.NoNode:              -32603,

@@ -212,7 +212,11 @@ func (x *exchange) execute(ctx context.Context, i int) (o executed) {
 		if len(x.traces) > 0 {
 			ctx = nodegate.WithTrace(ctx, &x.traces[i])
 		}
-		o.result, o.err = x.call(ctx, c.method.name, req.Params)
+		if c.method.lists && len(x.traces) > 0 {
+			o.result, o.dropped, o.err = callHolding(ctx, x, i)
+		} else {
+			o.result, o.err = x.call(ctx, c.method.name, req.Params)
+		}
 	}
 	if len(o.result) > x.edge.cfg.ResponseBytes {
 		o.result, o.err = nil, errResponseTooLarge
@@ -224,6 +228,9 @@ func (x *exchange) execute(ctx context.Context, i int) (o executed) {
 	c.method.metrics.Done(o.err, o.took)
 	if len(x.traces) > 0 {
 		c.method.metrics.Cached(x.traces[i].Cache)
+		if t := &x.traces[i]; o.err == nil && (t.Node != "" || t.Cache != nodegate.CacheNone) {
+			c.method.metrics.Verified(t.Verified)
+		}
 	}
 	return o
 }

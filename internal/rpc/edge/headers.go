@@ -9,7 +9,7 @@ import (
 )
 
 // What the answer's headers tell of the way that its calls took, on networks whose
-// layers tell it: X-Cache, X-Verified, Server-Timing and, for who asks, X-Cache-Reason.
+// layers tell it: X-Cache, X-Verified, X-Head-Age, Server-Timing and, for who asks, X-Cache-Reason.
 
 // cacheOrder is the order of the outcomes in the X-Cache of a batch.
 var cacheOrder = [...]nodegate.CacheOutcome{nodegate.CacheLedger, nodegate.CacheHit, nodegate.CacheMiss, nodegate.CacheShared, nodegate.CacheBypass}
@@ -61,6 +61,19 @@ func appendVerified(dst []byte, x *exchange) []byte {
 	}
 	dst = append(append(dst, nodegate.LevelRoots.String()...), '=')
 	return strconv.AppendInt(dst, int64(count), 10)
+}
+
+// appendHeadAge writes the value of X-Head-Age: for how many seconds no node has reported the
+// newest block that the answer is by; the longest of a batch. Nothing is written while nodes do.
+func appendHeadAge(dst []byte, x *exchange) []byte {
+	age := time.Duration(0)
+	for i := range x.traces {
+		age = max(age, x.traces[i].HeadAge)
+	}
+	if age == 0 {
+		return dst
+	}
+	return strconv.AppendInt(dst, int64(age/time.Second), 10)
 }
 
 // appendTiming writes the value of Server-Timing. A batch has one time: its calls
@@ -118,6 +131,9 @@ func setTold(h http.Header, x *exchange, explain bool) {
 	if text := appendVerified(nil, x); len(text) > 0 {
 		h.Set("X-Verified", string(text))
 	}
+	if text := appendHeadAge(nil, x); len(text) > 0 {
+		h.Set("X-Head-Age", string(text))
+	}
 	h.Set("Server-Timing", string(appendTiming(nil, x)))
 	if explain && !x.scan.Batch && x.traces[0].Reason != "" {
 		h.Set("X-Cache-Reason", shownText(x.traces[0].Reason, shownReason))
@@ -132,6 +148,7 @@ func appendTold(h []byte, x *exchange) []byte {
 	}
 	h = appendUnlessEmpty(h, "\r\nX-Cache: ", x, appendCache)
 	h = appendUnlessEmpty(h, "\r\nX-Verified: ", x, appendVerified)
+	h = appendUnlessEmpty(h, "\r\nX-Head-Age: ", x, appendHeadAge)
 	return appendTiming(append(h, "\r\nServer-Timing: "...), x)
 }
 

@@ -29,6 +29,7 @@ var outcomes = map[string]nodegate.Trace{
 	"bypass": {Cache: nodegate.CacheBypass, Node: "geth-2", Waited: 20 * time.Second, Reason: "method is never kept"},
 	"none":   {Node: "geth-2"},
 	"ledger": {Cache: nodegate.CacheLedger, Verified: nodegate.LevelRoots, Agreed: 2, Formed: true},
+	"old":    {Cache: nodegate.CacheLedger, Verified: nodegate.LevelRoots, Agreed: 1, Formed: true, HeadAge: 94900 * time.Millisecond},
 	"evil":   {Cache: nodegate.CacheMiss, Node: "a\"\r\nX-Evil: 1", Reason: "b\r\nX-Evil: 1"},
 	"long":   {Cache: nodegate.CacheMiss, Node: strings.Repeat("n", 500), Waited: 1000 * time.Hour, Reason: strings.Repeat("r", 500)},
 }
@@ -72,6 +73,22 @@ func TestHeadersTell(t *testing.T) {
 			got := duration.ReplaceAllString(res.Header.Get("Server-Timing"), "total")
 			if res.Header.Get("X-Cache") != c.cache || got != c.timing || res.Header.Get("X-Cache-Reason") != reason || res.Header.Get("X-Evil") != "" {
 				t.Errorf("%s, explain %q: %v", c.body, explain, res.Header)
+			}
+		}
+	}
+}
+
+// TestHeadAge: an answer by a head that no node reports any more says how old it is, a batch
+// the highest age of its calls. One by a new head says nothing.
+func TestHeadAge(t *testing.T) {
+	h := buildWith(t, traced)
+	h.answer = tells
+	for body, want := range map[string]string{
+		envelope("old"): "94", "[" + envelope("ledger") + "," + envelope("old") + "]": "94", envelope("ledger"): "", "[" + envelope("hit") + "]": "",
+	} {
+		for _, explain := range []string{"", "1"} {
+			if got := h.explained(t, body, explain).Header.Get("X-Head-Age"); got != want {
+				t.Errorf("%s, explain %q: the head's age is %q, want %q", body, explain, got, want)
 			}
 		}
 	}
@@ -122,6 +139,7 @@ func TestLogOfRequests(t *testing.T) {
 		{`{"jsonrpc":"2.0","id":1,"method":"miss","params":["` + secret + `"]}`, "network=net method=miss outcome=ok status=200 id=ID cache=miss node=geth-1 waited=1.5ms took=T"},
 		{`{"jsonrpc":"2.0","id":1,"method":"` + secret + `"}`, `network=net method=other outcome=ok status=200 id=ID cache="" node="" waited=0s took=T`},
 		{"[" + envelope("hit") + "," + envelope("miss") + ",1]", `network=net method=batch calls=3 failed=1 outcome=ok status=200 id=ID cache="hit=1, miss=1" took=T`},
+		{envelope("ledger"), `network=net method=other outcome=ok status=200 id=ID cache=ledger verified="roots; agreed=2" node="" waited=0s took=T`},
 		{`{"` + secret + `"`, `network=net method=other outcome="invalid request" status=200 id=ID took=T`},
 	} {
 		before := len(h.logs.String())

@@ -17,12 +17,12 @@ func TestHeadRoom(t *testing.T) {
 	e := &Edge{}
 	single := &exchange{took: math.MaxInt64, traces: []nodegate.Trace{{
 		Node: strings.Repeat("n", 500), Cache: nodegate.CacheLedger, Reason: strings.Repeat("r", 500), Waited: math.MaxInt64,
-		Verified: nodegate.LevelRoots, Agreed: math.MaxInt64,
+		Verified: nodegate.LevelRoots, Agreed: math.MaxInt64, HeadAge: math.MaxInt64,
 	}}}
 	batch := &exchange{took: time.Duration(math.MaxInt64), scan: jsonrpc.Body{Batch: true}}
 	for o := range nodegate.CacheOutcomes {
 		for range 10_000 {
-			batch.traces = append(batch.traces, nodegate.Trace{Cache: nodegate.CacheOutcome(o), Verified: nodegate.LevelRoots})
+			batch.traces = append(batch.traces, nodegate.Trace{Cache: nodegate.CacheOutcome(o), Verified: nodegate.LevelRoots, HeadAge: math.MaxInt64})
 		}
 	}
 	for name, x := range map[string]*exchange{"single": single, "batch": batch} {

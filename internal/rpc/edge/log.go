@@ -29,6 +29,9 @@ func (x *exchange) logAnswer(id string, status int, err error) {
 	}
 	if len(x.traces) > 0 {
 		attrs = append(attrs, slog.String("cache", string(appendCache(nil, x))))
+		if text := appendVerified(nil, x); len(text) > 0 {
+			attrs = append(attrs, slog.String("verified", string(text)))
+		}
 		if !x.scan.Batch {
 			attrs = append(attrs, slog.String("node", x.traces[0].Node), slog.Duration("waited", x.traces[0].Waited.Round(time.Microsecond)))
 		}

@@ -24,10 +24,10 @@ var largeResult = []byte(`"` + strings.Repeat("r", 300<<10) + `"`)
 
 // buildBudget serves a node whose method "large" answers largeResult and whose method
 // "panic" panics, within a budget.
-func buildBudget(t *testing.T, cfg budget.Config) (*house, *budget.Budget) {
+func buildBudget(t *testing.T, cfg budget.Config, more ...func(*edge.Config)) (*house, *budget.Budget) {
 	t.Helper()
 	b := budget.New(cfg)
-	h := buildWith(t, func(cfg *edge.Config) { cfg.Memory = b })
+	h := buildWith(t, append(more, func(cfg *edge.Config) { cfg.Memory = b })...)
 	h.tally.answer = func(_ context.Context, method string) ([]byte, error) {
 		switch method {
 		case "large":
@@ -255,4 +255,41 @@ func TestServerOverItsLimit(t *testing.T) {
 		t.Errorf("afterwards: %s", text)
 	}
 	givenBack(t, b)
+}
+
+// TestHeldWhileMade: a list of logs draws on the account's memory while it is made. What it
+// held is given back, and an account without memory pays for the search.
+func TestHeldWhileMade(t *testing.T) {
+	h, b := buildBudget(t, budget.Config{Process: 64 << 20, Account: 1 << 20}, traced)
+	most := int64(0)
+	h.answer = func(ctx context.Context, method string) ([]byte, error) {
+		hold := nodegate.TraceFrom(ctx).Hold
+		if method != "eth_getLogs" {
+			if hold != nil {
+				t.Errorf("%s may hold memory", method)
+			}
+			return []byte(`"ok"`), nil
+		}
+		for range 4 {
+			if err := hold(400 << 10); err != nil {
+				return nil, err
+			}
+			most = max(most, b.Usage().Reserved)
+		}
+		return []byte(`[]`), nil
+	}
+	res, text := h.post(t, goodKey, rpcCall("eth_getLogs", 8))
+	if res.StatusCode != http.StatusTooManyRequests || !strings.Contains(text, "-32005") {
+		t.Errorf("%d %s", res.StatusCode, text)
+	}
+	if most < 800<<10 || most > 1<<20 {
+		t.Errorf("at most %d bytes were held", most)
+	}
+	givenBack(t, b)
+	for _, e := range h.kept.Latest("account of "+goodKey, goodKey, requestlog.Filter{}).Entries {
+		if e.Outcome != nodegate.AccountBusy.String() || e.Credits == 0 {
+			t.Errorf("recorded as %s for %d credits", e.Outcome, e.Credits)
+		}
+	}
+	h.post(t, goodKey, rpcCall("echo", 8))
 }

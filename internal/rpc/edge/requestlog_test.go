@@ -152,3 +152,17 @@ func TestJournalOfNodes(t *testing.T) {
 		t.Errorf("got %+v", e)
 	}
 }
+
+// TestJournalLevel: an entry says how well its answer was verified.
+func TestJournalLevel(t *testing.T) {
+	h := buildWith(t, traced)
+	h.answer = tells
+	h.post(t, goodKey, "["+envelope("ledger")+","+envelope("miss")+"]")
+	levels := map[string]nodegate.Level{}
+	for _, e := range h.kept.Latest("account of "+goodKey, goodKey, requestlog.Filter{}).Entries {
+		levels[e.Method] = e.Level
+	}
+	if len(levels) != 2 || levels["ledger"] != nodegate.LevelRoots || levels["miss"] != nodegate.LevelNone {
+		t.Errorf("the entries have the levels %v", levels)
+	}
+}

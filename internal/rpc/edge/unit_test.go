@@ -19,6 +19,7 @@ var contractNumbers = map[nodegate.Code]int{
 	nodegate.ExecutionFailed:     -32000,
 	nodegate.NodeFault:           -32000,
 	nodegate.OutsideHistory:      -32002,
+	nodegate.Unverified:          -32002,
 	nodegate.Timeout:             -32002,
 	nodegate.ResponseTooLarge:    -32045,
 	nodegate.NoNode:              -32603,

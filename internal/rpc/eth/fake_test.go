@@ -19,6 +19,7 @@ import (
 // fakeNode remembers what it was asked and gives the answers it was given.
 type fakeNode struct {
 	head    nodegate.Head
+	noHead  error
 	answers map[string]string // by method, or by method and parameters
 	asked   []string
 }
@@ -38,7 +39,7 @@ func (f *fakeNode) Call(_ context.Context, method string, params []byte) ([]byte
 	return []byte(`"0x"`), nil
 }
 
-func (f *fakeNode) Head(context.Context) (nodegate.Head, error) { return f.head, nil }
+func (f *fakeNode) Head(context.Context) (nodegate.Head, error) { return f.head, f.noHead }
 
 // passed is the one thing that reached the node.
 func (f *fakeNode) passed(t *testing.T) string {

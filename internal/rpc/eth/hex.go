@@ -111,9 +111,10 @@ func prefixed(s []byte) string {
 	return string(out)
 }
 
-// number reads the value of a canonical quantity that fits 64 bits.
+// number reads the value of a canonical quantity that fits 64 bits. A tag is none: the end of
+// "safe" has hex digits.
 func number(q string) (uint64, bool) {
-	if len(q) < 3 {
+	if len(q) < 3 || q[0] != '0' {
 		return 0, false
 	}
 	n, err := strconv.ParseUint(q[2:], 16, 64)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/method"
@@ -94,9 +95,9 @@ func (n *Node) logSpan(ctx context.Context, row *method.Row, params []byte) (spa
 	if err := a.split(params, row.MaxParams()); err != nil {
 		return span{}, err
 	}
-	head, err := n.next.Head(ctx)
-	if err != nil {
-		return span{}, err
+	head, noHead := n.next.Head(ctx)
+	if noHead != nil {
+		head.Number = math.MaxUint64 // blocks that have a number are known without it
 	}
 	s := span{from: head.Number, to: head.Number}
 	var variant string
@@ -115,6 +116,9 @@ func (n *Node) logSpan(ctx context.Context, row *method.Row, params []byte) (spa
 	})
 	if variant != "" {
 		return s, badArg(0, variant)
+	}
+	if noHead != nil && !s.byHash && (s.from == head.Number || s.to == head.Number) {
+		return s, noHead
 	}
 	return s, nil
 }

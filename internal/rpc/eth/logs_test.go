@@ -3,6 +3,7 @@ package eth
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -150,5 +151,43 @@ func TestLogsAreBounded(t *testing.T) {
 		if trace.MostLogs != most {
 			t.Errorf("%s needs %d logs, want %d", method, trace.MostLogs, most)
 		}
+	}
+}
+
+// TestLogsWithoutHead: a range of numbers, or a hash, can be asked for while no node reports
+// its head. A tag has no meaning then.
+func TestLogsWithoutHead(t *testing.T) {
+	node := newFake()
+	node.noHead = &nodegate.Error{Code: nodegate.NoNode}
+	node.answers["eth_getLogs"] = `[]`
+	n := New(node, Config{LogBlocks: 100, LogResults: 10})
+	for query, fine := range map[string]bool{
+		`{"fromBlock":"0x1","toBlock":"0x64"}`: true, `{"blockHash":"0x` + strings.Repeat("ab", 32) + `"}`: true, `{"fromBlock":"earliest","toBlock":"0x5"}`: true,
+		`{}`: false, `{"fromBlock":"0x1"}`: false, `{"fromBlock":"0x1","toBlock":"latest"}`: false, `{"fromBlock":"safe","toBlock":"0x5"}`: false,
+	} {
+		_, err := n.Call(t.Context(), "eth_getLogs", []byte("["+query+"]"))
+		if fine && err != nil || !fine && !errors.Is(err, nodegate.NoNode) {
+			t.Errorf("%s: %v", query, err)
+		}
+	}
+	if _, err := n.Call(t.Context(), "eth_getLogs", []byte(`[{"fromBlock":"0x1","toBlock":"0x65"}]`)); !errors.Is(err, nodegate.InvalidParams) {
+		t.Errorf("a range that is too wide: %v", err)
+	}
+}
+
+// TestSafeIsNoNumber: the tag safe is not the block 0xfe, in ranges of logs and in history
+// windows.
+func TestSafeIsNoNumber(t *testing.T) {
+	node := newFake()
+	node.head.Number = 10_000
+	node.answers["eth_getLogs"] = `[]`
+	node.answers["eth_getBlockByNumber"] = `{"number":"0x2700"}`
+	node.answers["eth_call"] = `"0x"`
+	n := New(node, Config{LogBlocks: 100, LogResults: 10, HistoryWindow: map[string]uint64{"eth_call": 128}})
+	if _, err := n.Call(t.Context(), "eth_getLogs", []byte(`[{"fromBlock":"safe","toBlock":"latest"}]`)); err != nil {
+		t.Errorf("logs: %v", err)
+	}
+	if _, err := n.Call(t.Context(), "eth_call", []byte(`[{"to":"0x00000000000000000000000000000000000000ee"},"safe"]`)); err != nil {
+		t.Errorf("a call: %v", err)
 	}
 }

@@ -3,6 +3,7 @@ package ledger
 import (
 	"bytes"
 	"encoding/hex"
+	"errors"
 	"iter"
 	"sync/atomic"
 
@@ -32,6 +33,21 @@ type reader struct {
 	view   *view
 	head   nodegate.Head
 	known  bool // the head is of now
+
+	torn   [32]byte // the block that turned out to be damaged
+	isTorn bool     // if one did
+	lost   bool     // something is, and it can't be said which block it is of
+}
+
+// failed notes a block that is damaged, if that is why it could not be read.
+func (r *reader) failed(at *store.Place, err error) bool {
+	if err == nil {
+		return false
+	}
+	if errors.Is(err, nodegate.Damaged) {
+		r.torn, r.isTorn = at.Hash, true
+	}
+	return true
 }
 
 // answer finds the block of a query and writes what was asked for.
@@ -73,6 +89,7 @@ func (r *reader) answer(q *query) (answer, bool) {
 // index of the transaction in it.
 func (r *reader) find(q *query) (at store.Place, index int, ok bool) {
 	var err error
+	defer func() { r.lost = err != nil && errors.Is(err, nodegate.Damaged) }()
 	switch q.by {
 	case byTransaction:
 		at, index, ok, err = r.store.Find(q.hash)
@@ -96,7 +113,7 @@ func (r *reader) find(q *query) (at store.Place, index int, ok bool) {
 // block reads a block without its rows. The header must hash to the block's hash.
 func (r *reader) block(at store.Place) (*block, bool) {
 	stored, err := r.store.Head(at)
-	if err != nil || stored.Kept {
+	if r.failed(&at, err) || stored.Kept {
 		return nil, false
 	}
 	slot := &r.heads[at.Number%uint64(len(r.heads))]
@@ -105,6 +122,7 @@ func (r *reader) block(at store.Place) (*block, bool) {
 	}
 	head, ok := r.writer.Head(stored.Header)
 	if !ok || head.Hash != at.Hash {
+		r.torn, r.isTorn = at.Hash, true
 		return nil, false
 	}
 	slot.Store(&readHead{stored, head})
@@ -157,7 +175,7 @@ func (b *block) hashes(all *bool) iter.Seq[*form.Tx] {
 			return
 		}
 		hashes, err := b.store.Hashes(b.stored.Place)
-		if *all = err == nil && len(hashes) == 32*b.stored.Txs; !*all {
+		if *all = !b.failed(&b.stored.Place, err) && len(hashes) == 32*b.stored.Txs; !*all {
 			return
 		}
 		var tx form.Tx
@@ -177,7 +195,7 @@ func (b *block) transactions(all *bool) iter.Seq[*form.Tx] {
 			return
 		}
 		senders, err := b.store.Senders(b.stored.Place)
-		if *all = err == nil && len(senders) == 20*b.stored.Txs; !*all {
+		if *all = !b.failed(&b.stored.Place, err) && len(senders) == 20*b.stored.Txs; !*all {
 			return
 		}
 		err = b.store.Txs(b.stored.Place, func(i int, row store.Row) bool {
@@ -185,7 +203,7 @@ func (b *block) transactions(all *bool) iter.Seq[*form.Tx] {
 			*all = b.addNonce(&tx)
 			return *all && yield(&tx)
 		})
-		*all = *all && err == nil
+		*all = !b.failed(&b.stored.Place, err) && *all
 	}
 }
 
@@ -198,7 +216,7 @@ func (b *block) addNonce(tx *form.Tx) (ok bool) {
 		return true
 	}
 	row, err := b.store.Receipt(b.stored.Place, int(tx.Index))
-	if err != nil {
+	if b.failed(&b.stored.Place, err) {
 		return false
 	}
 	tx.Nonce, ok = form.DepositNonce(row.Data)
@@ -211,11 +229,11 @@ func (b *block) tx(index int) (*form.Tx, bool) {
 		return nil, false
 	}
 	row, err := b.store.Tx(b.stored.Place, index)
-	if err != nil {
+	if b.failed(&b.stored.Place, err) {
 		return nil, false
 	}
 	sender, err := b.store.Sender(b.stored.Place, index)
-	if err != nil {
+	if b.failed(&b.stored.Place, err) {
 		return nil, false
 	}
 	tx := &form.Tx{Index: uint64(index), Raw: row.Data, From: sender, Extra: row.Extra, Hash: b.writer.Hash(row.Data)}
@@ -246,7 +264,7 @@ func (b *block) receipt(index int) ([]byte, bool) {
 		return nil, false
 	}
 	row, err := b.store.Receipt(b.stored.Place, index)
-	if err != nil {
+	if b.failed(&b.stored.Place, err) {
 		return nil, false
 	}
 	r, ok := b.receiptOf(&row)
@@ -275,7 +293,7 @@ func (b *block) receipts() ([]byte, bool) {
 			r, all = b.receiptOf(&row)
 			return all && yield(&txs[i], &r)
 		})
-		all = all && err == nil
+		all = !b.failed(&b.stored.Place, err) && all
 	})
 	return result, ok && all
 }

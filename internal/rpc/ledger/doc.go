@@ -17,6 +17,9 @@
 //	fetch.go     a block and its receipts from nodes, proven
 //	members.go   what nodes say beyond what roots cover
 //	prune.go     the bounds of the copy
+//	repair.go    damaged blocks, and receipts that were missing, fetched again
+//	prove.go     proving all blocks of the copy again
+//	status.go    figures for operators
 //
 // What a node said is proven with a verify.Checker of the ledger's own, which makes no
 // exceptions. A block that can't be proven is not stored.

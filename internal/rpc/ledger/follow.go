@@ -18,7 +18,8 @@ const (
 	lookEvery   = 100 * time.Millisecond // at the head, which costs no call
 	firstPause  = 250 * time.Millisecond // after an error, twice as long each time
 	longestWait = 30 * time.Second
-	patience    = 8 // errors with one block that can't be proven, before it is passed over
+	lookForHead = time.Second // while no node reports one
+	patience    = 8           // errors with one block that can't be proven, before it is passed over
 )
 
 // follower keeps the copy at the head of the chain. One goroutine does all of it.
@@ -28,15 +29,19 @@ type follower struct {
 	store *store.Store
 	log   *slog.Logger
 
-	fails  int    // in a row
-	stuck  uint64 // the block that can't be proven
-	tries  int    // of that block
+	fails   int       // in a row
+	stuck   uint64    // the block that can't be proven
+	tries   int       // of that block
+	mendAt  time.Time // when a damaged block may be fetched again
+	holesAt time.Time // when to look for missing receipts
+	below   uint64    // where to go on with that; 0 is at the newest block
+
 	pruned uint64 // the newest block when the bounds were last looked at
 }
 
 func newFollower(n *Node) *follower {
 	return &follower{
-		node: n, log: n.cfg.Log,
+		node: n, log: n.cfg.Log, holesAt: time.Now().Add(holesEvery),
 		fetch: fetcher{source: n.cfg.Source, fix: n.cfg.Fix, check: verify.New(n.cfg.Stack), writer: n.writer, log: n.cfg.Log},
 	}
 }
@@ -98,7 +103,16 @@ const reportAfter = 4
 func (f *follower) failed(err error) time.Duration {
 	f.node.setNear(false)
 	f.fails++
-	if f.fails == reportAfter {
+	if errors.Is(err, nodegate.Damaged) {
+		f.node.repairs.lose()
+	}
+	var away *noHead
+	gone := errors.As(err, &away)
+	switch {
+	case f.fails != reportAfter:
+	case gone:
+		f.log.Warn("no node reports a block: the ledger answers from the copy as it is", "err", err)
+	default:
 		f.log.Warn("the ledger can't follow the chain now: its lookups are passed on to nodes", "err", err)
 	}
 	pause := longestWait
@@ -106,11 +120,20 @@ func (f *follower) failed(err error) time.Duration {
 		pause = min(longestWait, firstPause<<shift)
 	}
 	var e *nodegate.Error
-	if errors.As(err, &e) {
+	switch {
+	case gone:
+		pause = min(pause, lookForHead)
+	case errors.As(err, &e):
 		pause = max(pause, e.RetryAfter)
 	}
 	return pause
 }
+
+// noHead is the error while no node reports a head. Looking for one costs no call, so the
+// follower is there soon after the nodes are.
+type noHead struct{ error }
+
+func (n *noHead) Unwrap() error { return n.error }
 
 // recovered is called after every step that worked.
 func (f *follower) recovered() {
@@ -122,6 +145,9 @@ func (f *follower) recovered() {
 
 // step brings the copy one block further. More is true if there is another one to fetch.
 func (f *follower) step(ctx context.Context) (more bool, err error) {
+	if _, _, lost := f.node.repairs.next(); f.store != nil && (lost || store.Broken(f.store)) {
+		f.restart()
+	}
 	if f.store == nil {
 		if err := f.open(ctx); err != nil {
 			return false, err
@@ -129,7 +155,7 @@ func (f *follower) step(ctx context.Context) (more bool, err error) {
 	}
 	head, err := f.fetch.source.Head(ctx)
 	if err != nil {
-		return false, err
+		return false, &noHead{err}
 	}
 	if v := f.node.view.Load(); v != nil && v.head.Lost != head.Lost {
 		if err := f.reset("final blocks were taken back"); err != nil {
@@ -140,6 +166,9 @@ func (f *follower) step(ctx context.Context) (more bool, err error) {
 	if err == nil {
 		f.tries = 0
 		f.prune()
+	}
+	if err == nil && !more {
+		more = f.mend(ctx)
 	}
 	return more, err
 }
@@ -162,6 +191,7 @@ func (f *follower) open(ctx context.Context) error {
 // reset empties the copy: the chain was recreated.
 func (f *follower) reset(why string) error {
 	f.node.show(nil)
+	f.node.repairs.clear()
 	f.log.Warn("the ledger begins with an empty copy", "why", why)
 	return f.store.Reset()
 }
@@ -248,6 +278,7 @@ func (f *follower) judge(ctx context.Context, head nodegate.Head, number uint64,
 	if !errors.As(err, &u) {
 		return err
 	}
+	f.node.counts.refused.Add(1)
 	if f.stuck != number {
 		f.stuck, f.tries = number, 0
 	}

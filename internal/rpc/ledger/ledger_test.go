@@ -381,6 +381,47 @@ func TestAway(t *testing.T) {
 	})
 }
 
+// TestLastHead: while no node answers, blocks that are not final are answered as of the last
+// head that one reported, with its age; not if that head was of a branch that the copy
+// doesn't have.
+func TestLastHead(t *testing.T) {
+	c := newChain()
+	c.grow(100)
+	run(t, c, 1000, func(r *rig) {
+		age := time.Duration(0)
+		r.cfg.Last = func() (nodegate.Head, time.Duration, bool) {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			return c.head, age, true
+		}
+		r.cfg.ShowAge = 10 * time.Second
+		r.checkAge(0)
+		c.set(func(c *chain) { c.away = true })
+		age = 9 * time.Second
+		r.checkAge(0)
+		age = time.Hour
+		r.checkAge(time.Hour)
+		for n := range uint64(101) {
+			r.check(c.at(n), true)
+		}
+		r.checkLogs(&logFilter{from: 10, to: 100})
+		c.set(func(c *chain) { c.head.Fork++ })
+		r.check(c.at(80), true)
+		r.check(c.at(81), false) // by its hash only
+	})
+}
+
+// checkAge checks the age of the head that an answer for the newest block shows.
+func (r *rig) checkAge(want time.Duration) {
+	r.t.Helper()
+	var trace nodegate.Trace
+	ctx := nodegate.WithTrace(r.t.Context(), &trace)
+	result, err := r.Call(ctx, "eth_getBlockByNumber", []byte(`["0x64",false]`))
+	if err != nil || string(result) == passed || trace.HeadAge != want {
+		r.t.Errorf("%.40s, %v, the head's age is %v, want %v", result, err, trace.HeadAge, want)
+	}
+}
+
 // TestErrors: a node that fails every call is asked in growing pauses, also if lookups ask
 // for the newest block all the time.
 func TestErrors(t *testing.T) {

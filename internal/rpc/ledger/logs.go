@@ -19,15 +19,9 @@ func (n *Node) findLogs(ctx context.Context, f *logquery.Filter, most int) (answ
 	if s == nil || v == nil {
 		return answer{}, false, nil
 	}
-	head, err := n.next.Head(ctx)
-	switch known := err == nil; {
-	case !known:
-		head = v.head // what is final, or named by its hash, is true without nodes too
-		if !v.covers(s, f, head, false) {
-			return answer{}, false, nil
-		}
-	case !v.covers(s, f, head, true):
-		if !v.behind(head) || !mayCover(s, f, head) {
+	head, known, fresh := n.now(ctx, v)
+	if !v.covers(s, f, head, known) {
+		if !fresh || !v.behind(head) || !mayCover(s, f, head) {
 			return answer{}, false, nil
 		}
 		if v = n.await(ctx, head); v == nil || !v.covers(s, f, head, true) {
@@ -68,30 +62,42 @@ func (n *Node) searchLogs(ctx context.Context, s *store.Store, v *view, f *logqu
 	if !n.stillCovers(ctx, s, v, f, rows) {
 		return answer{}, false, nil
 	}
-	found, err := n.search(ctx, rows, f, logquery.Limits{Logs: most, Bytes: n.cfg.MaxAnswer})
+	found, err := n.search(ctx, rows, f, logquery.Limits{Logs: most, Bytes: n.cfg.MaxAnswer, Hold: nodegate.TraceFrom(ctx).Hold})
 	switch {
+	case errors.Is(err, nodegate.AccountBusy) || errors.Is(err, nodegate.Busy):
+		return answer{}, false, err
 	case errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled):
 		return answer{}, false, nodegate.ErrTimeout("ledger.logs", err)
-	case err != nil:
-		return answer{}, false, nil // the store's: nodes are asked
+	case err != nil: // the store's: nodes are asked
+		if errors.Is(err, nodegate.Damaged) {
+			n.repairs.lose()
+		}
+		return answer{}, false, nil
 	case found.Stop == logquery.Full && (most == 0 || found.Count < most):
 		return answer{}, false, &nodegate.Error{Op: "ledger.logs", Code: nodegate.ResponseTooLarge, Msg: "response too large"}
 	case found.Stop == logquery.Complete || found.Stop == logquery.Full:
 		// All blocks are proven by their roots, those without a log that matches too.
 		return answer{found.Logs, nodegate.LevelRoots, vouchers}, true, nil
 	}
+	n.noteHole(s, found)
 	return answer{}, false, nil
+}
+
+// noteHole has the block at which a search ended fetched again, if it should have had logs.
+func (n *Node) noteHole(s *store.Store, found logquery.Result) {
+	if found.Stop != logquery.Hole {
+		return
+	}
+	if m, ok, err := s.Canonical(found.At); err == nil && ok && !m.Hole {
+		n.repairs.add(m.Hash)
+	}
 }
 
 // stillCovers tells whether a snapshot is of the chain that a view is of, and the view
 // covers the query still. The follower moves the store to another branch before it shows
 // the view of it, and the head may have told of that branch meanwhile.
 func (n *Node) stillCovers(ctx context.Context, s *store.Store, v *view, f *logquery.Filter, rows *store.Snapshot) bool {
-	head, err := n.next.Head(ctx)
-	if err != nil {
-		head = v.head
-	}
-	if !v.covers(s, f, head, err == nil) {
+	if head, known, _ := n.now(ctx, v); !v.covers(s, f, head, known) {
 		return false
 	}
 	if f.Hash != nil {

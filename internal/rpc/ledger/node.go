@@ -27,7 +27,14 @@ type Config struct {
 	// SearchTime is how long a search for logs may take; 0 is no bound.
 	SearchTime time.Duration
 	Source     nodegate.Node // the nodes, below every cache
-	Fix        Forms
+	// Last is the newest block that the nodes reported, however long ago, and how long none
+	// has reported one; not ok before the first. Nil is never known.
+	Last func() (head nodegate.Head, age time.Duration, ok bool)
+	// ShowAge is after how long without a report answers tell the age of the head; 0 is never.
+	ShowAge time.Duration
+	// Require is how well answers about blocks and state must be verified.
+	Require nodegate.Level
+	Fix     Forms
 	// Open opens the copy of the chain with a genesis block. Somebody else may use it too.
 	// It is asked again after an error.
 	Open func(genesis [32]byte) (*store.Store, error)
@@ -49,6 +56,9 @@ type Node struct {
 	writer *form.Writer
 	heads  readHeads
 	long   *fairshare.Pool // long searches, one of an account
+
+	counts  counts
+	repairs repairs
 
 	store  atomic.Pointer[store.Store] // nil until the nodes said which chain it is
 	view   atomic.Pointer[view]        // nil while nothing is known to be on the chain
@@ -106,7 +116,21 @@ func (n *Node) Call(ctx context.Context, name string, params []byte) ([]byte, er
 	if result, ok, err := n.own(ctx, name, params); ok || err != nil {
 		return result, err
 	}
+	if n.refuses(method.Of(name)) {
+		return nil, errUnverified
+	}
 	return n.next.Call(ctx, name, params)
+}
+
+// refuses tells whether a method's answer has to be verified. What is not about blocks or
+// state is not: the network's id, prices, sending.
+func (n *Node) refuses(row *method.Row) bool {
+	return n.cfg.Require > nodegate.LevelNone && (row.Needs != method.Nothing || row.Kind == method.Other)
+}
+
+var errUnverified = &nodegate.Error{
+	Op: "ledger.require", Code: nodegate.Unverified,
+	Msg: "this network gives verified answers only: the ledger doesn't have what was asked for, and the word of a node is not enough. Ask for a recent block, transaction, receipt or log",
 }
 
 // own answers what the copy has the answer to.
@@ -114,7 +138,8 @@ func (n *Node) own(ctx context.Context, name string, params []byte) (result []by
 	trace := nodegate.TraceFrom(ctx)
 	var q query
 	var a answer
-	if q.read(method.Of(name), params) {
+	understood := q.read(method.Of(name), params)
+	if understood {
 		if q.logs != nil {
 			a, ok, err = n.findLogs(ctx, q.logs, trace.MostLogs)
 		} else {
@@ -122,11 +147,18 @@ func (n *Node) own(ctx context.Context, name string, params []byte) (result []by
 		}
 	}
 	if !ok {
+		if understood {
+			n.counts.passed.Add(1)
+		}
 		trace.Verified, trace.Agreed, trace.Formed = nodegate.LevelNone, 0, false
 		return nil, false, err
 	}
+	n.counts.answered.Add(1)
 	trace.Cache, trace.Reason = nodegate.CacheLedger, ""
 	trace.Verified, trace.Agreed, trace.Formed = a.level, a.agreed, true
+	if age := n.oldHead(); age > 0 {
+		trace.HeadAge = age
+	}
 	return a.result, true, nil
 }
 
@@ -144,11 +176,50 @@ func (o only) Call(ctx context.Context, name string, params []byte) ([]byte, err
 	return result, err
 }
 
-// Head is the network's: the ledger never holds it back.
-func (n *Node) Head(ctx context.Context) (nodegate.Head, error) { return n.next.Head(ctx) }
+// Head is the network's: the ledger never holds it back. What is answered by a head that no
+// node reports any more shows its age.
+func (n *Node) Head(ctx context.Context) (nodegate.Head, error) {
+	head, err := n.next.Head(ctx)
+	if err == nil {
+		if age := n.oldHead(); age > 0 {
+			nodegate.TraceFrom(ctx).HeadAge = age
+		}
+	}
+	return head, err
+}
 
-// Subscribe passes a subscription on.
+// oldHead is how long no node has reported the head, if that is long enough to show; 0 if not.
+func (n *Node) oldHead() time.Duration {
+	if n.cfg.Last == nil || n.cfg.ShowAge == 0 {
+		return 0
+	}
+	if _, age, ok := n.cfg.Last(); ok && age >= n.cfg.ShowAge {
+		return age
+	}
+	return 0
+}
+
+// now is the head that lookups go by. It is fresh if nodes report it. While none does, it is
+// the last that one reported: what the copy has is on the chain as of then. If that is not
+// known either, it is the view's, and only what is final is on the chain.
+func (n *Node) now(ctx context.Context, v *view) (head nodegate.Head, known, fresh bool) {
+	head, err := n.next.Head(ctx)
+	if err == nil {
+		return head, true, true
+	}
+	if n.cfg.Last != nil {
+		if head, _, ok := n.cfg.Last(); ok {
+			return head, true, false
+		}
+	}
+	return v.head, false, false
+}
+
+// Subscribe passes a subscription on, unless its events had to be verified.
 func (n *Node) Subscribe(ctx context.Context, params []byte, take nodegate.Take) error {
+	if n.cfg.Require > nodegate.LevelNone {
+		return errUnverified
+	}
 	return rpc.Subscribe(ctx, n.next, params, take)
 }
 
@@ -159,11 +230,8 @@ func (n *Node) lookUp(ctx context.Context, q *query) (answer, bool) {
 	if v == nil {
 		return answer{}, false
 	}
-	head, err := n.next.Head(ctx)
-	if err != nil {
-		head = v.head // what is final, or named by its hash, is true without nodes too
-	}
-	if a, ok := n.from(v, head, err == nil, q); ok || err != nil || !v.behind(head) {
+	head, known, fresh := n.now(ctx, v)
+	if a, ok := n.from(v, head, known, q); ok || !fresh || !v.behind(head) {
 		return a, ok
 	}
 	if v = n.await(ctx, head); v == nil {
@@ -179,5 +247,12 @@ func (n *Node) from(v *view, head nodegate.Head, known bool, q *query) (answer, 
 		return answer{}, false
 	}
 	r := reader{store: s, writer: n.writer, heads: &n.heads, view: v, head: head, known: known}
-	return r.answer(q)
+	a, ok := r.answer(q)
+	switch {
+	case r.lost:
+		n.repairs.lose()
+	case r.isTorn:
+		n.repairs.add(r.torn)
+	}
+	return a, ok
 }

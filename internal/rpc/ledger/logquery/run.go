@@ -18,6 +18,9 @@ type Limits struct {
 	// Pace, if it is set, is called before every block and every list of the index: work
 	// of some microseconds.
 	Pace func()
+	// Hold, if it is set, reserves so many bytes before the answer takes them. Its error ends
+	// the walk.
+	Hold func(bytes int64) error
 }
 
 // Stop is why a walk ended.
@@ -66,6 +69,7 @@ type walk struct {
 	limits Limits
 
 	out   []byte
+	held  int // bytes that are reserved for it
 	count int
 	stop  Stop
 	at    uint64
@@ -263,6 +267,9 @@ func (w *walk) receipt(tx int, row *store.Receipt) error {
 		if len(w.out)+2*len(logs.Data) >= limit(w.limits.Bytes) { // some have megabytes
 			return w.end(Full, w.place.Number)
 		}
+		if err := w.hold(logBytes + 2*len(logs.Data)); err != nil {
+			return err
+		}
 		if w.count > 0 {
 			w.out = append(w.out, ',')
 		}
@@ -275,6 +282,29 @@ func (w *walk) receipt(tx int, row *store.Receipt) error {
 	if !logs.OK() {
 		return w.end(Hole, w.place.Number)
 	}
+	return nil
+}
+
+// The figures of reserving: a log takes less than logBytes beside its data, and what is less
+// than freeBytes is not counted.
+const (
+	logBytes  = 1 << 10
+	freeBytes = 64 << 10
+)
+
+// hold makes room for so many more bytes. A buffer that is too small is replaced by one of
+// twice its size, and both are there while one is copied to the other.
+func (w *walk) hold(more int) error {
+	need := len(w.out) + more
+	if w.limits.Hold == nil || need <= freeBytes || need <= cap(w.out) && need <= w.held {
+		return nil
+	}
+	size := max(2*len(w.out), need, 2*freeBytes)
+	if err := w.limits.Hold(int64(size)); err != nil {
+		return err
+	}
+	w.held += size
+	w.out = append(make([]byte, 0, size), w.out...)
 	return nil
 }
 

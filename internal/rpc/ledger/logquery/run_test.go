@@ -11,6 +11,7 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/rlp"
+	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/rpc/ledger/store"
 )
 
@@ -247,5 +248,32 @@ func TestPace(t *testing.T) {
 		if !errors.Is(err, context.Canceled) || steps != 7 {
 			t.Errorf("%s: ends after %d steps with %v", params, steps, err)
 		}
+	}
+}
+
+// TestHold: an answer reserves its memory as it grows, a small one none. A search for which
+// there is none ends with that error.
+func TestHold(t *testing.T) {
+	s := openStore(t)
+	fill(t, s, 1, 600, 'a')
+	held := int64(0)
+	hold := func(bytes int64) error { held += bytes; return nil }
+	if r := query(t, s, 1, 100, Limits{Hold: hold}); r.Count != 100 || held != 0 {
+		t.Errorf("%d bytes took %d", len(r.Logs), held)
+	}
+	r := query(t, s, 1, 600, Limits{Hold: hold})
+	if r.Count != 600 || held < int64(len(r.Logs)) || held > 4*int64(len(r.Logs)) {
+		t.Errorf("%d bytes took %d", len(r.Logs), held)
+	}
+	if plain := query(t, s, 1, 600, Limits{}); string(plain.Logs) != string(r.Logs) {
+		t.Error("the answer is another one")
+	}
+	f, _ := Parse([]byte(`[{"fromBlock":"0x1","toBlock":"0x258"}]`))
+	v, err := s.Snapshot()
+	must(t, err)
+	defer func() { must(t, v.Close()) }()
+	none := &nodegate.Error{Code: nodegate.AccountBusy}
+	if _, err := Run(t.Context(), v, f, Limits{Hold: func(int64) error { return none }}); !errors.Is(err, nodegate.AccountBusy) {
+		t.Errorf("without memory: %v", err)
 	}
 }

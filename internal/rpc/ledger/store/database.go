@@ -121,7 +121,8 @@ func (d *database) close() error {
 		return d.health.final()
 	}
 	if d.users.Load() > 0 {
-		return errors.New("the ledger's database is still being read")
+		go d.closeLater()
+		return errors.New("the ledger's database is still being read, and closes when that ends")
 	}
 	done := make(chan error, 1)
 	go func() { done <- errors.Join(d.pebble.Close(), d.lock.Close()) }()
@@ -131,6 +132,15 @@ func (d *database) close() error {
 	case <-time.After(closeWait):
 		return errors.Join(d.health.err(), errors.New("the ledger's database doesn't close"))
 	}
+}
+
+// closeLater closes the database when nobody uses it any more, so that its folder can be
+// opened again.
+func (d *database) closeLater() {
+	for d.users.Load() > 0 {
+		time.Sleep(10 * time.Millisecond)
+	}
+	_ = errors.Join(d.pebble.Close(), d.lock.Close()) // nobody waits for it
 }
 
 // enter counts a use, unless the database is closed: Pebble panics when it is used then.

@@ -29,8 +29,9 @@ type health struct {
 	stopped chan struct{}         // closed with the failure
 	once    sync.Once
 
-	parked atomic.Bool // goroutines of Pebble are held: it can't be closed
-	broken func()      // makes the next Open begin with an empty folder
+	parked   atomic.Bool // goroutines of Pebble are held: it can't be closed
+	broken   func()      // makes the next Open begin with an empty folder
+	isBroken atomic.Bool // that was done because tables are damaged
 }
 
 func newHealth(log *slog.Logger, stuck func(error)) *health {
@@ -153,6 +154,7 @@ func (h *health) background(err error) {
 	case pebble.IsCorruptionError(err):
 		if h.final() == nil {
 			h.broken()
+			h.isBroken.Store(true)
 		}
 		h.stop(err)
 	default:

@@ -199,6 +199,14 @@ func (s *Store) Close() error {
 	return s.db.close()
 }
 
+// Discard makes the next Open begin with an empty folder: what is here is damaged, or not
+// wanted any more.
+func (s *Store) Discard() { s.db.health.broken() }
+
+// Broken tells whether tables are damaged so that nothing can be written any more, and the
+// next Open begins with an empty folder.
+func Broken(s *Store) bool { return s.db.health.isBroken.Load() }
+
 // Failed returns why nothing can be written now, or nil. InsufficientStorage passes when
 // there is space again; after any other error the store has to be opened again, unless
 // the disk recovers by itself.

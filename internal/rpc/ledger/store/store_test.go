@@ -263,3 +263,32 @@ func TestBytes(t *testing.T) {
 		t.Errorf("closed: %d, %d", data, index)
 	}
 }
+
+// TestDiscard: a folder that was discarded is empty when it is opened again, also if it was
+// still being read when it was closed.
+func TestDiscard(t *testing.T) {
+	cfg := testConfig(nil)
+	cfg.Dir = t.TempDir()
+	c := &chain{s: openStore(t, cfg)}
+	c.grow(t, 20)
+	v, err := c.s.Snapshot()
+	must(t, err)
+	c.s.Discard()
+	c.check(t)
+	if c.s.Close() == nil {
+		t.Error("a database that is being read was closed")
+	}
+	if _, err := Open(cfg); err == nil {
+		t.Error("it was opened twice")
+	}
+	must(t, v.Close())
+	var s *Store
+	for end := time.Now().Add(time.Minute); s == nil && time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
+		s, err = Open(cfg)
+	}
+	must(t, err)
+	if _, _, ok := s.Tip(); ok {
+		t.Error("the blocks are still there")
+	}
+	must(t, s.Close())
+}

@@ -1,8 +1,10 @@
 package heads
 
 import (
+	"log/slog"
 	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"pgregory.net/rapid"
@@ -82,6 +84,33 @@ func TestHeadIsMonotone(t *testing.T) {
 				t.Fatalf("the head went from %d to %d", last, head)
 			}
 			last = head
+		}
+	})
+}
+
+// TestOldHead: a head that no node reports any more is told for the set time. What it was is
+// known after that too.
+func TestOldHead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tr := New(Config{Log: slog.New(slog.DiscardHandler), Changed: func() {}, Reset: func() {}, MaxAge: time.Minute})
+		n := &Node{Name: "a", Aside: func() bool { return false }, SetWhy: func(string) {}}
+		n.Checked.Store(true)
+		tr.Follow([]*Node{n})
+		if _, _, ok := tr.Last(); ok {
+			t.Error("a head is known before one was reported")
+		}
+		tr.Report(n, Header{Number: 7, Time: uint64(time.Now().Unix()), Hash: "seven"})
+		tr.Settled()
+		time.Sleep(time.Minute)
+		if head, ok := tr.Head(t.Context()); !ok || head.Number != 7 {
+			t.Errorf("after a minute: %v, %v", head, ok)
+		}
+		time.Sleep(time.Second)
+		if _, ok := tr.Head(t.Context()); ok {
+			t.Error("an old head is told")
+		}
+		if head, age, ok := tr.Last(); head.Number != 7 || age != 61*time.Second || !ok {
+			t.Errorf("the last head: %v, %v, %v", head, age, ok)
 		}
 	})
 }

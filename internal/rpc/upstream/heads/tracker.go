@@ -1,6 +1,7 @@
 package heads
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"slices"
@@ -17,8 +18,10 @@ type Config struct {
 	Network string
 	Shared  Shared       // nil on one server
 	Log     *slog.Logger // never nil
-	Changed func()       // a head or a node's state may have changed
-	Reset   func()       // the chain was set back below what clients were told
+	// MaxAge is how long a head is shown when no node reports any more; 0: 30 s.
+	MaxAge  time.Duration
+	Changed func() // a head or a node's state may have changed
+	Reset   func() // the chain was set back below what clients were told
 }
 
 // Tracker follows how far the nodes have come, and what clients may be told of it.
@@ -49,6 +52,7 @@ type Tracker struct {
 
 // New makes a tracker that has no nodes yet.
 func New(cfg Config) *Tracker {
+	cfg.MaxAge = cmp.Or(cfg.MaxAge, usualAge)
 	return &Tracker{cfg: cfg, opened: time.Now(), raised: make(chan struct{}, 1), changed: make(chan struct{})}
 }
 
@@ -59,9 +63,6 @@ func (t *Tracker) Follow(nodes []*Node) {
 	defer t.mu.Unlock()
 	t.nodes = nodes
 }
-
-// Known tells whether there is a head that clients may know of.
-func (t *Tracker) Known() bool { return t.open.Load() != nil }
 
 // Best is the highest block that is believed of any node.
 func (t *Tracker) Best() uint64 { return t.best.Load() }
@@ -250,8 +251,8 @@ func (t *Tracker) Settled() {
 	}
 }
 
-// silence is how long a head is shown when no node reports any more.
-const silence = 30 * time.Second
+// usualAge is how long a head is shown when no node reports any more.
+const usualAge = 30 * time.Second
 
 // Head is the highest block that clients may know of; not ok when no node says. It never
 // goes backwards, also not over several servers that share it.
@@ -260,7 +261,7 @@ func (t *Tracker) Head(ctx context.Context) (head nodegate.Head, ok bool) {
 	if open == nil {
 		open = t.firstHead(ctx)
 	}
-	if open == nil || time.Since(time.Unix(0, t.heard.Load())) > silence {
+	if open == nil || since(&t.heard) > t.cfg.MaxAge {
 		return nodegate.Head{}, false
 	}
 	if t.coming.number.Load() > t.Number() {
@@ -270,6 +271,21 @@ func (t *Tracker) Head(ctx context.Context) (head nodegate.Head, ok bool) {
 	head = *open
 	head.Number = max(head.Number, t.shared.Load())
 	return head, true
+}
+
+// since is how long ago a time was, in Unix nanoseconds.
+func since(at *atomic.Int64) time.Duration { return time.Since(time.Unix(0, at.Load())) }
+
+// Last is the newest block that clients were told of, however long ago, and how long no
+// node has reported one; not ok before the first.
+func (t *Tracker) Last() (head nodegate.Head, age time.Duration, ok bool) {
+	open := t.open.Load()
+	if open == nil {
+		return nodegate.Head{}, 0, false
+	}
+	head = *open
+	head.Number = max(head.Number, t.shared.Load())
+	return head, since(&t.heard), true
 }
 
 // StartWait is how long a call waits for the first node, in the first moments.

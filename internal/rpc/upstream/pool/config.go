@@ -81,6 +81,7 @@ type Config struct {
 	MaxAnswer  int64         // bytes; 0: 64 MiB
 	MaxLag     uint64        // blocks that a node may be behind; 0: 5
 	Poll       time.Duration // between two looks at a node; 0: by the time of a block
+	MaxHeadAge time.Duration // how long the newest block is told when no node reports one; 0: 30 s
 	Retry      Retry
 	Hedge      Hedge
 	Cost       func(method string) int64 // credits of a call; nil: 1 each

@@ -2,6 +2,7 @@ package pool
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -79,7 +80,7 @@ func assemble(cfg Config, dial dialer) *Pool {
 
 func (p *Pool) newTracker() *heads.Tracker {
 	return heads.New(heads.Config{
-		Network: p.cfg.Network, Shared: p.cfg.Shared, Log: p.log,
+		Network: p.cfg.Network, Shared: p.cfg.Shared, Log: p.log, MaxAge: p.cfg.MaxHeadAge,
 		Changed: func() { p.feed.Poke() }, Reset: func() { p.feed.Reset() },
 	})
 }
@@ -212,9 +213,23 @@ func (p *Pool) Call(ctx context.Context, name string, params []byte) ([]byte, er
 func (p *Pool) Head(ctx context.Context) (nodegate.Head, error) {
 	head, ok := p.heads.Head(ctx)
 	if !ok {
-		return nodegate.Head{}, noNode(ctx, choice{})
+		return nodegate.Head{}, p.noHead(ctx)
 	}
 	return head, nil
+}
+
+// Last is the newest block that clients were told of, however long ago, and how long no
+// node has reported one; not ok before the first.
+func (p *Pool) Last() (head nodegate.Head, age time.Duration, ok bool) { return p.heads.Last() }
+
+// noHead is the error while no node says what the newest block is.
+func (p *Pool) noHead(ctx context.Context) error {
+	_, age, ok := p.heads.Last()
+	if !ok || ctx.Err() != nil {
+		return noNode(ctx, choice{})
+	}
+	return &nodegate.Error{Op: "upstream.head", Code: nodegate.NoNode, Msg: fmt.Sprintf(
+		"no node available: none has reported its newest block for %d seconds, so latest is not known. Name a block by its number or hash", int(age.Seconds()))}
 }
 
 // Status says how each node is.

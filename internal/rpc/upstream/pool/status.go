@@ -88,7 +88,7 @@ func (ns *nodeSet) explain(n *node, lag uint64) (healthy bool, why string) {
 // ready is nil when a node can be asked and the head is known; see Pool.Ready.
 func (ns *nodeSet) ready() error {
 	var wrong []string
-	known := ns.heads.Known()
+	_, _, known := ns.heads.Last()
 	for _, n := range ns.all() {
 		if g := ns.grade(n); known && (g == well || g == poorly && n.Silent.Load() < failuresInARow) {
 			return nil

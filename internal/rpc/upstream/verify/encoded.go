@@ -5,6 +5,8 @@ import (
 	"encoding/hex"
 	"slices"
 
+	"github.com/ethereum/go-ethereum/crypto"
+
 	"github.com/nodegate/nodegate/internal/method"
 )
 
@@ -25,6 +27,19 @@ func (l *List) At(i int) []byte {
 		start = l.Ends[i-1]
 	}
 	return l.Data[start:end:end]
+}
+
+// Add appends an element.
+func (l *List) Add(element []byte) {
+	l.Data = append(l.Data, element...)
+	l.Ends = append(l.Ends, len(l.Data))
+}
+
+// Root is the root of the list, as a header has it.
+func (l *List) Root() [32]byte {
+	s := scratch{keccak: crypto.NewKeccakState()}
+	t := trie{data: l.Data, ends: l.Ends, hash: s.hash}
+	return t.root()
 }
 
 // Encoded is a block as its hash commits to it. A list is empty unless it has the root of the

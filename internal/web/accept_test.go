@@ -150,7 +150,7 @@ func accepted(t *testing.T, b Bounds, from []string) (taken []net.Conn, refused 
 			taken = append(taken, c)
 		}
 	}()
-	for end := time.Now().Add(5 * time.Second); len(inner.conns) > 0 && time.Now().Before(end); {
+	for end := time.Now().Add(time.Minute); len(inner.conns) > 0 && time.Now().Before(end); {
 		time.Sleep(time.Millisecond)
 	}
 	_ = ln.Close()

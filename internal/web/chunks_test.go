@@ -100,7 +100,7 @@ func TestTinyChunks(t *testing.T) {
 		}
 	})
 	f.rate.PerSecond = 1e-3
-	_ = conn.SetWriteDeadline(time.Now().Add(time.Second))
+	_ = conn.SetWriteDeadline(time.Now().Add(3 * time.Second))
 	chunks := []byte(strings.Repeat("1\r\n \r\n", 10_000))
 	for n, err := io.WriteString(conn, chunkedHead); err == nil && n < 64<<20; {
 		var more int

@@ -49,7 +49,7 @@ func TestEither(t *testing.T) {
 		http2     bool
 	}{{"http://" + addr, "HTTP/1.1", false}, {"https://" + addr, "HTTP/1.1 TLS", false}, {"https://" + addr, "HTTP/2.0 TLS", true}} {
 		transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}, ForceAttemptHTTP2: c.http2}
-		res, err := (&http.Client{Transport: transport, Timeout: 5 * time.Second}).Get(c.url)
+		res, err := (&http.Client{Transport: transport, Timeout: time.Minute}).Get(c.url)
 		if err != nil {
 			t.Fatal(err)
 		}

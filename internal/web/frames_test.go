@@ -100,7 +100,7 @@ func TestRapidReset(t *testing.T) {
 		t.Fatal(err)
 	}
 	go func() { _, _ = io.Copy(io.Discard, c) }()
-	_ = c.SetWriteDeadline(start.Add(time.Second))
+	_ = c.SetWriteDeadline(start.Add(3 * time.Second))
 	for stream := uint32(1); ; {
 		var b []byte
 		for range 100 {
@@ -221,7 +221,7 @@ func TestUnreadStream(t *testing.T) {
 			if _, err := c.Write(append(append([]byte(preface), noWindow...), get...)); err != nil {
 				t.Fatal(err)
 			}
-			_ = c.SetReadDeadline(time.Now().Add(streamPatience + 5*time.Second))
+			_ = c.SetReadDeadline(time.Now().Add(streamPatience + 30*time.Second))
 			for {
 				if kind, _ := readFrame(t, c); kind == resetFrame {
 					return

@@ -42,7 +42,7 @@ func Open(t testing.TB) context.Context {
 	)
 	allocator, stop := chromedp.NewExecAllocator(context.Background(), options...)
 	ctx, cancel := chromedp.NewContext(allocator)
-	ctx, end := context.WithTimeout(ctx, 3*time.Minute)
+	ctx, end := context.WithTimeout(ctx, 10*time.Minute)
 	t.Cleanup(func() {
 		end()
 		cancel()
@@ -60,7 +60,7 @@ type Step = chromedp.Action[chromedp.Void]
 // Do runs steps; what fails is shown with the page as it was.
 func Do(t testing.TB, ctx context.Context, steps ...Step) {
 	t.Helper()
-	short, cancel := context.WithTimeout(ctx, 30*time.Second)
+	short, cancel := context.WithTimeout(ctx, 90*time.Second)
 	defer cancel()
 	if err := chromedp.Do(short, steps...); err != nil {
 		t.Fatalf("%v\n%s", err, shown(ctx))
@@ -85,7 +85,7 @@ func Text(t testing.TB, ctx context.Context, selector string) string {
 // Ask runs an action for its value.
 func Ask[T any](t testing.TB, ctx context.Context, action chromedp.Action[T]) T {
 	t.Helper()
-	short, cancel := context.WithTimeout(ctx, 30*time.Second)
+	short, cancel := context.WithTimeout(ctx, 90*time.Second)
 	defer cancel()
 	value, err := chromedp.Run(short, action)
 	if err != nil {

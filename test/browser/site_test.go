@@ -38,11 +38,10 @@ func smallSite(t *testing.T, s *harness.Service, name string) (cid string) {
 func titled(t *testing.T, ctx context.Context, prefix string) string {
 	t.Helper()
 	var title string
-	for range 100 {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 		if title = Ask(t, ctx, chromedp.Title()); strings.HasPrefix(title, prefix) || strings.HasPrefix(title, "failed") {
 			break
 		}
-		time.Sleep(50 * time.Millisecond)
 	}
 	return title
 }

@@ -105,7 +105,7 @@ func (s *story) seeRequest() {
 
 // seePlot waits until the request is counted.
 func (s *story) seePlot() {
-	for deadline := time.Now().Add(20 * time.Second); ; time.Sleep(300 * time.Millisecond) {
+	for deadline := time.Now().Add(90 * time.Second); ; time.Sleep(300 * time.Millisecond) {
 		s.open("/usage?range=15m", `.chart`)
 		if Ask(s, s.ctx, chromedp.TextContent(`.tile .figure`)) == "1" {
 			break

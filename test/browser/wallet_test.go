@@ -94,11 +94,10 @@ func (w *walletPage) add(network string) {
 func (w *walletPage) says(want string) {
 	w.Helper()
 	var got string
-	for range 100 {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(50 * time.Millisecond) {
 		if got = Ask(w, w.ctx, chromedp.TextContent(`[data-wallet-result]`)); got == want {
 			return
 		}
-		time.Sleep(50 * time.Millisecond)
 	}
 	w.Errorf("the page says %q, want %q", got, want)
 }

@@ -65,7 +65,7 @@ func allowDevelopment(t *testing.T, svc *service) {
 	if err := svc.Server.Control().Accounts.SetDevelopment(t.Context(), nodegate.Actor{Name: "test"}, "a-a", true); err != nil {
 		t.Fatal(err)
 	}
-	deadline := time.Now().Add(10 * time.Second)
+	deadline := time.Now().Add(time.Minute)
 	for !develops(t, svc.http("devnet", key)) {
 		if time.Now().After(deadline) {
 			t.Fatal("the scope is not followed")

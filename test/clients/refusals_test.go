@@ -54,9 +54,10 @@ func TestRefusals(t *testing.T) {
 func refusals(t *testing.T) []refusal {
 	t.Helper()
 	s := harness.Start(t, func(c *config.Config) {
-		c.Plans["second"] = config.Plan{CreditsPerSecond: 1, Burst: 1000}
+		// What is spent stays spent, and what isn't endless ends in time, however slow the machine is.
+		c.Plans["second"], c.Costs["eth_blockNumber"] = config.Plan{CreditsPerSecond: 1, Burst: 1000}, 1000
 		c.Plans["day"] = config.Plan{CreditsPerDay: 1}
-		c.Limits.CallTimeout = 300 * time.Millisecond
+		c.Limits.CallTimeout = 2 * time.Second
 		c.Limits.ResponseBytes = 1 << 20
 	})
 	url := func(name, plan string, settings nodegate.KeySettings) string {

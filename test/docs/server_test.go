@@ -41,7 +41,7 @@ func develop(t *testing.T, srv *harness.Service) {
 		t.Fatal(err)
 	}
 	const ask = `{"jsonrpc":"2.0","id":1,"method":"hardhat_getAutomine"}`
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, srv.URL("devnet", harness.KeyA), strings.NewReader(ask))
 		if err != nil {
 			t.Fatal(err)

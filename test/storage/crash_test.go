@@ -86,7 +86,8 @@ func TestKill(t *testing.T) {
 		for worker := range 4 {
 			wait.Go(func() { acked.work(ctx, &at, (round*4+worker)*1_000_000) })
 		}
-		time.Sleep(time.Duration(100+37*round) * time.Millisecond)
+		acked.grows(t)
+		time.Sleep(time.Duration(37*round) * time.Millisecond)
 		p.kill()
 		cancel()
 		wait.Wait()
@@ -102,6 +103,21 @@ type acknowledged struct {
 	mu      sync.Mutex
 	added   map[string]int // the seed of the content by CID
 	removed map[string]bool
+}
+
+// grows waits until something more was added and removed.
+func (k *acknowledged) grows(t *testing.T) {
+	t.Helper()
+	count := func() (added, removed int) {
+		k.mu.Lock()
+		defer k.mu.Unlock()
+		return len(k.added), len(k.removed)
+	}
+	added, removed := count()
+	until(t, "something is acknowledged", func() bool {
+		a, r := count()
+		return a > added && r > removed
+	})
 }
 
 func sizeOf(seed int) int { return 1000 + seed%7*50_000 }

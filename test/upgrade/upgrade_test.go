@@ -100,7 +100,7 @@ func (f *fixture) check(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		if err := srv.Close(ctx); err != nil {
 			t.Errorf("closing: %v", err)

@@ -280,7 +280,8 @@ func TestFailover(t *testing.T) {
 	}
 	both := open(t, func(c *kubo.Config) { hurried(c); c.Copies = 2 }, stays.endpoint, goes.endpoint)
 	old := mustStore(t, both, "old", "there before")
-	e := open(t, hurried, goes.endpoint, stays.endpoint)
+	patient := func(c *kubo.Config) { c.Hurry(20*time.Second, 64<<10) } // on a busy machine, the one that stays may be slow
+	e := open(t, patient, goes.endpoint, stays.endpoint)
 	stop := make(chan struct{})
 	var wait sync.WaitGroup
 	for i := range 4 {

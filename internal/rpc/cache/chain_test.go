@@ -67,11 +67,10 @@ func send(t testing.TB, n nodegate.Node, value int64) string {
 		t.Fatal(err)
 	}
 	hash := call(t, n, "eth_sendRawTransaction", `["`+hexutil.Encode(raw)+`"]`)
-	for range 1000 {
+	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
 		if receipt := call(t, n, "eth_getTransactionReceipt", "["+hash+"]"); receipt != "null" {
 			return hash
 		}
-		time.Sleep(5 * time.Millisecond)
 	}
 	t.Fatalf("%s is not mined", hash)
 	return ""

@@ -96,7 +96,7 @@ func TestMain(m *testing.M) {
 func openPreset(p devchain.Preset) nodegate.Node {
 	n, err := chain.Open(chain.Config{
 		Genesis: p.Genesis(), Chain: p.Chain, AnswerBytes: 32 << 20, StateBytes: 32 << 20,
-		CallTimeout: 2 * time.Second, Log: slog.New(slog.DiscardHandler),
+		CallTimeout: 20 * time.Second, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		panic(err)

@@ -421,7 +421,7 @@ func TestSearchTime(t *testing.T) {
 	r.cfg.SearchTime = time.Nanosecond
 	r.Start()
 	defer r.Close()
-	for end := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+	for end := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
 		if v := r.view.Load(); v != nil && v.last == 20 {
 			break
 		}

@@ -27,7 +27,7 @@ func openWith(t *testing.T, contracts types.GenesisAlloc) *chain.Node {
 		genesis.Alloc[address] = account
 	}
 	node, err := chain.Open(chain.Config{
-		Genesis: genesis, AnswerBytes: 1 << 20, StateBytes: 1 << 20, CallTimeout: 2 * time.Second, Log: slog.New(slog.DiscardHandler),
+		Genesis: genesis, AnswerBytes: 1 << 20, StateBytes: 1 << 20, CallTimeout: 20 * time.Second, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		t.Fatal(err)

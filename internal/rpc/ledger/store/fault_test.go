@@ -148,7 +148,7 @@ func TestDiskFull(t *testing.T) {
 			if _, ok, err := c.s.Canonical(tip.Number + 1); ok || err != nil {
 				t.Errorf("a block that is not on disk is canonical: %v, %v", ok, err)
 			}
-			within(t, time.Second, "a refused write", func() { wantCode(t, c.s.Append(c.next()), nodegate.InsufficientStorage) })
+			within(t, 20*time.Second, "a refused write", func() { wantCode(t, c.s.Append(c.next()), nodegate.InsufficientStorage) })
 			f.with.Store(nil)
 			c.recover(t)
 			c.grow(t, 10)
@@ -201,8 +201,8 @@ func TestDiskFails(t *testing.T) {
 			wantCode(t, c0.growUntil(t), nodegate.Internal)
 			c0.check(t)
 			f.with.Store(nil) // it stays failed, whatever the disk does now
-			within(t, time.Second, "a refused write", func() { wantCode(t, c0.s.Append(c0.next()), nodegate.Internal) })
-			within(t, time.Second, "a refused prune", func() {
+			within(t, 20*time.Second, "a refused write", func() { wantCode(t, c0.s.Append(c0.next()), nodegate.Internal) })
+			within(t, 20*time.Second, "a refused prune", func() {
 				_, err := c0.s.Prune(5)
 				wantCode(t, err, nodegate.Internal)
 			})

@@ -305,6 +305,35 @@ func TestReadersDuringReorgs(t *testing.T) {
 	agree(t, n, h.blocks, h.txs)
 }
 
+// TestLookupsWhileRewinding: a transaction whose block is taken back at this moment is there
+// or not. go-ethereum's API crashes where the block goes between two of its reads.
+func TestLookupsWhileRewinding(t *testing.T) {
+	n := openDevnet(t)
+	var tx atomic.Pointer[common.Hash]
+	tx.Store(new(common.Hash))
+	var stop atomic.Bool
+	var readers sync.WaitGroup
+	for range 4 {
+		readers.Go(func() {
+			for !stop.Load() {
+				if result, err := n.ask(t.Context(), "eth_getTransactionByHash", fmt.Appendf(nil, `["%s"]`, tx.Load())); err != nil {
+					t.Errorf("%s, %v", result, nodegate.AsError(err).Unwrap())
+					return
+				}
+			}
+		})
+	}
+	defer readers.Wait()
+	defer stop.Store(true)
+	for i := 0; i < 40 && !t.Failed(); i++ {
+		snapshot := call(t, n, "evm_snapshot", "[]")
+		hash := send(t, n, newSender(n, 0).setValue(1))
+		mined(t, n, hash)
+		tx.Store(&hash)
+		call(t, n, "evm_revert", "["+snapshot+"]")
+	}
+}
+
 // churn mines and reverts until the time is up.
 func churn(t *testing.T, n *Node, h *history, mu *sync.Mutex, limit time.Duration) {
 	for start := time.Now(); time.Since(start) < limit; {

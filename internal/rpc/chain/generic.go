@@ -128,15 +128,18 @@ func (n *Node) brief(ctx context.Context, name string, params []byte, limit time
 // go-ethereum may take a while to notice; what it answers then is not to be
 // believed, since a stopped execution looks like one that ended.
 func (n *Node) attempt(ctx context.Context, name string, params []byte, ended func()) ([]byte, error) {
-	done := make(chan *memoryResponse, 1)
+	var result []byte
+	var err error
+	done := make(chan struct{})
 	go func() {
 		defer ended()
-		done <- n.serve(ctx, name, params)
+		defer close(done)
+		result, err = n.steady(ctx, name, params)
 	}()
 	select {
-	case response := <-done:
+	case <-done:
 		if ctx.Err() == nil {
-			return n.settle(response.outcome())
+			return n.settle(result, err)
 		}
 	case <-ctx.Done():
 	}
@@ -158,6 +161,26 @@ const indexing = "transaction indexing is in progress"
 func (n *Node) settle(result []byte, err error) ([]byte, error) {
 	if err != nil && n.engine.eth.BlockChain().CurrentBlock().Number.Sign() == 0 && nodegate.AsError(err).Msg == indexing {
 		return []byte("null"), nil
+	}
+	return result, err
+}
+
+// steadyTries is how often a request is played that fails each time because blocks are taken
+// back.
+const steadyTries = 5
+
+// steady plays a request, and again if it failed inside while blocks were taken back.
+// go-ethereum looks a transaction up and then the header of its block, and crashes if the
+// block has gone in between.
+func (n *Node) steady(ctx context.Context, name string, params []byte) (result []byte, err error) {
+	p := n.engine.producer
+	for range steadyTries {
+		busy, epoch := p.busy.Load(), p.epoch.Load()
+		result, err = n.serve(ctx, name, params).outcome()
+		moved := busy || p.busy.Load() || epoch != p.epoch.Load()
+		if !moved || !errors.Is(err, nodegate.Internal) || p.await() != nil {
+			break
+		}
 	}
 	return result, err
 }

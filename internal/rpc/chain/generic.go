@@ -175,7 +175,8 @@ const steadyTries = 5
 func (n *Node) steady(ctx context.Context, name string, params []byte) (result []byte, err error) {
 	p := n.engine.producer
 	for range steadyTries {
-		busy, epoch := p.busy.Load(), p.epoch.Load()
+		epoch := p.epoch.Load() // before busy: a change that began since then has another one
+		busy := p.busy.Load()
 		result, err = n.serve(ctx, name, params).outcome()
 		moved := busy || p.busy.Load() || epoch != p.epoch.Load()
 		if !moved || !errors.Is(err, nodegate.Internal) || p.await() != nil {

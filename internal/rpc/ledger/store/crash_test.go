@@ -96,6 +96,9 @@ func (f snapshotFile) SyncData() error { return f.Sync() }
 // A power cut at any sync leaves the chain as it was before or after the write that was
 // in progress: all blocks, pointers and lookups of it, and nothing else.
 func TestPowerCuts(t *testing.T) {
+	if underRace && testing.Short() {
+		t.Skip("one goroutine, for minutes: make full")
+	}
 	kinds := map[string]int{}
 	rapid.Check(t, func(rt *rapid.T) {
 		disk := vfs.NewCrashableMem()

@@ -481,6 +481,9 @@ func (m *machine) actions(check func(*rapid.T)) map[string]func(*rapid.T) {
 
 // Any sequence of appends, reorgs, prunes and restarts leaves what the model says.
 func TestModel(t *testing.T) {
+	if underRace && testing.Short() {
+		t.Skip("one goroutine, for minutes: make full")
+	}
 	rapid.Check(t, func(rt *rapid.T) {
 		cfg := testConfig(vfs.NewMem())
 		s, err := Open(cfg)

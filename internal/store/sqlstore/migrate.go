@@ -19,7 +19,11 @@ import (
 //go:embed migrations/*.sql
 var migrationFiles embed.FS
 
-const migrateTimeout = time.Hour
+const (
+	migrateTimeout = time.Hour
+	// migrationWait is how long a server waits for another one that takes a step.
+	migrationWait = 4 * stepTimeout
+)
 
 // migrations lists the texts for a database; element i has the number i+1.
 func (d *dialect) migrations() ([]string, error) {
@@ -71,7 +75,7 @@ func (c *conn) migrate(ctx context.Context) error {
 
 // migrateOnce takes the next step, if there is one, and returns the number before it.
 func (c *conn) migrateOnce(ctx context.Context, texts []string) (have int, err error) {
-	t, err := c.begin(ctx)
+	t, err := c.begin(ctx, migrationWait)
 	if err != nil {
 		return have, err
 	}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/nodegate/nodegate"
@@ -42,10 +43,42 @@ func opened(t testing.TB, s *Store, err error) *Store {
 	return s
 }
 
+// emptySQLite is a file with all tables. Under the race detector, to make them takes seconds.
+var emptySQLite = sync.OnceValues(func() ([]byte, error) {
+	dir, err := os.MkdirTemp("", "sqlstore")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "empty.db")
+	s, err := OpenSQLite(context.Background(), path, []byte(storetest.AuditKey), quiet())
+	if err == nil {
+		err = s.Close()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return os.ReadFile(path)
+})
+
+// newSQLite opens an empty store.
+func newSQLite(t testing.TB) *Store {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "test.db")
+	empty, err := emptySQLite()
+	if err == nil {
+		err = os.WriteFile(path, empty, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return openSQLite(t, path)
+}
+
 // databases are the ways to open an empty store.
 func databases() map[string]func(testing.TB) *Store {
 	return map[string]func(testing.TB) *Store{
-		"sqlite":   func(t testing.TB) *Store { return openSQLite(t, filepath.Join(t.TempDir(), "test.db")) },
+		"sqlite":   newSQLite,
 		"postgres": func(t testing.TB) *Store { return openPostgres(t, dbtest.Postgres(t)) },
 	}
 }

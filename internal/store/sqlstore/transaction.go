@@ -47,7 +47,7 @@ func (c *conn) write(ctx context.Context, op, noun string, do func(*tx) error) e
 	}
 	ctx, p, end := withPatience(ctx)
 	defer end()
-	begun, err := c.begin(ctx)
+	begun, err := c.begin(ctx, stepTimeout)
 	if err != nil {
 		return c.fail(op, noun, err)
 	}
@@ -59,11 +59,11 @@ func (c *conn) write(ctx context.Context, op, noun string, do func(*tx) error) e
 	return c.fail(op, noun, begun.Commit())
 }
 
-// begin starts a transaction that writes. SQLite's own wait for another process
+// begin starts a transaction that writes, or gives up after a while. SQLite's own wait for another process
 // looks ever more rarely and starves beside a busy one; this looks often, at
 // random times.
-func (c *conn) begin(ctx context.Context) (*sql.Tx, error) {
-	for deadline := time.Now().Add(stepTimeout); ; {
+func (c *conn) begin(ctx context.Context, wait time.Duration) (*sql.Tx, error) {
+	for deadline := time.Now().Add(wait); ; {
 		t, err := c.writer.BeginTx(ctx, nil)
 		if err == nil || !c.dialect.locked(err) || time.Now().After(deadline) {
 			return t, err

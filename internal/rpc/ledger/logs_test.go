@@ -215,7 +215,7 @@ func TestLogsInReorgs(t *testing.T) {
 				}
 			})
 		}
-		for salt := range int64(40) {
+		for salt := range int64(rounds(40, 10)) {
 			mu.Lock() // what the head tells of is noted before an answer is compared
 			depth := 1 + rand.IntN(12)
 			c.reorg(depth, depth, salt+1)

@@ -117,7 +117,7 @@ func flip(t *testing.T, dir string, random *rand.Rand, times int) (tables int) {
 // false, and in the end all blocks are in the copy, and proven. It runs in real time: the
 // database works at damaged tables in the background, and synctest would wait for that.
 func TestDamagedTables(t *testing.T) {
-	for seed := range uint64(3) {
+	for seed := range uint64(rounds(3, 1)) {
 		c := newChain()
 		c.grow(100)
 		dir := t.TempDir()
@@ -219,4 +219,13 @@ func TestRebuild(t *testing.T) {
 			r.check(c.at(n), true)
 		}
 	})
+}
+
+// rounds is how often a test repeats itself: less often where the race detector is to be
+// quick, since it looks at the same code each time.
+func rounds(whole, raced int) int {
+	if underRace && testing.Short() {
+		return raced
+	}
+	return whole
 }

@@ -180,21 +180,18 @@ func (x *exchange) appendResult(id, result []byte) {
 // reading is how the body is read: its memory is the account's, and a large gzip leaves a
 // processor to the others.
 func (x *exchange) reading() web.Reading {
+	grow := func(size int) error {
+		if size > keepBuffer { // one of that size may be for a small body
+			if err := x.edge.bodyPace.mayRead(x.grant.AccountID, size); err != nil {
+				return err
+			}
+		}
+		return x.memory.holdBody(size)
+	}
 	return web.Reading{
-		Limit: x.edge.cfg.BodyBytes, Grow: x.mayGrow,
+		Limit: x.edge.cfg.BodyBytes, Grow: grow,
 		Inflate: func(work func()) { x.edge.large.run(largeBody, work) },
 	}
-}
-
-// mayGrow lets a body be read into a buffer of a size. One of keepBuffer may be for a small
-// body.
-func (x *exchange) mayGrow(size int) error {
-	if size > keepBuffer {
-		if err := x.edge.bodyPace.mayRead(x.grant.AccountID, size); err != nil {
-			return err
-		}
-	}
-	return x.memory.holdBody(size)
 }
 
 // largeLane holds a slot for each large body or answer that is worked on.

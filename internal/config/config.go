@@ -193,6 +193,7 @@ type Dashboard struct {
 	URL        string // "" is the address that the browser uses
 	StorageURL string // "" is the browser's host with the listener's port
 
+	Status      bool // serve the public status page
 	VerifyEmail bool // accounts create keys only after their e-mail address was verified
 }
 

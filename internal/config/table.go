@@ -311,6 +311,10 @@ var settings = schema[Config]{
 			help: "let anyone who reaches the dashboard create an account",
 			at:   func(c *Config) value { return toggle(&c.Dashboard.SignUp) },
 		}, {
+			name: "dashboard.status", def: "false",
+			help: "serve a public status page at /status: which networks are available, and the share of requests that they answered by day",
+			at:   func(c *Config) value { return toggle(&c.Dashboard.Status) },
+		}, {
 			name: "dashboard.verify_email", def: "false",
 			help: "let accounts create API keys only after their e-mail address was verified; accounts from before count as verified",
 			at:   func(c *Config) value { return toggle(&c.Dashboard.VerifyEmail) },

@@ -12,6 +12,7 @@ func operatorRoutes() []route {
 		{pattern: "GET /operator", who: operators, serve: networksPage},
 		{pattern: "POST /operator/nodes/{network}/{node}/cordon", who: operators, serve: cordonNode, audited: true},
 		{pattern: "POST /operator/nodes/{network}/{node}/uncordon", who: operators, serve: uncordonNode, audited: true},
+		{pattern: "GET /operator/traffic", who: operators, serve: trafficPage},
 		{pattern: "GET /operator/accounts", who: operators, serve: accountsPage},
 		{pattern: "GET /operator/accounts/{id}", who: operators, serve: oneAccountPage},
 		{pattern: "POST /operator/accounts/{id}/plan", who: operators, serve: setPlan, audited: true},

@@ -17,7 +17,7 @@ import (
 // A and AA. Each part has a browser of its own, so that none of them is short of time.
 func TestAccessible(t *testing.T) {
 	harness.NeedFull(t)
-	axe, s := axeSource(t), harness.Start(t, nil)
+	axe, s := axeSource(t), harness.Start(t, func(c *config.Config) { c.Dashboard.Status = true })
 	useADay(t, s)
 	seen, checks := map[string]bool{}, 0
 	for _, part := range []struct {
@@ -61,6 +61,7 @@ func signedOut(i *inspector, s *harness.Service) {
 	i.submit("login", `form[action="/login"]`, `.notice.bad`)
 	i.open("signup", "/signup", `form[action="/signup"]`)
 	i.open("reset", "/login/reset", `h1`)
+	i.open("status", "/status", `h1`)
 	for _, purpose := range []nodegate.LinkPurpose{nodegate.LinkReset, nodegate.LinkVerify} {
 		i.open("link", linkTo(i, s, purpose), `form button`)
 	}
@@ -123,6 +124,7 @@ func memberPages(i *inspector, s *harness.Service) {
 func operatorPages(i *inspector, s *harness.Service) {
 	SignIn(i, i.ctx, s)
 	i.open("operator-networks", "/operator", `h1`)
+	i.open("operator-traffic", "/operator/traffic", `table`)
 	i.open("operator-accounts", "/operator/accounts", `table`)
 	i.open("operator-account", "/operator/accounts/"+s.Server.FirstKey().Key.AccountID, `table`)
 	i.open("operator-audit", "/operator/audit", `table`)

@@ -19,6 +19,13 @@ type Account struct {
 	// only operators grant it.
 	Development bool
 
+	// Unverified says that nobody has shown yet that they read mail at Email.
+	Unverified bool
+
+	// Suspended is since when an operator keeps the account from signing in and its keys
+	// from working; zero for others.
+	Suspended time.Time
+
 	// Version counts the changes. A Store refuses to save over another version
 	// than the one that was read.
 	Version int64
@@ -87,4 +94,8 @@ type Session struct {
 	AccountID string
 	Created   time.Time
 	Expires   time.Time
+
+	// From and Agent are the client's address and its User-Agent header, for the account's
+	// list of sessions. They go with the session.
+	From, Agent string
 }

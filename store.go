@@ -56,10 +56,11 @@ type Saver interface {
 	// Save writes a change in one transaction: the rows, an entry in the change
 	// sequence for each of them, and the audit entry at the end of its chain.
 	// A row with Version 0 is new; any other replaces that very version. The
-	// versions in c are counted up.
+	// versions in c are counted up. With c.Delete the account's row goes instead, with its
+	// keys, sessions, links and alerts; usage and the audit log stay.
 	//
-	// Returns Conflict when a row has another version by now, or when the e-mail
-	// address or a digest is taken; QuotaReached for a new key beyond c.Keys.Live and
+	// Returns NotFound when c.Link can't be used any more; Conflict when a row has another
+	// version by now, or when the e-mail address or a digest is taken; QuotaReached for a new key beyond c.Keys.Live and
 	// AccountBusy for one beyond c.Keys.Created.
 	Save(ctx context.Context, c *Change) error
 }
@@ -91,8 +92,25 @@ type SessionStore interface {
 	// SessionByDigest returns NotFound for a session that has ended or expired.
 	SessionByDigest(ctx context.Context, d Digest, now time.Time) (*Session, error)
 	DeleteSession(ctx context.Context, d Digest) error
+	// SessionsOf lists the sessions of an account that have not expired, newest first.
+	SessionsOf(ctx context.Context, accountID string, now time.Time) ([]Session, error)
 	// DeleteSessions ends all sessions of an account, except one where keep is not zero.
 	DeleteSessions(ctx context.Context, accountID string, keep Digest) error
+}
+
+// DepartedStore remembers accounts that were deleted until nothing is left of them. Save
+// adds to it.
+type DepartedStore interface {
+	// Departed lists accounts that were deleted and may still have pins, the earliest first.
+	Departed(ctx context.Context, limit int) ([]Departed, error)
+	// ForgetDeparted notes that nothing is left of an account.
+	ForgetDeparted(ctx context.Context, accountID string) error
+}
+
+// Departed is an account that was deleted.
+type Departed struct {
+	AccountID string
+	At        time.Time
 }
 
 // MetaStore keeps single values under names.
@@ -106,6 +124,8 @@ type MetaStore interface {
 	SetMeta(ctx context.Context, name, value string) (string, error)
 	// ReplaceMeta writes a value under a name, whatever was there.
 	ReplaceMeta(ctx context.Context, name, value string) error
+	// DeleteMeta removes what is under a name. Nothing there is no error.
+	DeleteMeta(ctx context.Context, name string) error
 }
 
 // LeaseStore lets one of several servers do what only one should do at a time.
@@ -157,6 +177,11 @@ type Change struct {
 	Key     *Key
 	Keys    KeyLimits // hold for a Key that is new
 	Audit   AuditEntry
+
+	Link        Digest // of a link that this change uses up; zero is none
+	EndLinks    bool   // ends all links of Account
+	EndSessions bool   // ends all sessions of Account
+	Delete      bool   // deletes Account
 }
 
 // KeyLimits bound the keys of an account. The store counts in the transaction that

@@ -151,7 +151,7 @@ func pages() (list []string) {
 	}
 	list = append(list, "/usage?range=30d&by=key&outcome=reverted", "/usage?range=7d&by=key&method=eth_call")
 	for _, r := range dashboard.Routes() {
-		if r.Method == http.MethodGet && !strings.Contains(r.Path, "{") && r.Path != "/login" && r.Path != "/signup" {
+		if r.Method == http.MethodGet && !strings.Contains(r.Path, "{") && r.Path != "/login" && r.Path != "/signup" && r.Path != "/status" {
 			list = append(list, r.Path)
 		}
 	}

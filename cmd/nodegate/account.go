@@ -18,6 +18,13 @@ type accountCmd struct {
 	Plan        accountPlan        `cmd:"" help:"Move an account to another plan."`
 	Development accountDevelopment `cmd:"" help:"Let all keys of an account change embedded chains and trace on them, or end that with --off."`
 	Password    accountPassword    `cmd:"" help:"Set an account's password and end its sessions. The command prompts for it, or reads it from a line of input."`
+	Reset       accountReset       `cmd:"" help:"Print a link to choose a new password, for the owner of an account. It works once, for 24 hours."`
+	Verify      accountVerify      `cmd:"" help:"Print a link that verifies the e-mail address of an account, for its owner."`
+	Email       accountEmail       `cmd:"" help:"Print a link that moves an account to another e-mail address, for its owner."`
+	Role        accountRole        `cmd:"" help:"Make an account an operator, or a member again."`
+	Suspend     accountSuspend     `cmd:"" help:"Suspend an account: its keys and sessions stop working until you resume it with --off."`
+	Delete      accountDelete      `cmd:"" help:"Delete an account permanently, with its keys and pins."`
+	Export      accountExport      `cmd:"" help:"Print all that is stored about an account as JSON, without its pins."`
 	Card        accountCard        `cmd:"" help:"Add a billing card to an account. The command prompts for it, or reads three lines of input: number, expiry (MM/YY), security code."`
 }
 
@@ -157,6 +164,8 @@ func (c *control) showAccount(account *nodegate.Account, keys []*nodegate.Key, u
 	t.row("plan", account.Plan+describePlan(c.Plans[account.Plan]))
 	t.row("card", describeCard(account.Card))
 	t.row("operator", yesNo(account.Operator))
+	t.row("suspended", describeSuspended(account))
+	t.row("verified", yesNo(!account.Unverified))
 	t.row("development", yesNo(account.Development))
 	t.row("password", yesNo(account.Password != ""))
 	t.row("created", at(account.Created))

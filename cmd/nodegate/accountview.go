@@ -14,6 +14,8 @@ type accountView struct {
 	Plan        string    `json:"plan"`
 	Operator    bool      `json:"operator"`
 	Development bool      `json:"development"`
+	Verified    bool      `json:"verified"`
+	Suspended   bool      `json:"suspended"`
 	Password    bool      `json:"has_password"`
 	Card        *cardView `json:"card"`
 	Created     time.Time `json:"created"`
@@ -36,7 +38,7 @@ type planView struct {
 }
 
 func viewAccount(a *nodegate.Account) accountView {
-	v := accountView{ID: a.ID, Email: a.Email, Plan: a.Plan, Operator: a.Operator, Development: a.Development, Password: a.Password != "", Created: a.Created}
+	v := accountView{ID: a.ID, Email: a.Email, Plan: a.Plan, Operator: a.Operator, Development: a.Development, Verified: !a.Unverified, Suspended: !a.Suspended.IsZero(), Password: a.Password != "", Created: a.Created}
 	if c := a.Card; c != nil {
 		v.Card = &cardView{c.Brand, c.LastFour, c.ExpMonth, c.ExpYear, c.Valid(time.Now()), c.Processor}
 	}

@@ -129,7 +129,7 @@ type Payment struct {
 	StripeURL       string // another address of Stripe's API, or ""
 }
 
-// Mail says how accounts are told that their credits run low.
+// Mail says how mails are sent: links to sign in, and warnings about credits.
 type Mail struct {
 	SMTP     Secret // a URL; "" writes to the log instead
 	SMTPFile string // where SMTP was read from, or ""
@@ -192,6 +192,9 @@ type Dashboard struct {
 	SignUp     bool
 	URL        string // "" is the address that the browser uses
 	StorageURL string // "" is the browser's host with the listener's port
+
+	Status      bool // serve the public status page
+	VerifyEmail bool // accounts create keys only after their e-mail address was verified
 }
 
 // Network is one chain and how it is served.

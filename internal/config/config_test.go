@@ -142,7 +142,7 @@ storage:
       - {url: "https://h", headers_file: secrets/headers}
 usage: {flush: 1m}
 accounts: {follow: 1s}
-dashboard: {on: false, signup: false, url: "https://rpc.example.com", storage_url: "https://files.example.com:5001"}
+dashboard: {on: false, signup: false, status: true, verify_email: true, url: "https://rpc.example.com", storage_url: "https://files.example.com:5001"}
 plans:
   pro:
     credits_per_second: 1000
@@ -255,7 +255,7 @@ func TestFullFile(t *testing.T) {
 		Mail:      Mail{SMTP: "smtps://u:hidden@h", SMTPFile: filepath.Join(dir, "secrets/smtp"), From: "Gate <gate@example.com>", Check: 5 * time.Minute},
 		Usage:     Usage{Flush: time.Minute},
 		Accounts:  Accounts{Follow: time.Second},
-		Dashboard: Dashboard{URL: "https://rpc.example.com", StorageURL: "https://files.example.com:5001"},
+		Dashboard: Dashboard{URL: "https://rpc.example.com", StorageURL: "https://files.example.com:5001", Status: true, VerifyEmail: true},
 		Plans: map[string]Plan{
 			"unlimited": {}, "free": {CreditsPerDay: 1000, Keys: 1000},
 			"pro": {

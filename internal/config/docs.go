@@ -282,7 +282,8 @@ everything else about networks of nodes, can be changed while the service runs: 
 `
 
 const docsTail = `
-Reserved, because the service answers there itself: %s.
+Reserved, because the service answers there itself: %s. ` + "`status`" + ` is for the status page: don't use it for new networks. A network
+that has this name keeps working by path (` + "`/status/v3/API_KEY`" + `), also beside the page.
 
 Namespaces that can be turned on: %s. These can't be: %s.
 

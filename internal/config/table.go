@@ -204,7 +204,7 @@ var settings = schema[Config]{
 			at:   func(c *Config) value { return text(&c.Payment.StripeURL, webURL) },
 		}, {
 			name: "mail.smtp", secret: true,
-			help: "mail server that takes the mails about used-up credits; they go to the log when left out",
+			help: "mail server for links (sign-up, password reset, e-mail addresses) and warnings about credits; when left out, warnings go to the log and operators print links",
 			at:   func(c *Config) value { return secret(&c.Mail.SMTP, smtpURL) },
 		}, {
 			name: "mail.smtp_file",
@@ -311,8 +311,16 @@ var settings = schema[Config]{
 			help: "let anyone who reaches the dashboard create an account",
 			at:   func(c *Config) value { return toggle(&c.Dashboard.SignUp) },
 		}, {
+			name: "dashboard.status", def: "false",
+			help: "serve a public status page at /status: which networks are available, and the share of requests that they answered by day",
+			at:   func(c *Config) value { return toggle(&c.Dashboard.Status) },
+		}, {
+			name: "dashboard.verify_email", def: "false",
+			help: "let accounts create API keys only after their e-mail address was verified; accounts from before count as verified",
+			at:   func(c *Config) value { return toggle(&c.Dashboard.VerifyEmail) },
+		}, {
 			name: "dashboard.url",
-			help: "JSON-RPC URL that the dashboard shows; default: the one in the browser",
+			help: "URL of JSON-RPC and the dashboard, which pages show and links in mails begin with; default: the one in the browser, and in mails the listener's",
 			at:   func(c *Config) value { return text(&c.Dashboard.URL, webURL) },
 		}, {
 			name: "dashboard.storage_url",

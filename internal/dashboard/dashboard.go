@@ -49,6 +49,8 @@ type Config struct {
 	Mails      bool           // accounts are told by mail when their credits run low
 	Operator   Operator       // what operators see
 
+	Status func() []NetworkUp // what the public status page shows; nil is no such page
+
 	PagesPerSecond int // of one address, and of one account; 0 is no limit
 
 	Log *slog.Logger
@@ -75,6 +77,7 @@ type Dashboard struct {
 	routes   []route
 	pace     *pace
 	changed  tokenbucket.Set[string] // changes, by account
+	status   statusBoard
 
 	snippets *snippet.Set
 	book     *apidoc.Book

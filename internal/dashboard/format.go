@@ -30,6 +30,7 @@ func functions(f *static) template.FuncMap {
 		"level":    level,
 		"compact":  compact,
 		"middle":   middle,
+		"browser":  browser,
 		"named":    func(name, text string) named { return named{name, text} },
 
 		"typename": apidoc.TypeName,

@@ -72,7 +72,7 @@ func createKey(v *visit) error {
 	name := v.req.PostFormValue("name")
 	issued, err := v.cfg.Accounts.CreateKey(v.req.Context(), v.actor(), v.account.ID, name, nodegate.KeySettings{})
 	if err != nil {
-		problem, other := mendable(err, nodegate.QuotaReached, nodegate.AccountBusy)
+		problem, other := mendable(err, nodegate.QuotaReached, nodegate.AccountBusy, nodegate.Forbidden)
 		if other != nil {
 			return other
 		}

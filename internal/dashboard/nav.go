@@ -24,7 +24,7 @@ var menu = []struct {
 	{"Monitor", members, []navItem{{Path: "/usage", Name: "Usage", Icon: "chart"}, {Path: "/requests", Name: "Requests", Icon: "list"}}},
 	{"Account", members, []navItem{{Path: "/billing", Name: "Billing", Icon: "card"}, {Path: "/account", Name: "Settings", Icon: "person"}}},
 	{"Operate", operators, []navItem{
-		{Path: "/operator", Name: "Networks", Icon: "nodes"}, {Path: "/operator/accounts", Name: "Accounts", Icon: "people"},
+		{Path: "/operator", Name: "Networks", Icon: "nodes"}, {Path: "/operator/traffic", Name: "Traffic", Icon: "chart"}, {Path: "/operator/accounts", Name: "Accounts", Icon: "people"},
 		{Path: "/operator/audit", Name: "Audit log", Icon: "log"}, {Path: "/operator/system", Name: "System", Icon: "pulse"},
 	}},
 }

@@ -16,20 +16,31 @@ type accountsData struct {
 	Query    string
 	Accounts []*nodegate.Account
 	After    string // the address that the next page begins after; "" on the last page
+
+	Plans       []string
+	Email       string // that was typed for a new account
+	Plan        string // that was chosen for it
+	NewOperator bool
+	Problem     string
 }
 
-func accountsPage(v *visit) error {
+func accountsPage(v *visit) error { return showAccounts(v, http.StatusOK, accountsData{}) }
+
+func showAccounts(v *visit, status int, d accountsData) error {
 	query := v.req.FormValue("q")
 	list, err := v.cfg.Accounts.Search(v.req.Context(), query, v.req.FormValue("after"), pageSize+1)
 	if err != nil {
 		return err
 	}
-	d := accountsData{Query: query, Accounts: list}
+	d.Query, d.Accounts, d.Plans = query, list, v.cfg.Accounts.PlanNames()
+	if d.Plan == "" {
+		d.Plan = v.cfg.Accounts.StandardPlan()
+	}
 	if len(list) > pageSize {
 		d.Accounts = list[:pageSize]
 		d.After = d.Accounts[pageSize-1].Email
 	}
-	return v.show("operator-accounts", d)
+	return v.showStatus(status, "operator-accounts", d)
 }
 
 // oneAccountData is all that an operator sees of an account. No key's text is in it.

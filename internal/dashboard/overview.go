@@ -17,6 +17,7 @@ func overviewRoutes() []route {
 	return []route{
 		{pattern: "GET /{$}", who: members, serve: overviewPage},
 		{pattern: "GET /first-request", who: members, serve: firstRequest},
+		{pattern: "GET /status", who: everybody, serve: statusPage},
 	}
 }
 
@@ -27,6 +28,7 @@ type overviewData struct {
 	Start    *startData // nil once there was a request
 	Today    *report.Result
 	Plot     plot
+	Health   *health // nil for members
 
 	// Sparklines of the figures above the plot.
 	Requests, Answered, Latency template.HTML
@@ -42,7 +44,7 @@ type startData struct {
 }
 
 func overviewPage(v *visit) error {
-	data := &overviewData{Networks: v.cfg.Networks(), HasCard: v.account.Card.Valid(time.Now())}
+	data := &overviewData{Networks: v.cfg.Networks(), HasCard: v.account.Card.Valid(time.Now()), Health: healthOf(v)}
 	var err error
 	if data.Today, err = usageOf(v, "24h"); err != nil {
 		return err

@@ -111,11 +111,30 @@ func (v *visit) failJSON(status int, message string) {
 // notices are the sentences after a change. An address carries only their names: what
 // stands in a link can't put words on a page.
 var notices = map[string]string{
-	"signed-out": "Signed out.",
-	"password":   "Password changed. All other sessions have ended.",
-	"unpinned":   "File unpinned. You can undo this below for a while.",
-	"undone":     "File pinned again.",
-	"stored":     "Stored and pinned.",
+	"signed-out":  "Signed out.",
+	"password":    "Password changed. All other sessions have ended.",
+	"signed-up":   "Sign-up done. Sign in with the password that you chose.",
+	"signup-mail": "Check your mail: we sent a link to finish your sign-up.",
+	"signup":      "Account created. Sign in with the password that you chose.",
+	"reset-mail":  "If the address has an account, we sent a link to choose a new password. It works for 30 minutes.",
+	"reset":       "Password set. All sessions of the account have ended: sign in with the new password.",
+	"verify-mail": "Check your mail: we sent a link to confirm your e-mail address.",
+	"verify":      "E-mail address confirmed.",
+	"email-mail":  "Check the mail of your new address: we sent a link to confirm it. Until then, nothing changes.",
+	"email":       "E-mail address changed.",
+	"session":     "Session signed out.",
+	"everywhere":  "Signed out everywhere.",
+	"deleted":     "Account deleted.",
+
+	"account-created": "Account created.",
+	"account-deleted": "Account deleted. Its keys no longer work.",
+	"role":            "Role changed.",
+	"suspended":       "Account suspended. Its keys and sessions no longer work.",
+	"resumed":         "Account resumed. Its keys work again.",
+
+	"unpinned": "File unpinned. You can undo this below for a while.",
+	"undone":   "File pinned again.",
+	"stored":   "Stored and pinned.",
 
 	"card":         "Card added.",
 	"card-removed": "Card removed.",

@@ -31,6 +31,7 @@ func (r route) changes() bool { return strings.HasPrefix(r.pattern, "POST ") }
 func routes() []route {
 	return withLandings(slices.Concat(
 		signInRoutes(),
+		accountRoutes(),
 		overviewRoutes(),
 		keyRoutes(),
 		docsRoutes(),

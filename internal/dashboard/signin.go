@@ -27,8 +27,10 @@ func signInRoutes() []route {
 		{pattern: "GET /signup", who: everybody, serve: signUpPage},
 		{pattern: "POST /signup", who: everybody, serve: signUp},
 		{pattern: "POST /logout", who: everybody, serve: signOut},
-		{pattern: "GET /account", who: members, serve: accountPage},
-		{pattern: "POST /account/password", who: members, serve: changePassword, audited: true},
+		{pattern: "GET /login/reset", who: everybody, serve: resetPage},
+		{pattern: "POST /login/reset", who: everybody, serve: requestReset},
+		{pattern: "GET /login/link/{token}", who: everybody, serve: linkPage},
+		{pattern: "POST /login/link/{token}", who: everybody, serve: useLink},
 	}
 }
 
@@ -37,6 +39,7 @@ type credentialsPage struct {
 	Email   string
 	Next    string // where to go afterwards
 	Problem string
+	ByMail  bool // a mail brings what comes next
 }
 
 func signInPage(v *visit) error {
@@ -46,7 +49,7 @@ func signInPage(v *visit) error {
 	if err := v.safeConnection(); err != nil {
 		return err
 	}
-	return v.show("login", credentialsPage{Next: localPath(v.req.FormValue("next"))})
+	return v.show("login", credentialsPage{Email: typedAddress(v), Next: localPath(v.req.FormValue("next"))})
 }
 
 func signIn(v *visit) error {
@@ -59,7 +62,7 @@ func signIn(v *visit) error {
 
 // beginSession signs in with the form's password and goes on, or shows the form again.
 func beginSession(v *visit, page string, form credentialsPage) error {
-	t := account.Attempt{Email: form.Email, Password: v.req.PostFormValue("password"), From: v.from()}
+	t := account.Attempt{Email: form.Email, Password: v.req.PostFormValue("password"), From: v.from(), Agent: v.req.UserAgent()}
 	if cookie, err := v.req.Cookie(deviceCookie); err == nil {
 		t.Device = cookie.Value
 	}
@@ -94,19 +97,32 @@ func signUpPage(v *visit) error {
 	if err := errors.Join(signUpOpen(v), v.safeConnection()); err != nil {
 		return err
 	}
-	return v.show("signup", credentialsPage{})
+	return v.show("signup", signUpForm(v, ""))
+}
+
+// signUpForm asks for a password only where nobody can be mailed. Otherwise the reader of the
+// mail chooses it: a stranger who signs up with somebody else's address knows nothing then.
+func signUpForm(v *visit, email string) credentialsPage {
+	return credentialsPage{Email: email, Next: "/", ByMail: v.cfg.Accounts.Mails()}
 }
 
 func signUp(v *visit) error {
 	if err := errors.Join(signUpOpen(v), v.safeConnection()); err != nil {
 		return err
 	}
-	form := credentialsPage{Email: v.req.PostFormValue("email"), Next: "/"}
-	handOver(v)
-	if _, err := v.cfg.Accounts.SignUp(v.req.Context(), form.Email, v.req.PostFormValue("password"), v.from()); err != nil {
+	form := signUpForm(v, v.req.PostFormValue("email"))
+	done, err := "signup-mail", error(nil)
+	if form.ByMail {
+		err = v.cfg.Accounts.RequestSignUp(form.Email, v.from())
+	} else {
+		handOver(v)
+		done, err = "signed-up", v.cfg.Accounts.SignUp(v.req.Context(), form.Email, v.req.PostFormValue("password"), v.from())
+	}
+	if err != nil {
 		return formAgain(v, "signup", form, err)
 	}
-	return beginSession(v, "signup", form)
+	rememberAddress(v, form.Email)
+	return v.seeOther("/login?done=" + done)
 }
 
 // signUpOpen refuses strangers where the operator makes the accounts.
@@ -125,31 +141,6 @@ func signOut(v *visit) error {
 	}
 	endSession(v)
 	return v.seeOther("/login?done=signed-out")
-}
-
-// accountData is the page of the account itself.
-type accountData struct {
-	Problem string
-}
-
-func accountPage(v *visit) error { return v.show("account", accountData{}) }
-
-func changePassword(v *visit) error {
-	handOver(v)
-	fresh, err := v.cfg.Accounts.ChangePassword(v.req.Context(), v.actor(), v.token, v.req.PostFormValue("old"), v.req.PostFormValue("new"))
-	switch e := nodegate.AsError(err); {
-	case err == nil:
-		setSession(v, fresh)
-		if a, err := v.cfg.Accounts.Session(v.req.Context(), fresh); err == nil { // the old token ended with the password
-			setDevice(v, v.cfg.Accounts.Device(a))
-		}
-		return v.seeOther("/account?done=password")
-	case e.Code == nodegate.SignInFailed:
-		return v.showStatus(http.StatusUnprocessableEntity, "account", accountData{Problem: "Current password is incorrect."})
-	case e.Code == nodegate.InvalidInput || e.Code == nodegate.RateLimited:
-		return v.showStatus(statusOf(e.Code), "account", accountData{Problem: sentence(e.Msg)})
-	}
-	return err
 }
 
 // askToSignIn sends a stranger to the form, and afterwards back to where they were.

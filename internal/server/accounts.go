@@ -70,7 +70,7 @@ func (a *accounts) open(ctx context.Context) error {
 	return a.openAlerts()
 }
 
-// openAlerts tells accounts when their credits of the day run low.
+// openAlerts tells accounts when their credits of the day run low, and lets links be mailed.
 func (a *accounts) openAlerts() error {
 	c := alert.Config{
 		Store: a.control.Store, Plans: a.control.Plans, DefaultPlan: a.cfg.DefaultPlan, Every: a.cfg.Mail.Check,
@@ -82,6 +82,7 @@ func (a *accounts) openAlerts() error {
 			return err
 		}
 		c.Send = sender.Send
+		a.control.Accounts.SetMail(sender.Send, dashboardURL(a.cfg))
 	}
 	a.alerts = alert.Start(c)
 	return nil

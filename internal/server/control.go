@@ -74,7 +74,7 @@ func OpenControl(ctx context.Context, cfg *config.Config, log *slog.Logger) (*Co
 		return nil, err
 	}
 	c.Accounts = account.New(account.Config{
-		Store: c.Store, Vault: c.vault, Plans: c.Plans, DefaultPlan: cfg.DefaultPlan, Cards: processorOf(cfg), Log: log,
+		Store: c.Store, Vault: c.vault, Plans: c.Plans, DefaultPlan: cfg.DefaultPlan, Cards: processorOf(cfg), Log: log, VerifyEmail: cfg.Dashboard.VerifyEmail,
 		Stored: func(accountID string) int64 {
 			if c.stored == nil {
 				return 0

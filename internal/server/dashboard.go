@@ -2,12 +2,14 @@ package server
 
 import (
 	"context"
+	"log/slog"
 	"net"
 	"net/http"
 	"strings"
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/accounts/usage/report"
+	"github.com/nodegate/nodegate/internal/config"
 	"github.com/nodegate/nodegate/internal/dashboard"
 	"github.com/nodegate/nodegate/internal/dashboard/faucet"
 	"github.com/nodegate/nodegate/internal/ipfs/files"
@@ -35,7 +37,20 @@ func (s *Server) openDashboard() (http.Handler, error) {
 	if s.storage.gateway != nil {
 		c.Storage, c.Files = s.storage.gateway.ServeGranted, files.New(shelf{s.storage.engine, s.storage.engine.Begin})
 	}
+	if s.cfg.Dashboard.Status {
+		c.Status = s.networks.up
+		warnOfStatus(s.cfg, s.log)
+	}
 	return dashboard.New(c)
+}
+
+// warnOfStatus tells about a network that had the name of the status page before.
+func warnOfStatus(cfg *config.Config, log *slog.Logger) {
+	for i := range cfg.Networks {
+		if cfg.Networks[i].Name == "status" {
+			log.Warn("a network has the name of the status page: it works by path, but choose another name", "network", "status")
+		}
+	}
 }
 
 // cordons lets operators keep clients away from nodes.

@@ -33,6 +33,14 @@ func (ns *networks) states(ctx context.Context) []dashboard.NetworkState {
 	return list
 }
 
+// up tells of each network whether it answers now, in the order of the configuration.
+func (ns *networks) up() (list []dashboard.NetworkUp) {
+	for _, n := range *ns.shown.Load() {
+		list = append(list, dashboard.NetworkUp{Name: n.Name, Up: ns.ready(n.Name) == nil})
+	}
+	return list
+}
+
 // headOf fills in the newest block, or why there is none.
 func headOf(ctx context.Context, node nodegate.Node, state dashboard.NetworkState) dashboard.NetworkState {
 	head, err := node.Head(ctx)

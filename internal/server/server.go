@@ -111,6 +111,7 @@ func (s *Server) open() error {
 		Metrics:              s.metrics,
 		Ready:                s.ready,
 		Elsewhere:            pages,
+		StatusPage:           s.cfg.Dashboard.On && s.cfg.Dashboard.Status,
 	})
 	return nil
 }

@@ -33,6 +33,7 @@ type storageSide struct {
 	engine  engine       // nil when there is no gateway
 	repair  *kubo.Repair // nil with another engine, or when it is off
 	gateway *gateway.Gateway
+	leaving *departures
 	server  *web.Server
 	addr    string
 	stop    context.CancelFunc
@@ -67,6 +68,7 @@ func (s *storageSide) open(ctx context.Context, a *accounts, memory *budget.Budg
 		return err
 	}
 	s.figures, a.control.stored = a.control.Store, s.engine.Stored
+	s.leaving = &departures{common: s.common, store: a.control.Store, pins: s.engine}
 	s.watchNodes()
 	s.prepareRepair(a.control.Store)
 	s.gateway = gateway.New(s.withReading(gateway.Config{
@@ -99,6 +101,7 @@ func (s *storageSide) start(ln net.Listener, on *listeners) {
 	s.stop = cancel
 	s.ended.Go(func() { s.collectEvery(ctx) })
 	s.ended.Go(func() { s.gateway.RunPins(ctx) })
+	s.ended.Go(func() { s.leaving.run(ctx) })
 	if s.repair != nil {
 		s.ended.Go(func() { s.repair.Run(ctx) })
 	}

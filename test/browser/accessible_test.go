@@ -8,6 +8,7 @@ import (
 
 	"github.com/chromedp/chromedp"
 
+	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/config"
 	"github.com/nodegate/nodegate/test/harness"
 )
@@ -16,7 +17,7 @@ import (
 // A and AA. Each part has a browser of its own, so that none of them is short of time.
 func TestAccessible(t *testing.T) {
 	harness.NeedFull(t)
-	axe, s := axeSource(t), harness.Start(t, nil)
+	axe, s := axeSource(t), harness.Start(t, func(c *config.Config) { c.Dashboard.Status = true })
 	useADay(t, s)
 	seen, checks := map[string]bool{}, 0
 	for _, part := range []struct {
@@ -54,12 +55,27 @@ func TestAccessibleBites(t *testing.T) {
 	}
 }
 
-func signedOut(i *inspector, _ *harness.Service) {
+func signedOut(i *inspector, s *harness.Service) {
 	i.open("login", "/login", `form[action="/login"]`)
 	Do(i, i.ctx, chromedp.SendKeys(field("/login", "email"), "ada@example.com"), chromedp.SendKeys(field("/login", "password"), "not the password"))
 	i.submit("login", `form[action="/login"]`, `.notice.bad`)
 	i.open("signup", "/signup", `form[action="/signup"]`)
+	i.open("reset", "/login/reset", `h1`)
+	i.open("status", "/status", `h1`)
+	for _, purpose := range []nodegate.LinkPurpose{nodegate.LinkReset, nodegate.LinkVerify} {
+		i.open("link", linkTo(i, s, purpose), `form button`)
+	}
 	docsPages(i)
+}
+
+// linkTo is the path of a new link for the first account.
+func linkTo(t testing.TB, s *harness.Service, purpose nodegate.LinkPurpose) string {
+	t.Helper()
+	token, _, err := s.Server.Control().Accounts.NewLink(t.Context(), nodegate.Actor{Name: "test"}, purpose, s.Server.FirstKey().Key.AccountID, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return "/login/link/" + token
 }
 
 // docsPages are open to everybody; somebody who is signed in has a menu beside them.
@@ -101,12 +117,14 @@ func memberPages(i *inspector, s *harness.Service) {
 	i.check("files")
 	i.open("billing", "/billing", `#card-title`)
 	i.open("account", "/account", `form[action="/account/password"]`)
+	i.open("accountdelete", "/account/delete", `form[action="/account/delete"]`)
 	docsPages(i)
 }
 
 func operatorPages(i *inspector, s *harness.Service) {
 	SignIn(i, i.ctx, s)
 	i.open("operator-networks", "/operator", `h1`)
+	i.open("operator-traffic", "/operator/traffic", `table`)
 	i.open("operator-accounts", "/operator/accounts", `table`)
 	i.open("operator-account", "/operator/accounts/"+s.Server.FirstKey().Key.AccountID, `table`)
 	i.open("operator-audit", "/operator/audit", `table`)

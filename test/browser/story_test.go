@@ -65,7 +65,12 @@ func (s *story) signUp() {
 	s.do(chromedp.Click(`a[href="/signup"]`), chromedp.WaitVisible(`form[action="/signup"]`))
 	s.shoot("signup")
 	s.do(chromedp.SendKeys(`input[name="email"]`, "ada@example.com"), chromedp.SendKeys(`input[name="password"]`, "a long password"),
-		chromedp.Submit(`form[action="/signup"]`), chromedp.WaitVisible(`.steps form[action="/keys"]`))
+		chromedp.Submit(`form[action="/signup"]`), chromedp.WaitVisible(`form[action="/login"]`))
+	s.contains(`.notice.good`, "Sign in with the password that you chose")
+	if got := Ask(s, s.ctx, chromedp.Evaluate[string](`document.querySelector('input[name="email"]').value`)); got != "ada@example.com" {
+		s.Fatalf("the address has to be typed again: %q", got)
+	}
+	s.do(chromedp.SendKeys(`input[name="password"]`, "a long password"), chromedp.Submit(`form[action="/login"]`), chromedp.WaitVisible(`.steps form[action="/keys"]`))
 	s.shoot("overview-new")
 }
 

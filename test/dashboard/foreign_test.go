@@ -14,6 +14,7 @@ import (
 // there, and nothing changes. A route that is in neither table fails the test.
 func TestForeignIDs(t *testing.T) {
 	s, _ := Start(t, nil)
+	Operator(t, s)
 	owner, other := Operator(t, s), Member(t, s, "other@example.com")
 	other.Post("/keys", url.Values{"name": {"a key of my own"}})
 	key, cid := s.Server.FirstKey().Key.ID, stored(t, owner, "mine.txt", "mine")
@@ -23,10 +24,12 @@ func TestForeignIDs(t *testing.T) {
 		"GET /try": {"key": {key}}, "POST /try": {"key": {key}, "method": {"eth_chainId"}}, "POST /try/faucet": {"key": {key}},
 		"GET /requests": {"key": {key}}, "GET /files": {"key": {key}}, "POST /files": {"key": {key}}, "GET /files/download": {"key": {key}, "cid": {cid}},
 		"GET /usage": {"key": {key}}, "GET /usage.csv": {"key": {key}},
-		"POST /files/unpin": {"cid": {cid}}, "POST /files/undo": {"cid": {cid}},
+		"POST /account/sessions": {"session": {sessionOf(t, owner)}},
+		"POST /files/unpin":      {"cid": {cid}}, "POST /files/undo": {"cid": {cid}},
 	}
 	none := []string{
-		"GET /login", "POST /login", "GET /signup", "POST /signup", "POST /logout", "GET /account", "POST /account/password", "GET /", "GET /first-request", "GET /keys", "POST /keys",
+		"GET /login", "POST /login", "GET /signup", "POST /signup", "POST /logout", "GET /account", "POST /account/password", "GET /", "GET /status", "GET /login/reset", "POST /login/reset", "GET /login/link/{token}", "POST /login/link/{token}",
+		"POST /account/email", "POST /account/verify", "GET /account/export", "GET /account/delete", "POST /account/delete", "GET /first-request", "GET /keys", "POST /keys",
 		"GET /billing", "POST /billing/card", "POST /billing/card/begin", "POST /billing/card/remove",
 		"GET /docs", "GET /docs/types", "GET /docs/{method}", "GET /openrpc.json",
 	}

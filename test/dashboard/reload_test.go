@@ -58,8 +58,8 @@ func TestLandings(t *testing.T) {
 	v, found := Operator(t, s), 0
 	key := s.Server.FirstKey().Key
 	for _, r := range dashboard.Routes() {
-		if r.Method != http.MethodPost {
-			continue
+		if r.Method != http.MethodPost || strings.Contains(r.Path, "{token}") {
+			continue // links are not there without a token: see TestResetByMail
 		}
 		id := key.ID
 		if r.Operator {

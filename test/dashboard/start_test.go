@@ -12,10 +12,7 @@ import (
 // what to do next. It is gone after the first request.
 func TestFirstMinute(t *testing.T) {
 	s, _ := Start(t, nil)
-	v := Visit(t, s)
-	if p := v.Post("/signup", url.Values{"email": {"new@example.com"}, "password": {Password}}); p.Location != "/" {
-		t.Errorf("after the sign-up: %s", p.Location)
-	}
+	v := Member(t, s, "new@example.com")
 	v.Get("/").Is(t, http.StatusOK).Has(t, "Get started", "0 of 3", `action="/keys"`, "Create key").Lacks(t, "data-wait=")
 	k := readIssued(t, v.Follow(v.Post("/keys", url.Values{"name": {"First key"}})))
 	k.page.Has(t, "Waiting for your first request")

@@ -47,20 +47,18 @@ const Password = "correct horse battery"
 // SignUp makes an account and signs it in.
 func (v *Visitor) SignUp(email string) {
 	v.t.Helper()
-	v.enter("/signup", email, Password)
+	if p := v.Post("/signup", url.Values{"email": {email}, "password": {Password}}); p.Location != "/login?done=signed-up" {
+		v.t.Fatalf("sign-up of %s: %d to %q\n%s", email, p.Status, p.Location, p.Body)
+	}
+	v.SignIn(email, Password)
 }
 
 // SignIn signs an account in.
 func (v *Visitor) SignIn(email, password string) {
 	v.t.Helper()
-	v.enter("/login", email, password)
-}
-
-func (v *Visitor) enter(path, email, password string) {
-	v.t.Helper()
 	v.Cookie = ""
-	if p := v.Post(path, url.Values{"email": {email}, "password": {password}}); p.Status != http.StatusSeeOther || v.Cookie == "" {
-		v.t.Fatalf("%s for %s: %d\n%s", path, email, p.Status, p.Body)
+	if p := v.Post("/login", url.Values{"email": {email}, "password": {password}}); p.Status != http.StatusSeeOther || v.Cookie == "" {
+		v.t.Fatalf("sign-in of %s: %d\n%s", email, p.Status, p.Body)
 	}
 }
 

@@ -21,7 +21,7 @@ const module = "github.com/nodegate/nodegate"
 var mayImport = map[string][]string{
 	"":                               {},
 	"cmd/nodegate":                   {"", "internal/config", "internal/server", "internal/obs", "internal/rpc/upstream/doctor", "internal/background", "internal/disk", "internal/method"},
-	"internal/accounts/account":      {"", "internal/accounts/credential", "internal/background", "internal/method"},
+	"internal/accounts/account":      {"", "internal/accounts/credential", "internal/accounts/mailer", "internal/background", "internal/method"},
 	"internal/accounts/alert":        {"", "internal/accounts/mailer"},
 	"internal/accounts/auth":         {"", "internal/index", "internal/accounts/credential"},
 	"internal/accounts/credential":   {"", "internal/disk"},

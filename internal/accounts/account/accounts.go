@@ -18,6 +18,9 @@ type NewAccount struct {
 	Operator bool
 
 	Development bool // its keys have the scope development
+	Unverified  bool // nobody has shown that they read mail at Email
+
+	Link nodegate.Digest // of the link that creates the account; zero is none
 }
 
 const (
@@ -49,19 +52,19 @@ func (s *accounts) create(ctx context.Context, actor nodegate.Actor, v visitor, 
 		return nil, err
 	}
 	if n.Plan == "" {
-		n.Plan = s.plans.standard()
+		n.Plan = s.plans.StandardPlan()
 	}
 	if err := s.plans.check(n.Plan); err != nil {
 		return nil, err
 	}
-	a := &nodegate.Account{ID: credential.NewID("a"), Email: email, Plan: n.Plan, Operator: n.Operator, Development: n.Development, Created: now()}
+	a := &nodegate.Account{ID: credential.NewID("a"), Email: email, Plan: n.Plan, Operator: n.Operator, Development: n.Development, Unverified: n.Unverified, Created: now()}
 	if n.Password != "" {
 		if a.Password, err = s.passwords.hash(ctx, v, n.Password); err != nil {
 			return nil, err
 		}
 	}
 	err = s.saver.save(ctx, actor, func() (*nodegate.Change, error) {
-		return &nodegate.Change{Account: a, Audit: nodegate.AuditEntry{Action: "account.create", AccountID: a.ID, Subject: a.ID, Detail: "plan " + a.Plan}}, nil
+		return &nodegate.Change{Account: a, Link: n.Link, Audit: nodegate.AuditEntry{Action: "account.create", AccountID: a.ID, Subject: a.ID, Detail: "plan " + a.Plan}}, nil
 	})
 	if err != nil {
 		return nil, err

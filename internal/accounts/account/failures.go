@@ -80,6 +80,3 @@ func (s *signIns) failed(accountID, place string) {
 		}
 	})
 }
-
-// Close waits for what is still being written to the audit log.
-func (s *signIns) Close() { s.failures.writing.Wait() }

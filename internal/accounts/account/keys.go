@@ -25,20 +25,24 @@ type apiKeys struct {
 		nodegate.AccountStore
 		nodegate.KeyStore
 	}
-	saver *saver
-	plans *planTable
-	vault *credential.Vault
+	saver  *saver
+	plans  *planTable
+	vault  *credential.Vault
+	verify bool // only accounts whose address was verified create keys
 }
 
 // CreateKey makes a key with its secret.
 //
-// Returns NotFound for the account, InvalidInput for a name or settings that can't be
-// used, QuotaReached when the account has all keys that its plan allows and AccountBusy
+// Returns NotFound for the account, Forbidden for one whose e-mail address has to be verified
+// first, InvalidInput for a name or settings that can't be used, QuotaReached when the account has all keys that its plan allows and AccountBusy
 // when it has created too many within a day.
 func (s *apiKeys) CreateKey(ctx context.Context, actor nodegate.Actor, accountID, name string, settings nodegate.KeySettings) (*IssuedKey, error) {
 	a, err := s.store.Account(ctx, accountID)
 	if err != nil {
 		return nil, err
+	}
+	if s.verify && a.Unverified {
+		return nil, errUnverified
 	}
 	if err := s.checkSettings(a, name, &settings, nodegate.KeySettings{}); err != nil {
 		return nil, err
@@ -55,6 +59,8 @@ func (s *apiKeys) CreateKey(ctx context.Context, actor nodegate.Actor, accountID
 	}
 	return issued, nil
 }
+
+var errUnverified = &nodegate.Error{Op: "account.key", Code: nodegate.Forbidden, Msg: "verify the account's e-mail address first: Settings on the dashboard, or nodegate account verify"}
 
 // Keys that were created and revoked stay in the store, so their number is bounded by
 // the day. Plans with few keys still leave enough to replace them now and then.

@@ -45,8 +45,8 @@ func (t *planTable) Plans() []nodegate.Plan {
 	})
 }
 
-// standard is the plan of new accounts.
-func (t *planTable) standard() string { return t.now.Load().standard }
+// StandardPlan is the plan of new accounts.
+func (t *planTable) StandardPlan() string { return t.now.Load().standard }
 
 func (t *planTable) check(name string) error {
 	if _, ok := t.now.Load().byName[name]; ok {

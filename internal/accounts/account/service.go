@@ -17,6 +17,7 @@ type Store interface {
 	nodegate.Saver
 	nodegate.AuditStore
 	nodegate.SessionStore
+	nodegate.LinkStore
 	nodegate.MetaStore
 	nodegate.UsageReader
 }
@@ -31,6 +32,7 @@ type Config struct {
 	Stored      func(accountID string) int64 // bytes in the storage gateway; nil without one
 	Changed     func()                       // called after each change and before its use case returns, so that it holds then; may be nil
 	SignIns     func(err error)              // called after each try to sign in; may be nil
+	VerifyEmail bool                         // accounts create keys only after their address was verified
 	Log         *slog.Logger
 }
 
@@ -42,8 +44,11 @@ type Service struct {
 	*apiKeys
 	*cards
 	*signIns
+	*links
 	*auditLog
 	*statements
+	*departures
+	*exports
 }
 
 // New builds the service.
@@ -53,15 +58,26 @@ func New(cfg Config) *Service {
 	saver := &saver{store: cfg.Store, changed: cfg.Changed}
 	passwords := &passwords{hashing: newHashing()}
 	accounts := &accounts{store: cfg.Store, saver: saver, plans: plans, passwords: passwords}
+	signIns := &signIns{store: cfg.Store, saver: saver, accounts: accounts, passwords: passwords, vault: cfg.Vault, tried: cfg.SignIns, log: cfg.Log}
+	cards := &cards{store: cfg.Store, saver: saver, processor: cfg.Cards, log: cfg.Log}
 	return &Service{
 		planTable:  plans,
 		accounts:   accounts,
-		apiKeys:    &apiKeys{store: cfg.Store, saver: saver, plans: plans, vault: cfg.Vault},
-		cards:      &cards{store: cfg.Store, saver: saver, processor: cfg.Cards, log: cfg.Log},
-		signIns:    &signIns{store: cfg.Store, saver: saver, accounts: accounts, passwords: passwords, vault: cfg.Vault, tried: cfg.SignIns, log: cfg.Log},
+		apiKeys:    &apiKeys{store: cfg.Store, saver: saver, plans: plans, vault: cfg.Vault, verify: cfg.VerifyEmail},
+		cards:      cards,
+		signIns:    signIns,
+		links:      &links{store: cfg.Store, saver: saver, accounts: accounts, signIns: signIns, vault: cfg.Vault, log: cfg.Log},
 		auditLog:   &auditLog{store: cfg.Store, saver: saver, vault: cfg.Vault},
 		statements: &statements{store: cfg.Store, plans: plans, stored: cfg.Stored},
+		departures: &departures{saver: saver, signIns: signIns, cards: cards, meta: cfg.Store},
+		exports:    &exports{store: cfg.Store},
 	}
+}
+
+// Close waits for what is still being written to the audit log, and ends the mails.
+func (s *Service) Close() {
+	s.links.outbox.close()
+	s.signIns.failures.writing.Wait()
 }
 
 // saver writes changes of accounts and keys.
@@ -99,17 +115,25 @@ func (s *saver) save(ctx context.Context, actor nodegate.Actor, make func() (*no
 
 // changeAccount reads an account, lets change work on it, and saves it.
 func (s *saver) changeAccount(ctx context.Context, actor nodegate.Actor, id string, change func(*nodegate.Account) (nodegate.AuditEntry, error)) error {
+	return s.alter(ctx, actor, id, func(c *nodegate.Change) (err error) {
+		c.Audit, err = change(c.Account)
+		return err
+	})
+}
+
+// alter is changeAccount for what ends or deletes something with it.
+func (s *saver) alter(ctx context.Context, actor nodegate.Actor, id string, change func(*nodegate.Change) error) error {
 	return s.save(ctx, actor, func() (*nodegate.Change, error) {
 		a, err := s.store.Account(ctx, id)
 		if err != nil {
 			return nil, err
 		}
-		entry, err := change(a)
-		if err != nil {
+		c := &nodegate.Change{Account: a}
+		if err := change(c); err != nil {
 			return nil, err
 		}
-		entry.AccountID, entry.Subject = a.ID, a.ID
-		return &nodegate.Change{Account: a, Audit: entry}, nil
+		c.Audit.AccountID, c.Audit.Subject = a.ID, a.ID
+		return c, nil
 	})
 }
 

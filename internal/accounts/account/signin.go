@@ -4,21 +4,23 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"strings"
 	"time"
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/accounts/credential"
 )
 
-// sessionTime is how long a sign-in lasts.
-const sessionTime = 7 * 24 * time.Hour
+const (
+	sessionTime = 7 * 24 * time.Hour // how long a sign-in lasts
+	maxAgent    = 256                // bytes that are kept of a User-Agent header
+)
 
 // Attempt is a try to sign in.
 type Attempt struct {
 	Email, Password string
 	From            string // the client's address
 	Device          string // what Device returned to the same browser before, or ""
+	Agent           string // its User-Agent header
 }
 
 // signIns are the use cases of people who sign in: sessions and passwords.
@@ -44,6 +46,7 @@ type signIns struct {
 // one that was planted before is worth nothing.
 //
 // Returns SignInFailed for a wrong address or password, in the same time for both;
+// Forbidden for an account that is suspended, to whoever knows its password;
 // RateLimited after too many tries in a minute, and when too many are signing in at
 // once. A try from where the account was signed in to before is limited by itself
 // only, never because of others.
@@ -73,7 +76,10 @@ func (s *signIns) trySignIn(ctx context.Context, t Attempt) (token string, a *no
 	if err := s.checkAccount(ctx, v, a, t); err != nil {
 		return "", nil, err
 	}
-	if token, err = s.beginSession(ctx, a); err != nil {
+	if !a.Suspended.IsZero() {
+		return "", nil, errSuspended
+	}
+	if token, err = s.beginSession(ctx, a, t.From, t.Agent); err != nil {
 		return "", nil, err
 	}
 	if !v.known {
@@ -99,34 +105,64 @@ func (s *signIns) checkAccount(ctx context.Context, v visitor, a *nodegate.Accou
 	return err
 }
 
-// SignUp makes an account for a stranger, on the default plan.
+// SignUp makes an account for a stranger, on the default plan, where no link can be mailed
+// that would show whose the address is. For an address that has an account it does the same
+// work and returns the same: who has an account is not told here. Whoever signed up signs in.
 //
-// Returns what Create returns, InvalidInput without a password, and RateLimited for a
-// place that makes many.
-func (s *signIns) SignUp(ctx context.Context, email, password, from string) (*nodegate.Account, error) {
+// Returns InvalidInput for an e-mail address or password that can't be used, and RateLimited
+// for a place that makes many, or when too many passwords are being hashed.
+func (s *signIns) SignUp(ctx context.Context, email, password, from string) error {
 	if password == "" { // such an account could never sign in
-		return nil, invalid("choose a password")
+		return errNoPassword
 	}
 	place := placeOf(from)
 	if !s.attempts.maySignUp(place) {
-		return nil, errTooMany
+		return errTooMany
 	}
-	actor := nodegate.Actor{Name: strings.ToLower(strings.TrimSpace(email)), From: from}
-	return s.accounts.create(ctx, actor, visitor{who: place, place: place}, NewAccount{Email: email, Password: password})
+	email, err := normalizeEmail(email)
+	if err != nil {
+		return err
+	}
+	actor, v := nodegate.Actor{Name: email, From: from}, visitor{who: place, place: place}
+	a, err := s.store.AccountByEmail(ctx, email)
+	if errors.Is(err, nodegate.NotFound) {
+		_, err = s.accounts.create(ctx, actor, v, NewAccount{Email: email, Password: password, Unverified: true})
+		if !errors.Is(err, nodegate.Conflict) {
+			return err
+		}
+		a, err = s.store.AccountByEmail(ctx, email) // somebody else was faster
+	}
+	if err != nil {
+		return err
+	}
+	return s.signUpAgain(ctx, actor, v, a, password)
+}
+
+// signUpAgain takes as long as a sign-up.
+func (s *signIns) signUpAgain(ctx context.Context, actor nodegate.Actor, v visitor, a *nodegate.Account, password string) error {
+	if _, err := s.passwords.hash(ctx, v, password); err != nil {
+		return err
+	}
+	return s.saver.save(ctx, actor, func() (*nodegate.Change, error) {
+		return &nodegate.Change{Audit: nodegate.AuditEntry{Action: "signup.repeated", AccountID: a.ID, Subject: a.ID}}, nil
+	})
 }
 
 // beginSession makes a session for somebody who knew the password in a.
 //
-// Returns SignInFailed when the password is another one by now: whoever changed it
-// has ended all sessions, and this one may have missed that.
-func (s *signIns) beginSession(ctx context.Context, a *nodegate.Account) (token string, err error) {
+// Returns SignInFailed when the password is another one by now, or the account suspended:
+// whoever did that has ended all sessions, and this one may have missed it.
+func (s *signIns) beginSession(ctx context.Context, a *nodegate.Account, from, agent string) (token string, err error) {
 	token = credential.NewToken()
-	session := nodegate.Session{Digest: s.vault.TokenDigest(token), AccountID: a.ID, Created: now(), Expires: now().Add(sessionTime)}
+	session := nodegate.Session{
+		Digest: s.vault.TokenDigest(token), AccountID: a.ID, Created: now(), Expires: now().Add(sessionTime),
+		From: from, Agent: agent[:min(len(agent), maxAgent)],
+	}
 	if err := s.store.SaveSession(ctx, session); err != nil {
 		return "", err
 	}
 	present, err := s.store.Account(ctx, a.ID)
-	if err == nil && present.Password == a.Password {
+	if err == nil && present.Password == a.Password && present.Suspended.IsZero() {
 		return token, nil
 	}
 	if err == nil {
@@ -137,6 +173,9 @@ func (s *signIns) beginSession(ctx context.Context, a *nodegate.Account) (token 
 }
 
 var (
+	errSuspended  = &nodegate.Error{Op: "account.signin", Code: nodegate.Forbidden, Msg: "this account is suspended: contact the operator of the service"}
+	errNoPassword = &nodegate.Error{Op: "account", Code: nodegate.InvalidInput, Msg: "choose a password"}
+
 	errSignIn  = &nodegate.Error{Op: "account.signin", Code: nodegate.SignInFailed, Msg: "wrong e-mail address or password"}
 	errTooMany = &nodegate.Error{Op: "account.signin", Code: nodegate.RateLimited, Msg: "too many attempts: wait a minute", RetryAfter: time.Minute}
 	errQueue   = &nodegate.Error{Op: "account.signin", Code: nodegate.RateLimited, Msg: "too many are signing in: try again", RetryAfter: time.Second}
@@ -150,7 +189,11 @@ func (s *signIns) Session(ctx context.Context, token string) (*nodegate.Account,
 	if err != nil {
 		return nil, err
 	}
-	return s.store.Account(ctx, session.AccountID)
+	a, err := s.store.Account(ctx, session.AccountID)
+	if err == nil && !a.Suspended.IsZero() {
+		return nil, &nodegate.Error{Op: "account.session", Code: nodegate.NotFound, Msg: errSuspended.Msg}
+	}
+	return a, err
 }
 
 // SignOut ends a session. One that has ended already is no error.
@@ -172,12 +215,13 @@ func (s *signIns) setPassword(ctx context.Context, actor nodegate.Actor, account
 	if hash, err = s.passwords.hash(ctx, visitor{known: true, who: accountID}, password); err != nil {
 		return "", err
 	}
-	err = s.saver.changeAccount(ctx, actor, accountID, func(a *nodegate.Account) (nodegate.AuditEntry, error) {
-		if !still(a) {
-			return nodegate.AuditEntry{}, errSignIn
+	err = s.saver.alter(ctx, actor, accountID, func(c *nodegate.Change) error {
+		if !still(c.Account) {
+			return errSignIn
 		}
-		a.Password = hash
-		return nodegate.AuditEntry{Action: "account.password"}, nil
+		c.Account.Password, c.EndLinks = hash, true
+		c.Audit = nodegate.AuditEntry{Action: "account.password"}
+		return nil
 	})
 	if err != nil {
 		return "", err
@@ -191,27 +235,41 @@ func (s *signIns) setPassword(ctx context.Context, actor nodegate.Actor, account
 	return hash, nil
 }
 
+// checkPassword finds the account of a session whose owner gives its password again, as
+// changes require that would let somebody else keep the account.
+//
+// Returns SignInFailed for a wrong password, NotFound for a token that has ended, and
+// RateLimited after too many tries in a minute.
+func (s *signIns) checkPassword(ctx context.Context, actor nodegate.Actor, token, password string) (*nodegate.Account, error) {
+	a, err := s.Session(ctx, token)
+	if err != nil {
+		return nil, err
+	}
+	v := visitor{known: true, who: a.ID, place: placeOf(actor.From)} // a session is no way around the limit
+	if !s.attempts.mayTry(v) {
+		return nil, errTooMany
+	}
+	return a, s.checkAccount(ctx, v, a, Attempt{Password: password, From: actor.From})
+}
+
 // ChangePassword changes the password of who is signed in. Their other sessions
 // end; this one goes on under a new token.
 //
 // Returns SignInFailed for a wrong old password, NotFound for a token that has
 // ended, and what SetPassword returns.
 func (s *signIns) ChangePassword(ctx context.Context, actor nodegate.Actor, token, old, new string) (fresh string, err error) {
-	a, err := s.Session(ctx, token)
+	a, err := s.checkPassword(ctx, actor, token, old)
 	if err != nil {
 		return "", err
 	}
-	v := visitor{known: true, who: a.ID, place: placeOf(actor.From)} // a session is no way around the limit
-	if !s.attempts.mayTry(v) {
-		return "", errTooMany
-	}
-	if err := s.checkAccount(ctx, v, a, Attempt{Password: old, From: actor.From}); err != nil {
-		return "", err
+	agent := ""
+	if session, err := s.store.SessionByDigest(ctx, s.vault.TokenDigest(token), now()); err == nil {
+		agent = session.Agent
 	}
 	was := a.Password
 	a.Password, err = s.setPassword(ctx, actor, a.ID, new, func(now *nodegate.Account) bool { return now.Password == was })
 	if err != nil {
 		return "", err
 	}
-	return s.beginSession(ctx, a)
+	return s.beginSession(ctx, a, actor.From, agent)
 }

@@ -31,6 +31,8 @@ func TestForeignKeys(t *testing.T) {
 	noKey := []string{
 		"Create", "Find", "List", "SetPlan", "SetDevelopment", "CreateKey", "Keys", "ListKeys", "CountKeys", "BeginCard", "PutCard", "RemoveCard",
 		"SignIn", "SignUp", "PlanOf", "Plans", "PlanNames", "SetPlans", "Session", "SignOut", "SetPassword", "ChangePassword", "Audit", "VerifyAudit", "AuditBefore", "Record", "Search", "Statement", "Device", "Close",
+		"Delete", "DeleteOwn", "EndSession", "EndSessions", "Export", "Link", "Mails", "NewLink", "RequestEmail", "RequestReset", "RequestSignUp", "RequestVerify",
+		"Sessions", "SetMail", "SetOperator", "SetSuspended", "StandardPlan", "UseLink",
 		"KeyProblems", "SealReceipt", "OpenReceipt", // they read no key; for receipts see TestReceipt
 	}
 	checkMethods(t, calls, noKey)
@@ -91,11 +93,23 @@ func TestMissingAccounts(t *testing.T) {
 			_, err := d.CreateKey(ctx, actor(), "a-nobody", "", nodegate.KeySettings{})
 			return err
 		},
-		"BeginCard":   func() error { _, err := d.BeginCard(ctx, "a-nobody"); return err },
-		"PutCard":     func() error { _, err := d.PutCard(ctx, actor(), goodCard("a-nobody")); return err },
-		"RemoveCard":  func() error { return d.RemoveCard(ctx, actor(), "a-nobody") },
-		"SetPassword": func() error { return d.SetPassword(ctx, actor(), "a-nobody", password) },
-		"Session":     func() error { _, err := d.Session(ctx, "no token"); return err },
+		"BeginCard":    func() error { _, err := d.BeginCard(ctx, "a-nobody"); return err },
+		"PutCard":      func() error { _, err := d.PutCard(ctx, actor(), goodCard("a-nobody")); return err },
+		"RemoveCard":   func() error { return d.RemoveCard(ctx, actor(), "a-nobody") },
+		"SetPassword":  func() error { return d.SetPassword(ctx, actor(), "a-nobody", password) },
+		"Delete":       func() error { return d.Delete(ctx, actor(), "a-nobody") },
+		"SetSuspended": func() error { return d.SetSuspended(ctx, actor(), "a-nobody", true) },
+		"SetOperator":  func() error { return d.SetOperator(ctx, actor(), "a-nobody", true) },
+		"Export":       func() error { _, err := d.Export(ctx, "a-nobody"); return err },
+		"EndSessions":  func() error { return d.EndSessions(ctx, actor(), "a-nobody") },
+		"EndSession":   func() error { return d.EndSession(ctx, actor(), "no token", "0011223344556677") },
+		"Sessions":     func() error { _, err := d.Sessions(ctx, "no token"); return err },
+		"DeleteOwn":    func() error { return d.DeleteOwn(ctx, actor(), "no token", password) },
+		"NewLink": func() error {
+			_, _, err := d.NewLink(ctx, actor(), nodegate.LinkReset, "a-nobody", "")
+			return err
+		},
+		"Session": func() error { _, err := d.Session(ctx, "no token"); return err },
 		"ChangePassword": func() error {
 			_, err := d.ChangePassword(ctx, actor(), "no token", password, password)
 			return err

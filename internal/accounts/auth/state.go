@@ -2,7 +2,6 @@ package auth
 
 import (
 	"context"
-	"errors"
 	"reflect"
 	"sync/atomic"
 	"time"
@@ -19,6 +18,7 @@ type accountState struct {
 	plan    nodegate.Plan
 	card    *nodegate.Card
 	dev     bool             // the account has the scope development
+	barred  bool             // it is suspended or gone: no key of it is let in
 	policy  *nodegate.Policy // of the keys without settings of their own, most of them
 	keys    []*keyState
 }
@@ -82,29 +82,6 @@ func (d *Authenticator) loadKeys(ctx context.Context) error {
 	}
 }
 
-// reload takes over the present state of an account, or of one of its keys.
-func (d *Authenticator) reload(ctx context.Context, accountID, keyID string) error {
-	ctx, cancel := context.WithTimeout(ctx, askTime)
-	defer cancel()
-	a, err := d.cfg.Store.Account(ctx, accountID)
-	if err != nil {
-		return err
-	}
-	var k *nodegate.Key
-	if keyID != "" {
-		if k, err = d.cfg.Store.Key(ctx, accountID, keyID); err != nil && !errors.Is(err, nodegate.NotFound) {
-			return err
-		}
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	state := d.putAccount(a)
-	if k != nil {
-		d.putKey(state, k)
-	}
-	return nil
-}
-
 // putAccount takes over an account; its keys' policies follow.
 func (d *Authenticator) putAccount(a *nodegate.Account) *accountState {
 	s := d.accounts[a.ID]
@@ -117,6 +94,7 @@ func (d *Authenticator) putAccount(a *nodegate.Account) *accountState {
 	}
 	s.version, s.named, s.card, s.dev = a.Version, a.Plan, a.Card, a.Development
 	s.usePlan(&d.cfg)
+	bar(d, s, !a.Suspended.IsZero())
 	return s
 }
 
@@ -176,6 +154,10 @@ func (d *Authenticator) putKey(a *accountState, k *nodegate.Key) {
 	secrets := k.Secrets // a pointer into k would keep all of it in memory
 	s.secrets.Store(&secrets)
 	s.setPolicy()
+	if a.barred {
+		d.putVersions(s, nil)
+		return
+	}
 	d.putVersions(s, liveValues(k))
 }
 

@@ -73,6 +73,11 @@ func (f *Files) List(ctx context.Context, q Query) (Page, error) {
 	return Page{Pins: all[from:to], Total: found.seen, More: to < len(all), Gone: gone.sorted(), Stored: f.shelf.Stored(q.AccountID)}, nil
 }
 
+// Each hands an account's pins to each, by CID, until it says no.
+func (f *Files) Each(ctx context.Context, accountID string, each func(nodegate.Pin) bool) error {
+	return f.shelf.Pins(ctx, accountID, each)
+}
+
 // Unpin takes a pin off; for a while that can be undone.
 //
 // Returns NotFound.

@@ -43,6 +43,7 @@ type Config struct {
 	LogRequests bool // one line for each
 	Metrics     *obs.Metrics
 	Ready       func(part string) error // see obs.Ready
+	StatusPage  bool                    // Elsewhere has a page at /status, also beside a network of that name
 	Elsewhere   http.Handler            // what is not JSON-RPC: the dashboard; nil is none
 }
 

@@ -19,12 +19,16 @@ var (
 	noSniff  = []string{"nosniff"}
 )
 
+// statusPath is the page that a network may have had for its name before there was one.
+// JSON-RPC of such a network is below it.
+const statusPath = "/status"
+
 // ServeHTTP answers JSON-RPC addresses and /readyz with what is below it.
 func (e *Edge) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	r, ok := parseRoute(req.URL.Path)
 	lost := false
 	if !ok {
-		if r, lost = e.site.Load().lost(req.URL.Path); !lost {
+		if r, lost = e.site.Load().lost(req.URL.Path); !lost || e.cfg.StatusPage && req.URL.Path == statusPath {
 			e.elsewhere(w, req)
 			return
 		}

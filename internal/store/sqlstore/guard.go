@@ -15,6 +15,6 @@ func (s *Store) Guarded(g *disk.Guard) *Store {
 
 // always are the writes that a nearly full disk takes: those that free space, those that
 // end something, and the few bytes of a start. What is kept free is enough for them.
-var always = []string{"setMeta", "deleteSession", "deleteSessions", "purgeUsage", "releasePins", "expirePins", "beginRemoval", "endRemoval"}
+var always = []string{"setMeta", "deleteMeta", "forgetDeparted", "deleteSession", "deleteSessions", "purgeUsage", "releasePins", "expirePins", "beginRemoval", "endRemoval"}
 
 func mayAlways(op string) bool { return slices.Contains(always, op) }

@@ -39,3 +39,9 @@ func (s *metaTable) ReplaceMeta(ctx context.Context, name, value string) error {
 	_, err := s.writeOne(ctx, "replaceMeta", "value", "INSERT INTO meta (name, value) VALUES ($1, $2) ON CONFLICT (name) DO UPDATE SET value = excluded.value", name, value)
 	return err
 }
+
+// DeleteMeta removes what is under a name. Nothing there is no error.
+func (s *metaTable) DeleteMeta(ctx context.Context, name string) error {
+	_, err := s.writeOne(ctx, "deleteMeta", "value", "DELETE FROM meta WHERE name = $1", name)
+	return err
+}

@@ -31,6 +31,8 @@ type Store struct {
 	changeTable
 	auditTable
 	sessionTable
+	linkTable
+	departedTable
 	metaTable
 	leaseTable
 	usageRows
@@ -47,11 +49,13 @@ type (
 		*conn
 		auditKey []byte
 	}
-	auditTable   struct{ *conn }
-	sessionTable struct{ *conn }
-	metaTable    struct{ *conn }
-	leaseTable   struct{ *conn }
-	usageRows    struct {
+	auditTable    struct{ *conn }
+	sessionTable  struct{ *conn }
+	linkTable     struct{ *conn }
+	departedTable struct{ *conn }
+	metaTable     struct{ *conn }
+	leaseTable    struct{ *conn }
+	usageRows     struct {
 		*conn
 		maxRows int // of one answer
 	}
@@ -63,7 +67,7 @@ type (
 func newStore(c *conn, auditKey []byte) *Store {
 	return &Store{
 		conn: c, accountTable: accountTable{c}, keyTable: keyTable{c}, changeTable: changeTable{c, auditKey}, auditTable: auditTable{c},
-		sessionTable: sessionTable{c}, metaTable: metaTable{c}, leaseTable: leaseTable{c}, usageRows: usageRows{c, maxUsageRows}, alertTable: alertTable{c}, pinTables: pinTables{c},
+		sessionTable: sessionTable{c}, linkTable: linkTable{c}, departedTable: departedTable{c}, metaTable: metaTable{c}, leaseTable: leaseTable{c}, usageRows: usageRows{c, maxUsageRows}, alertTable: alertTable{c}, pinTables: pinTables{c},
 		pinRequestTables: pinRequestTables{c},
 	}
 }

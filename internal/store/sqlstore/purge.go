@@ -25,6 +25,7 @@ func outdated(now time.Time) []old {
 	list := []old{
 		{"usage_writers", "server, number", "at", now.Add(-writersKept), false},
 		{"sessions", "digest", "expires", now, false},
+		{"links", "digest", "expires", now, false},
 		{"alerts", "account, day, percent", "day", nodegate.ByDay.Start(now.Add(-alertsKept)), false},
 	}
 	for _, r := range []nodegate.Resolution{nodegate.ByMinute, nodegate.ByHour} {
@@ -35,7 +36,7 @@ func outdated(now time.Time) []old {
 	return list
 }
 
-// PurgeUsage deletes usage that is kept no longer, and with it expired sessions, the
+// PurgeUsage deletes usage that is kept no longer, and with it expired sessions and links, the
 // numbers of old batches and the alerts of past days. Each part is a transaction of its own: what is done
 // stays done when the context ends.
 func (s *usageRows) PurgeUsage(ctx context.Context, now time.Time) (int64, error) {

@@ -20,10 +20,11 @@ func (s *changeTable) Save(ctx context.Context, c *nodegate.Change) error {
 		if err != nil {
 			return err
 		}
-		if c.Account != nil {
-			if err := t.saveAccount(c.Account); err != nil {
-				return err
-			}
+		if err := t.useLink(c.Link, entry.At); err != nil {
+			return err
+		}
+		if err := t.changeAccount(c, entry.At); err != nil {
+			return err
 		}
 		if c.Key != nil {
 			if err := t.checkKeyLimits(c); err != nil {
@@ -49,6 +50,20 @@ func (s *changeTable) Save(ctx context.Context, c *nodegate.Change) error {
 		c.Key.Version++
 	}
 	return nil
+}
+
+// changeAccount writes what a change does to its account.
+func (t *tx) changeAccount(c *nodegate.Change, at time.Time) error {
+	if c.Account == nil {
+		return nil
+	}
+	if err := t.endAll(c); err != nil {
+		return err
+	}
+	if c.Delete {
+		return t.deleteAccount(c.Account, at)
+	}
+	return t.saveAccount(c.Account)
 }
 
 // nextNumbers counts the sequences up: by n changes, whose last number it

@@ -12,7 +12,7 @@ import (
 
 func accountsRoundTrip(t *testing.T, s Store) {
 	full := newAccount("full")
-	full.Operator, full.Development = true, true
+	full.Operator, full.Development, full.Unverified, full.Suspended = true, true, true, noon().UTC()
 	full.Card = &nodegate.Card{Brand: "visa", LastFour: "4242", ExpMonth: 12, ExpYear: 2031, Processor: "stripe", Reference: "pm_1"}
 	for _, a := range []*nodegate.Account{full, {ID: "bare", Email: "bare@example.com"}} {
 		saveAccount(t, s, a)

@@ -22,6 +22,8 @@ type Store interface {
 	nodegate.ChangeStore
 	nodegate.AuditStore
 	nodegate.SessionStore
+	nodegate.LinkStore
+	nodegate.DepartedStore
 	nodegate.MetaStore
 	nodegate.LeaseStore
 	nodegate.UsageWriter
@@ -32,13 +34,30 @@ type Store interface {
 	Close() error
 }
 
+// test is one part of the suite.
+type test struct {
+	name string
+	run  func(*testing.T, Store)
+}
+
+// signInTests are about sessions, links and the end of accounts.
+func signInTests() []test {
+	return []test{
+		{"sessions", sessions},
+		{"ending sessions", endingSessions},
+		{"sessions of an account", sessionsOf},
+		{"links work once", linksOnce},
+		{"one of many uses a link", oneUsesLink},
+		{"newer links replace older ones", linksReplaced},
+		{"changes end links and sessions", changesEnd},
+		{"accounts are deleted", accountsDeleted},
+	}
+}
+
 // Run tests a store. open returns an empty one for each test and closes it after
 // the test.
 func Run(t *testing.T, open func(t *testing.T) Store) {
-	for _, c := range []struct {
-		name string
-		test func(*testing.T, Store)
-	}{
+	for _, c := range append(signInTests(), []test{
 		{"accounts round trip", accountsRoundTrip},
 		{"accounts are listed in pages", accountsInPages},
 		{"accounts are found by their addresses", accountsLike},
@@ -67,10 +86,9 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 		{"the audit chain", auditChain},
 		{"the latest audit entries", auditBefore},
 		{"odd texts", oddTexts},
-		{"sessions", sessions},
-		{"ending sessions", endingSessions},
 		{"meta values are set once", metaOnce},
 		{"meta values are replaced", metaReplaced},
+		{"meta values are deleted", metaDeleted},
 		{"a lease has one holder", leaseHolder},
 		{"usage adds up", usageAddsUp},
 		{"usage is selected", usageSelected},
@@ -106,8 +124,8 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 		{"pin requests are created one after the other", pinRequestsInOrder},
 		{"pin requests are claimed once", pinRequestsClaimed},
 		{"a cancelled call is Busy", cancelledCall},
-	} {
-		t.Run(c.name, func(t *testing.T) { c.test(t, open(t)) })
+	}...) {
+		t.Run(c.name, func(t *testing.T) { c.run(t, open(t)) })
 	}
 }
 

@@ -217,6 +217,7 @@ func purgeForgets(t *testing.T, s Store) {
 		if err := s.SaveSession(ctx, newSession(name, "a", expires)); err != nil {
 			t.Fatal(err)
 		}
+		saveLink(t, s, nodegate.Link{Digest: digestOf(name), Purpose: nodegate.LinkPurpose(name), AccountID: "a", Expires: expires})
 	}
 	row := usageRow("a", "k", nodegate.ByDay.Start(noon()), 1)
 	add(t, s, 1, row)
@@ -225,6 +226,9 @@ func purgeForgets(t *testing.T, s Store) {
 	_, err := s.SessionByDigest(ctx, digestOf("old"), long)
 	is(t, "the expired session", err, nodegate.NotFound)
 	must[*nodegate.Session](t)(s.SessionByDigest(ctx, digestOf("live"), long))
+	_, err = s.LinkByDigest(ctx, digestOf("old"), long)
+	is(t, "the expired link", err, nodegate.NotFound)
+	must[*nodegate.Link](t)(s.LinkByDigest(ctx, digestOf("live"), long))
 	counted := func() int64 { return usageOf(t, s, "a", nodegate.ByDay)[0].Requests }
 	add(t, s, 1, row)
 	same(t, "a batch offered again", counted(), int64(1))

@@ -1,0 +1,113 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/nodegate/nodegate"
+)
+
+type accountRole struct {
+	Account string `arg:"" help:"The account: its id or e-mail address."`
+	Role    string `arg:"" enum:"operator,member" help:"operator or member."`
+	JSON    bool   `name:"json" help:"Print JSON."`
+}
+
+// Run changes the role.
+func (cmd *accountRole) Run(a *app) error {
+	return a.withControl(false, func(c *control) error {
+		account, err := c.find(cmd.Account)
+		if err != nil {
+			return err
+		}
+		if err := c.Accounts.SetOperator(a.ctx, c.actor, account.ID, cmd.Role == "operator"); err != nil {
+			return err
+		}
+		return c.printAgain(account.ID, cmd.JSON)
+	})
+}
+
+type accountSuspend struct {
+	Account string `arg:"" help:"The account: its id or e-mail address."`
+	Off     bool   `help:"Resume the account."`
+	JSON    bool   `name:"json" help:"Print JSON."`
+}
+
+// Run suspends the account, or ends that.
+func (cmd *accountSuspend) Run(a *app) error {
+	return a.withControl(false, func(c *control) error {
+		account, err := c.find(cmd.Account)
+		if err != nil {
+			return err
+		}
+		if err := c.Accounts.SetSuspended(a.ctx, c.actor, account.ID, !cmd.Off); err != nil {
+			return err
+		}
+		return c.printAgain(account.ID, cmd.JSON)
+	})
+}
+
+func describeSuspended(account *nodegate.Account) string {
+	if account.Suspended.IsZero() {
+		return "no"
+	}
+	return "since " + at(account.Suspended)
+}
+
+type accountDelete struct {
+	Account string `arg:"" help:"The account: its id or e-mail address."`
+	Yes     bool   `help:"Delete without asking."`
+}
+
+// Run deletes the account. It asks first: nothing brings an account back.
+func (cmd *accountDelete) Run(a *app) error {
+	return a.withControl(false, func(c *control) error {
+		account, err := c.find(cmd.Account)
+		if err != nil {
+			return err
+		}
+		if err := cmd.confirm(a, account); err != nil {
+			return err
+		}
+		if err := c.Accounts.Delete(a.ctx, c.actor, account.ID); err != nil {
+			return err
+		}
+		fmt.Fprintf(a.stdout, "deleted %s (%s)\n", safe(account.Email), account.ID)
+		return nil
+	})
+}
+
+func (cmd *accountDelete) confirm(a *app, account *nodegate.Account) error {
+	if cmd.Yes {
+		return nil
+	}
+	if a.stdin.terminal() == nil {
+		return invalid("there is no terminal to ask: use --yes to delete " + safe(account.Email))
+	}
+	answer, err := a.stdin.ask(a.stderr, "type "+safe(account.Email)+" to delete the account", false)
+	if err != nil {
+		return err
+	}
+	if answer != account.Email {
+		return invalid("nothing was deleted: the address is not the account's")
+	}
+	return nil
+}
+
+type accountExport struct {
+	Account string `arg:"" help:"The account: its id or e-mail address."`
+}
+
+// Run prints the export.
+func (cmd *accountExport) Run(a *app) error {
+	return a.withControl(false, func(c *control) error {
+		account, err := c.find(cmd.Account)
+		if err != nil {
+			return err
+		}
+		export, err := c.Accounts.Export(a.ctx, account.ID)
+		if err != nil {
+			return err
+		}
+		return writeJSON(a.stdout, export)
+	})
+}

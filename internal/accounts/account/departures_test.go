@@ -1,0 +1,174 @@
+package account
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/nodegate/nodegate"
+)
+
+func TestSuspend(t *testing.T) {
+	d := newDesk(t)
+	a := d.person(t, "a@example.com")
+	token := d.signIn(t, a.Email, "1")
+	if err := d.SetSuspended(t.Context(), actor(), a.ID, true); err != nil {
+		t.Fatal(err)
+	}
+	if d.alive(t, token) {
+		t.Error("the session lives on")
+	}
+	_, _, err := d.SignIn(t.Context(), Attempt{Email: a.Email, Password: password, From: "1"})
+	want(t, err, nodegate.Forbidden, "this account is suspended")
+	_, _, err = d.SignIn(t.Context(), Attempt{Email: a.Email, Password: "wrong horse battery", From: "1"})
+	want(t, err, nodegate.SignInFailed, "wrong e-mail address or password") // strangers are not told
+	if err := d.SetSuspended(t.Context(), actor(), a.ID, false); err != nil {
+		t.Fatal(err)
+	}
+	d.signIn(t, a.Email, "1")
+	if got := d.actions(t, a.ID, 4); !slices.Contains(got, "account.suspend") || !slices.Contains(got, "account.resume") {
+		t.Errorf("the audit log has %q", got)
+	}
+	want(t, d.SetSuspended(t.Context(), actor(), "nobody", true), nodegate.NotFound, "")
+}
+
+func TestRole(t *testing.T) {
+	d := newDesk(t)
+	a := d.customer(t, "a@example.com")
+	for _, on := range []bool{true, false} {
+		if err := d.SetOperator(t.Context(), actor(), a.ID, on); err != nil {
+			t.Fatal(err)
+		}
+		if now, err := d.Find(t.Context(), a.ID); err != nil || now.Operator != on {
+			t.Errorf("%v: %+v, %v", on, now, err)
+		}
+	}
+}
+
+func TestDelete(t *testing.T) {
+	d := newDesk(t)
+	a := d.person(t, "a@example.com")
+	other := d.person(t, "b@example.com")
+	key := d.key(t, a.ID)
+	d.putCard(t, goodCard(a.ID))
+	token, theirs := d.signIn(t, a.Email, actor().From), d.signIn(t, other.Email, "1")
+	want(t, d.DeleteOwn(t.Context(), actor(), token, "wrong horse battery"), nodegate.SignInFailed, "")
+	if !d.alive(t, token) {
+		t.Fatal("a wrong password ended the session")
+	}
+	if err := d.DeleteOwn(t.Context(), actor(), token, password); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.Find(t.Context(), a.ID); !errors.Is(err, nodegate.NotFound) {
+		t.Errorf("the account: %v", err)
+	}
+	if _, err := d.store.Key(t.Context(), a.ID, key.Key.ID); !errors.Is(err, nodegate.NotFound) {
+		t.Errorf("the key: %v", err)
+	}
+	if _, err := d.store.Meta(t.Context(), placesName(a.ID)); !errors.Is(err, nodegate.NotFound) {
+		t.Errorf("where it was signed in to from: %v", err)
+	}
+	if d.alive(t, token) || !d.alive(t, theirs) {
+		t.Error("the wrong session ended")
+	}
+	gone, err := d.store.Departed(t.Context(), 10)
+	if err != nil || len(gone) != 1 || gone[0].AccountID != a.ID {
+		t.Errorf("whose pins go: %v, %v", gone, err)
+	}
+	if got := d.actions(t, a.ID, 1); !slices.Equal(got, []string{"account.delete"}) {
+		t.Errorf("the audit log has %q", got)
+	}
+	report, err := d.VerifyAudit(t.Context())
+	if err != nil || report.Broken != 0 {
+		t.Errorf("the audit log: %+v, %v", report, err)
+	}
+	d.person(t, "a@example.com") // the address is free again
+	want(t, d.Delete(t.Context(), actor(), a.ID), nodegate.NotFound, "")
+}
+
+// TestExport: an export has all that is kept and nothing that lets anybody in.
+func TestExport(t *testing.T) {
+	d := newDesk(t)
+	a := d.person(t, "a@example.com")
+	live, revoked := d.key(t, a.ID), d.key(t, a.ID)
+	if err := d.RevokeKey(t.Context(), actor(), a.ID, revoked.Key.ID); err != nil {
+		t.Fatal(err)
+	}
+	d.putCard(t, goodCard(a.ID))
+	token := d.signIn(t, a.Email, "192.0.2.7")
+	e, err := d.Export(t.Context(), a.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b bytes.Buffer
+	pins := func(each func(nodegate.Pin) bool) error {
+		each(nodegate.Pin{CID: "bafy1", Name: "one"})
+		each(nodegate.Pin{CID: "bafy2", Name: `"two"`})
+		return nil
+	}
+	if err := WriteExport(&b, e, pins); err != nil {
+		t.Fatal(err)
+	}
+	now, err := d.Find(t.Context(), a.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, secret := range map[string]string{"key": live.Value, "secret": live.Secret, "password": now.Password, "token": token, "card": goodCard(a.ID).Number} {
+		if strings.Contains(b.String(), secret) {
+			t.Errorf("the export has the %s", name)
+		}
+	}
+	var got struct {
+		Export
+		Pins []ExportedPin `json:"pins"`
+	}
+	if err := json.Unmarshal(b.Bytes(), &got); err != nil {
+		t.Fatalf("%v: %s", err, b.String())
+	}
+	if got.Account.Email != a.Email || got.Card == nil || got.Card.LastFour != "4242" || len(got.Keys) != 2 || got.Keys[0].Prefix != live.Value[:4] || got.Keys[1].Revoked == nil ||
+		len(got.Sessions) != 1 || got.Sessions[0].From != "192.0.2.7" || len(got.Audit) < 5 || len(got.Pins) != 2 || got.Pins[1].Name != `"two"` {
+		t.Errorf("the export is %s", b.String())
+	}
+	broken := errors.New("broken")
+	if err := WriteExport(&b, e, func(func(nodegate.Pin) bool) error { return broken }); !errors.Is(err, broken) {
+		t.Errorf("a listing that fails: %v", err)
+	}
+}
+
+func TestSessionList(t *testing.T) {
+	d := newDesk(t)
+	a := d.person(t, "a@example.com")
+	other := d.person(t, "b@example.com")
+	sign := func(email, from, agent string) string {
+		token, _, err := d.SignIn(t.Context(), Attempt{Email: email, Password: password, From: from, Agent: agent})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return token
+	}
+	first, second, theirs := sign(a.Email, "192.0.2.1", "one"), sign(a.Email, "192.0.2.2", strings.Repeat("x", 1000)), sign(other.Email, "192.0.2.3", "three")
+	list, err := d.Sessions(t.Context(), second)
+	if err != nil || len(list) != 2 || !list[0].Here || list[1].Here || list[1].From != "192.0.2.1" || list[1].Agent != "one" || len(list[0].Agent) != maxAgent {
+		t.Fatalf("the sessions are %+v, %v", list, err)
+	}
+	foreign, err := d.Sessions(t.Context(), theirs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want(t, d.EndSession(t.Context(), actor(), second, foreign[0].ID), nodegate.NotFound, "")
+	if err := d.EndSession(t.Context(), actor(), second, list[1].ID); err != nil {
+		t.Fatal(err)
+	}
+	if d.alive(t, first) || !d.alive(t, second) || !d.alive(t, theirs) {
+		t.Error("the wrong session ended")
+	}
+	if err := d.EndSessions(t.Context(), actor(), a.ID); err != nil {
+		t.Fatal(err)
+	}
+	if d.alive(t, second) || !d.alive(t, theirs) {
+		t.Error("the wrong sessions ended everywhere")
+	}
+}

@@ -93,7 +93,7 @@ func startNode(ctx context.Context, binary, temp string) (*process, error) {
 
 // startGateway serves the node twice: with a cache and without one.
 func startGateway(ctx context.Context, binary, temp, node string) (*process, error) {
-	const one = "  - name: %s\n    cache: %s\n    nodes:\n      - url: %s\n"
+	const one = "  - name: %s\n    cache: %s\n    ledger: {blocks: 0}\n    nodes:\n      - url: %s\n"
 	settings := "networks:\n" + fmt.Sprintf(one, "cached", "64MiB", node) + fmt.Sprintf(one, "forwarded", "0", node)
 	return startNodegate(ctx, binary, filepath.Join(temp, "gateway"), settings, "cached")
 }

@@ -88,7 +88,7 @@ func (cmd *ledgerStatus) Run(a *app) error {
 		return err
 	}
 	if len(ledgers) == 0 {
-		_, err := fmt.Fprintln(a.stdout, "No network has a ledger. Set ledger.blocks of a network of remote nodes.")
+		_, err := fmt.Fprintln(a.stdout, "No network has a ledger. Networks of remote nodes have one unless ledger.blocks is 0, a node has a budget of credits, or blocks can't be proven.")
 		return err
 	}
 	t := newTable(a.stdout)

@@ -231,9 +231,10 @@ type Hedge struct {
 
 // Ledger is a verified copy of the newest blocks of a network of remote nodes.
 type Ledger struct {
-	Blocks uint64 // 0 is none
-	Disk   Size
-	Memory Size
+	Blocks       uint64   // 0 is none
+	MinBlockTime Duration // networks with less between two blocks have none
+	Disk         Size
+	Memory       Size
 }
 
 // Node is one remote node of a network.

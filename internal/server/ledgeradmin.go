@@ -17,6 +17,7 @@ import (
 
 // ledgerState is one ledger on the admin listener's /ledgers.
 type ledgerState struct {
+	Off      bool    `json:"off,omitempty"` // the problem says why
 	First    uint64  `json:"first"`
 	Last     uint64  `json:"last"`
 	Blocks   uint64  `json:"blocks"`
@@ -47,6 +48,7 @@ func (a *ledgerAdmin) now(w http.ResponseWriter, _ *http.Request) {
 	a.each(func(r *remote) {
 		s := r.ledger.Status()
 		states[r.cfg.Name] = ledgerState{
+			Off:   s.Off,
 			First: s.First, Last: s.Last, Blocks: s.Blocks, Window: r.cfg.Ledger.Blocks, Data: s.Data, Index: s.Index,
 			Head: s.Head, HeadAge: s.HeadAge.Seconds(), Lag: s.Lag, Answered: s.Answered, Passed: s.Passed,
 			Reorgs: s.Reorgs, Refused: s.Refused, Repaired: s.Repaired, Damaged: s.Damaged, Problem: s.Problem,
@@ -76,6 +78,9 @@ func (a *ledgerAdmin) each(take func(r *remote)) {
 func (a *ledgerAdmin) show(show func(network string, f *obs.LedgerFigures)) {
 	a.each(func(r *remote) {
 		s := r.ledger.Status()
+		if s.Off {
+			return
+		}
 		show(r.cfg.Name, &obs.LedgerFigures{
 			First: s.First, Last: s.Last, Blocks: s.Blocks, Lag: s.Lag, Data: s.Data, Index: s.Index,
 			Reorgs: s.Reorgs, Refused: s.Refused, Repaired: s.Repaired, Damaged: s.Damaged,

@@ -49,6 +49,10 @@ func newLedgers(c *common) *ledgers {
 // time between two looks at a node.
 const showHeadAge = 10 * time.Second
 
+// fillPause keeps a new copy from using up what nodes allow in a second: it gets at most 20
+// blocks, with two calls for each.
+const fillPause = 50 * time.Millisecond
+
 // over puts a ledger over a network's node. It fetches blocks from source, below the cache:
 // they would drive out what clients ask for.
 func (l *ledgers) over(node nodegate.Node, source *pool.Pool, n *config.Network) *ledger.Node {
@@ -57,6 +61,7 @@ func (l *ledgers) over(node nodegate.Node, source *pool.Pool, n *config.Network)
 	log := l.log.With("network", n.Name)
 	return ledger.New(node, ledger.Config{
 		Stack: of.stack, Blocks: n.Ledger.Blocks, Disk: int64(n.Ledger.Disk), Source: source, Log: log,
+		MinBlockTime: n.Ledger.MinBlockTime, FillPause: fillPause,
 		Last: source.Last, ShowAge: min(showHeadAge, n.MaxHeadAge), Require: levelOf(n.Verified),
 		MaxAnswer: int(l.cfg.Limits.ResponseBytes), SearchTime: l.cfg.Limits.NodeTimeout,
 		Fix: ledger.Forms{Block: eth.BlockForm, Receipts: eth.ReceiptsForm},

@@ -13,6 +13,7 @@
 //	answer.go    answers from stored blocks
 //	logs.go      log queries
 //	follow.go    the follower: one goroutine that keeps the copy at the head
+//	pace.go      networks whose blocks come too fast
 //	reorg.go     other branches
 //	fetch.go     a block and its receipts from nodes, proven
 //	members.go   what nodes say beyond what roots cover

@@ -60,19 +60,32 @@ func (f *follower) run() {
 	defer f.node.setNear(false)
 	for pause := time.Duration(0); f.wait(ctx, pause); {
 		more, err := f.step(ctx)
+		var fast *tooFast
 		switch {
 		case ctx.Err() != nil:
+			return
+		case errors.As(err, &fast):
+			f.node.off.Store(fast)
+			f.log.Info("the network has no ledger: its blocks come too fast. Set ledger.blocks to have one", "between", fast.between, "min_block_time", fast.least)
 			return
 		case err != nil:
 			pause = f.failed(err)
 		case more:
-			pause = 0
+			pause = f.fillPause()
 			f.recovered()
 		default:
 			pause = lookEvery
 			f.recovered()
 		}
 	}
+}
+
+// fillPause is how long to wait before the next block. Near the head, lookups wait for it.
+func (f *follower) fillPause() time.Duration {
+	if f.node.near.Load() {
+		return 0
+	}
+	return f.node.cfg.FillPause
 }
 
 // wait waits for a pause, or until a lookup wants the newest block. Nobody shortens the
@@ -175,6 +188,9 @@ func (f *follower) step(ctx context.Context) (more bool, err error) {
 
 // open opens the copy. Which chain it is of, the nodes say.
 func (f *follower) open(ctx context.Context) error {
+	if err := f.checkPace(ctx); err != nil {
+		return err
+	}
 	genesis, err := f.fetch.hashOf(ctx, 0)
 	if err != nil {
 		return err

@@ -21,6 +21,11 @@ type Config struct {
 	Stack  string // layer-2 stack, or ""
 	Blocks uint64 // how many of the newest blocks are kept, at least 1
 	Disk   int64  // bytes that they may take of the disk
+	// MinBlockTime is the shortest time between blocks of a network that is followed; 0 is any.
+	MinBlockTime time.Duration
+	// FillPause is how long the nodes are left in peace after each block while the copy is far
+	// behind the head.
+	FillPause time.Duration
 	// MaxAnswer is how many bytes an answer with logs may have; 0 is no bound. Other
 	// answers are as large as a block.
 	MaxAnswer int
@@ -63,6 +68,7 @@ type Node struct {
 	store  atomic.Pointer[store.Store] // nil until the nodes said which chain it is
 	view   atomic.Pointer[view]        // nil while nothing is known to be on the chain
 	near   atomic.Bool                 // the follower is at the head, or about to be
+	off    atomic.Pointer[tooFast]     // why the chain is not followed; nil if it is
 	poke   chan struct{}
 	mu     sync.Mutex
 	change chan struct{} // closed with the next view

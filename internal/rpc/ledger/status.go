@@ -16,6 +16,7 @@ type counts struct {
 
 // Status is how a ledger is.
 type Status struct {
+	Off         bool   // the network is not followed; Problem says why
 	First, Last uint64 // the blocks of the chain that it has, if Blocks isn't 0
 	Blocks      uint64
 	Data, Index int64 // bytes on disk: what blocks are, and what serves to find them
@@ -42,6 +43,10 @@ func (n *Node) Status() Status {
 		if head, age, ok := n.cfg.Last(); ok {
 			s.Head, s.HeadAge = head.Number, age
 		}
+	}
+	if fast := n.off.Load(); fast != nil {
+		s.Off, s.Problem = true, fast.Error()
+		return s
 	}
 	rows := n.store.Load()
 	if rows == nil {

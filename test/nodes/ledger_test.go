@@ -136,11 +136,14 @@ func lookupsOf(t *testing.T, node *front, network string, number uint64) []looku
 		{"eth_getBlockReceipts", `["` + at + `"]`}, {"eth_getBlockReceipts", `["` + b.Hash + `"]`},
 		{"eth_getBlockTransactionCountByNumber", `["` + at + `"]`}, {"eth_getBlockTransactionCountByHash", `["` + b.Hash + `"]`},
 		{"eth_getUncleCountByBlockNumber", `["` + at + `"]`}, {"eth_getUncleCountByBlockHash", `["` + b.Hash + `"]`},
+		{"eth_getUncleByBlockNumberAndIndex", `["` + at + `","0x0"]`}, {"eth_getUncleByBlockHashAndIndex", `["` + b.Hash + `","0x0"]`},
 	}
 	for i, tx := range b.Transactions {
 		index := fmt.Sprintf("%#x", i)
 		list = append(list, lookup{"eth_getTransactionByHash", `["` + tx + `"]`}, lookup{"eth_getTransactionReceipt", `["` + tx + `"]`},
 			lookup{"eth_getRawTransactionByHash", `["` + tx + `"]`},
+			lookup{"eth_getRawTransactionByBlockHashAndIndex", `["` + b.Hash + `","` + index + `"]`},
+			lookup{"eth_getRawTransactionByBlockNumberAndIndex", `["` + at + `","` + index + `"]`},
 			lookup{"eth_getTransactionByBlockHashAndIndex", `["` + b.Hash + `","` + index + `"]`},
 			lookup{"eth_getTransactionByBlockNumberAndIndex", `["` + at + `","` + index + `"]`})
 	}

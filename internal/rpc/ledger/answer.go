@@ -73,11 +73,14 @@ func (r *reader) answer(q *query) (answer, bool) {
 		result, ok = b.count(b.stored.Txs)
 	case method.UncleCountAnswer:
 		result, ok = b.count(0)
+	case method.UncleAnswer:
+		// The header shows that a block with a size has no uncles.
+		result, ok = []byte("null"), b.stored.Size > 0
 	case method.ReceiptsAnswer:
 		result, ok = b.receipts()
 	case method.ReceiptAnswer:
 		result, ok = b.receipt(index)
-	case method.RawTransactionAnswer:
+	case method.RawTransactionAnswer, method.RawAtAnswer:
 		result, ok = b.raw(index)
 	default:
 		result, ok = b.transaction(index)

@@ -5,7 +5,7 @@
 // Start at Node, which stands between the block tags and the cache. It answers a call with
 // the bytes that go-ethereum would, or passes it on: a lookup in a form that it doesn't know,
 // of a block that it doesn't have, or of one that it can't be sure is still on the chain. It
-// never answers that something doesn't exist.
+// never answers that something doesn't exist, but uncles where a header shows that there are none.
 //
 //	node.go      Node: what is answered here, and what is passed on
 //	query.go     calls that it understands

@@ -84,6 +84,7 @@ func (a *ledgerAdmin) show(show func(network string, f *obs.LedgerFigures)) {
 		show(r.cfg.Name, &obs.LedgerFigures{
 			First: s.First, Last: s.Last, Blocks: s.Blocks, Lag: s.Lag, Data: s.Data, Index: s.Index,
 			Reorgs: s.Reorgs, Refused: s.Refused, Repaired: s.Repaired, Damaged: s.Damaged,
+			Answered: s.Answered, Passed: s.Passed,
 		})
 	})
 }

@@ -209,6 +209,8 @@ type Network struct {
 	Retry         Retry             // of calls that nodes fail
 	Hedge         Hedge             // of reads that take unusually long
 	Verified      string            // the level that answers must have; "none" is any
+	Agree         int               // nodes that must have given the hash of a block of the ledger
+	Checkpoint    string            // a block that the ledger's chain must have, NUMBER:HASH; "" is none
 	Ledger        Ledger            // the copy of its newest blocks
 	Cache         Size              // memory for answers; 0 is no cache
 	HistoryWindow map[string]uint64 // blocks served, by method

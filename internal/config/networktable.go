@@ -62,6 +62,14 @@ var networkSettings = schema[Network]{
 			help: "how well responses about blocks and state must be verified, or they are refused: `roots` gives only what the ledger has",
 			at:   func(n *Network) value { return text(&n.Verified, oneOf(anyLevel, "roots")) },
 		}, {
+			name: "agree", def: "1", remote: true,
+			help: "nodes that must have given the hash of a block before the ledger answers from it",
+			at:   func(n *Network) value { return whole(&n.Agree, 1, maxNodes) },
+		}, {
+			name: "checkpoint", remote: true,
+			help: "a block that the ledger's chain must have, with its hash: it follows no other chain; none when left out",
+			at:   func(n *Network) value { return text(&n.Checkpoint, checkpoint) },
+		}, {
 			name: "retry.attempts", def: "3", remote: true,
 			help: "nodes that one call is sent to, one after the other, when they fail or lack what it asks for; 1 is no retries",
 			at:   func(n *Network) value { return whole(&n.Retry.Attempts, 1, 5) },

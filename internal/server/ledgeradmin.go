@@ -27,6 +27,7 @@ type ledgerState struct {
 	Head     uint64  `json:"head"`
 	HeadAge  float64 `json:"head_age_seconds"`
 	Lag      uint64  `json:"lag"`
+	Agreed   int     `json:"agreed"` // nodes that gave the hash of the newest block
 	Answered uint64  `json:"answered"`
 	Passed   uint64  `json:"passed_on"`
 	Reorgs   uint64  `json:"reorgs"`
@@ -48,7 +49,7 @@ func (a *ledgerAdmin) now(w http.ResponseWriter, _ *http.Request) {
 	a.each(func(r *remote) {
 		s := r.ledger.Status()
 		states[r.cfg.Name] = ledgerState{
-			Off:   s.Off,
+			Off: s.Off, Agreed: s.Agreed,
 			First: s.First, Last: s.Last, Blocks: s.Blocks, Window: r.cfg.Ledger.Blocks, Data: s.Data, Index: s.Index,
 			Head: s.Head, HeadAge: s.HeadAge.Seconds(), Lag: s.Lag, Answered: s.Answered, Passed: s.Passed,
 			Reorgs: s.Reorgs, Refused: s.Refused, Repaired: s.Repaired, Damaged: s.Damaged, Problem: s.Problem,

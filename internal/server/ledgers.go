@@ -1,9 +1,12 @@
 package server
 
 import (
+	"encoding/hex"
 	"errors"
 	"log/slog"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -62,6 +65,7 @@ func (l *ledgers) over(node nodegate.Node, source *pool.Pool, n *config.Network)
 	return ledger.New(node, ledger.Config{
 		Stack: of.stack, Blocks: n.Ledger.Blocks, Disk: int64(n.Ledger.Disk), Source: source, Log: log,
 		MinBlockTime: n.Ledger.MinBlockTime, FillPause: fillPause,
+		Claims: func() []ledger.Claim { return claimsOf(source) }, Agree: n.Agree, Checkpoint: checkpointOf(n),
 		Last: source.Last, ShowAge: min(showHeadAge, n.MaxHeadAge), Require: levelOf(n.Verified),
 		MaxAnswer: int(l.cfg.Limits.ResponseBytes), SearchTime: l.cfg.Limits.NodeTimeout,
 		Fix: ledger.Forms{Block: eth.BlockForm, Receipts: eth.ReceiptsForm},
@@ -71,6 +75,37 @@ func (l *ledgers) over(node nodegate.Node, source *pool.Pool, n *config.Network)
 		},
 		Release: func() { l.release(folder, log) },
 	})
+}
+
+// claimsOf are the newest blocks of a pool's nodes, in the ledger's words.
+func claimsOf(p *pool.Pool) []ledger.Claim {
+	claims := p.Claims()
+	list := make([]ledger.Claim, 0, len(claims))
+	for _, c := range claims {
+		hash, fine := hashOf(c.Place.Hash)
+		parent, alike := hashOf(c.Parent)
+		list = append(list, ledger.Claim{Node: c.Node, Number: c.Place.Number, Hash: hash, Parent: parent, Fresh: c.Fresh && fine && alike})
+	}
+	return list
+}
+
+// hashOf reads a hash as JSON has it.
+func hashOf(token string) (hash [32]byte, ok bool) {
+	text, err := strconv.Unquote(token)
+	if err != nil {
+		return hash, false
+	}
+	n, err := hex.Decode(hash[:], []byte(strings.TrimPrefix(text, "0x")))
+	return hash, err == nil && n == len(hash)
+}
+
+// checkpointOf is the block that a network's chain must have; nil where none is set.
+func checkpointOf(n *config.Network) *ledger.Checkpoint {
+	number, hash, ok := n.CheckpointBlock()
+	if !ok {
+		return nil
+	}
+	return &ledger.Checkpoint{Number: number, Hash: hash}
 }
 
 // levelOf is the level that a setting names.

@@ -21,9 +21,6 @@ type answer struct {
 	agreed int
 }
 
-// vouchers is how many nodes gave the hash of a block: the pool asks one.
-const vouchers = 1
-
 // reader answers a query by one view. All that it can't read as it was written is not ok:
 // a node is asked then.
 type reader struct {
@@ -85,7 +82,20 @@ func (r *reader) answer(q *query) (answer, bool) {
 	default:
 		result, ok = b.transaction(index)
 	}
-	return answer{result, nodegate.Level(b.stored.Level), vouchers}, ok
+	return answer{result, nodegate.Level(b.stored.Level), r.agreed(q.by, at)}, ok
+}
+
+// agreed is how many nodes gave the hash of a block. What a client names by its hash may be of
+// another branch, which one node gave.
+func (r *reader) agreed(by by, at store.Place) int {
+	n := r.view.agreed(at.Number)
+	if by != byBlock || n == 1 {
+		return n
+	}
+	if m, ok, err := r.store.Canonical(at.Number); err != nil || !ok || m.Hash != at.Hash {
+		return 1
+	}
+	return n
 }
 
 // find finds the block of a query, which must be one that clients may know of, and the

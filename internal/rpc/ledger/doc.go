@@ -14,6 +14,8 @@
 //	logs.go      log queries
 //	follow.go    the follower: one goroutine that keeps the copy at the head
 //	pace.go      networks whose blocks come too fast
+//	vouch.go     how many nodes gave the hash of a block
+//	checkpoint.go  a block that the chain must have
 //	reorg.go     other branches
 //	fetch.go     a block and its receipts from nodes, proven
 //	members.go   what nodes say beyond what roots cover

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/nodegate/nodegate"
@@ -37,6 +38,12 @@ type follower struct {
 	below   uint64    // where to go on with that; 0 is at the newest block
 
 	pruned uint64 // the newest block when the bounds were last looked at
+
+	vouchers vouchers
+
+	passed      bool   // the nodes have the checkpoint
+	passedFork  uint64 // as of which fork
+	passedFinal bool   // it was final
 }
 
 func newFollower(n *Node) *follower {
@@ -175,6 +182,9 @@ func (f *follower) step(ctx context.Context) (more bool, err error) {
 			return false, err
 		}
 	}
+	if err := f.checkAsked(ctx, head); err != nil {
+		return false, err
+	}
 	more, err = f.toward(ctx, head)
 	if err == nil {
 		f.tries = 0
@@ -227,8 +237,8 @@ func (f *follower) toward(ctx context.Context, head nodegate.Head) (more bool, e
 		return false, f.confirm(ctx, head, tip)
 	}
 	f.node.setNear(true)
-	if v.head.Finalized != head.Finalized {
-		f.node.show(at(v.last, v.hash, head))
+	if v.head.Finalized != head.Finalized || !slices.Equal(v.vouched, f.newest(v)) {
+		f.show(at(v.last, v.hash, head))
 	}
 	return false, nil
 }
@@ -313,8 +323,11 @@ func (f *follower) agree(ctx context.Context, head nodegate.Head, number uint64,
 	if err != nil {
 		return err
 	}
+	if err := f.checkStored(); err != nil {
+		return err
+	}
 	if now.Fork == head.Fork && now.Lost == head.Lost {
-		f.node.show(at(number, hash, head))
+		f.show(at(number, hash, head))
 		f.node.setNear(now.Number <= number+1)
 	}
 	return nil

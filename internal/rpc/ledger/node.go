@@ -37,6 +37,12 @@ type Config struct {
 	Last func() (head nodegate.Head, age time.Duration, ok bool)
 	// ShowAge is after how long without a report answers tell the age of the head; 0 is never.
 	ShowAge time.Duration
+	// Claims are the newest blocks that each node reported. Nil is not known.
+	Claims func() []Claim
+	// Agree is how many nodes must have given the hash of a block that is answered from.
+	Agree int
+	// Checkpoint is a block that the chain must have; nil is none.
+	Checkpoint *Checkpoint
 	// Require is how well answers about blocks and state must be verified.
 	Require nodegate.Level
 	Fix     Forms
@@ -254,6 +260,7 @@ func (n *Node) from(v *view, head nodegate.Head, known bool, q *query) (answer, 
 	}
 	r := reader{store: s, writer: n.writer, heads: &n.heads, view: v, head: head, known: known}
 	a, ok := r.answer(q)
+	ok = ok && a.agreed >= n.cfg.Agree
 	switch {
 	case r.lost:
 		n.repairs.lose()

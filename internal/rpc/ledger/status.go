@@ -23,6 +23,7 @@ type Status struct {
 
 	Head    uint64 // the network's newest block, as far as it is known
 	Lag     uint64 // blocks that the copy is behind it
+	Agreed  int    // nodes that gave the hash of the newest block; 0 if it has none
 	HeadAge time.Duration
 
 	Answered, Passed uint64
@@ -58,6 +59,9 @@ func (n *Node) Status() Status {
 	}
 	s.Lag = s.Head - min(s.Head, s.Last)
 	s.Data, s.Index = rows.Bytes()
+	if v := n.view.Load(); v != nil {
+		s.Agreed = v.agreed(v.last)
+	}
 	if err := rows.Failed(); err != nil {
 		s.Problem = err.Error()
 	}

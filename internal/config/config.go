@@ -234,6 +234,7 @@ type Hedge struct {
 // Ledger is a verified copy of the newest blocks of a network of remote nodes.
 type Ledger struct {
 	Blocks       uint64   // 0 is none
+	Backfill     int      // older blocks to fetch in a second; 0 is none
 	MinBlockTime Duration // networks with less between two blocks have none
 	Disk         Size
 	Memory       Size

@@ -185,7 +185,7 @@ networks:
     require_verified: roots
     agree: 2
     checkpoint: "22000000:0x5e24293602a11146e1bd055dc58d81919f221743496b5d1229c483b83d6f8c33"
-    ledger: {blocks: 5000, min_block_time: 2s, disk: 2GiB, memory: 8MiB}
+    ledger: {blocks: 5000, min_block_time: 2s, backfill: 20, disk: 2GiB, memory: 8MiB}
     layer2: {stack: op}
     nodes:
       - url: http://10.0.0.5:8545
@@ -281,7 +281,7 @@ func TestFullFile(t *testing.T) {
 				Layer2:        &Layer2{Stack: "linea", Alias: "scroll2", Dictionary: filepath.Join(dir, "words"), Margin: 2},
 			},
 			{
-				Name: "far", Dialect: "spec", ChainID: 10, MaxLag: 7, Poll: 500 * time.Millisecond, MaxHeadAge: 5 * time.Minute, Retry: Retry{2, 50}, Hedge: Hedge{true, 200 * time.Millisecond, 10}, Verified: "roots", Agree: 2, Checkpoint: someCheckpoint, Ledger: Ledger{5000, 2 * time.Second, 2 << 30, 8 << 20}, Cache: 64 << 20, Layer2: &Layer2{Stack: "op", Margin: 1.2},
+				Name: "far", Dialect: "spec", ChainID: 10, MaxLag: 7, Poll: 500 * time.Millisecond, MaxHeadAge: 5 * time.Minute, Retry: Retry{2, 50}, Hedge: Hedge{true, 200 * time.Millisecond, 10}, Verified: "roots", Agree: 2, Checkpoint: someCheckpoint, Ledger: Ledger{5000, 20, 2 * time.Second, 2 << 30, 8 << 20}, Cache: 64 << 20, Layer2: &Layer2{Stack: "op", Margin: 1.2},
 				Nodes: []Node{
 					{Name: "node-1", URL: "http://10.0.0.5:8545", WS: "ws://10.0.0.5:8546/", Role: "primary", Tier: 1, Weight: 1},
 					{

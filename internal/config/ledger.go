@@ -9,11 +9,11 @@ import (
 	"time"
 )
 
-// The ledger of a network that doesn't say.
-const (
-	usualWindow    = 10_000
-	usualBlockTime = time.Second
-)
+// UsualLedger is how many blocks the ledger of a network keeps that doesn't say.
+const UsualLedger = 10_000
+
+// usualBlockTime is how fast the blocks of such a network may come.
+const usualBlockTime = time.Second
 
 // settleLedger gives a network of nodes its ledger, unless that would cost the operator:
 // nodes with a budget are paid for by the call, and each block takes two. What is asked for
@@ -21,7 +21,7 @@ const (
 func (s *settler) settleLedger(n *Network, at string) {
 	given := s.src[at+"ledger.blocks"].origin != fromDefault
 	if !given && len(n.Nodes) > 0 && !n.hasBudget() && n.provable() {
-		n.Ledger.Blocks = usualWindow
+		n.Ledger.Blocks = UsualLedger
 	}
 	if s.src[at+"ledger.min_block_time"].origin == fromDefault && n.Ledger.Blocks > 0 && !given && n.Verified == anyLevel {
 		n.Ledger.MinBlockTime = usualBlockTime

@@ -98,6 +98,10 @@ var networkSettings = schema[Network]{
 			help: "no copy is kept of a network with less time between two blocks; when left out 1s, or 0s if ledger.blocks or require_verified is given",
 			at:   func(n *Network) value { return span(&n.Ledger.MinBlockTime, 0, time.Hour) },
 		}, {
+			name: "ledger.backfill", def: "0", remote: true,
+			help: "blocks a second to fetch that are older than the copy, until it has ledger.blocks; 0 is none: it grows with the chain alone. Each takes two calls, which `nodegate doctor` adds up",
+			at:   func(n *Network) value { return whole(&n.Ledger.Backfill, 0, 1000) },
+		}, {
 			name: "ledger.disk", def: "10GiB", remote: true,
 			help: "disk space for that copy; the oldest blocks are removed when it takes more",
 			at:   func(n *Network) value { return size(&n.Ledger.Disk, leastLedgerDisk, 1<<50) },

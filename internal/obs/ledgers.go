@@ -9,6 +9,7 @@ type LedgerFigures struct {
 	Reorgs, Refused, Repaired uint64
 	Answered, Passed          uint64 // lookups
 	Damaged                   int
+	Missing                   uint64 // blocks that a backfill is still to fetch
 }
 
 // ledgers shows what the networks' ledgers hold.
@@ -16,7 +17,7 @@ type ledgers struct {
 	each                               func(show func(network string, f *LedgerFigures))
 	first, last, blocks, lag, bytes    *prometheus.Desc
 	reorgs, refused, repaired, damaged *prometheus.Desc
-	lookups                            *prometheus.Desc
+	lookups, missing                   *prometheus.Desc
 }
 
 // Ledgers adds the figures of the networks' ledgers, as each hands them out.
@@ -35,13 +36,14 @@ func (m *Metrics) Ledgers(each func(show func(network string, f *LedgerFigures))
 		refused:  desc("refused_blocks_total", "Blocks of nodes that could not be proven, each attempt."),
 		repaired: desc("repaired_blocks_total", "Damaged blocks that were fetched again."),
 		damaged:  desc("damaged_blocks", "Damaged blocks that are to be fetched again."),
+		missing:  desc("backfill_blocks", "Blocks that a backfill is still to fetch."),
 		lookups:  desc("lookups_total", "Lookups and log queries that the ledger could read, by whether it answered them or passed them on to nodes.", "outcome"),
 	})
 }
 
 // Describe is a part of prometheus.Collector.
 func (l *ledgers) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{l.first, l.last, l.blocks, l.lag, l.bytes, l.reorgs, l.refused, l.repaired, l.damaged, l.lookups} {
+	for _, d := range []*prometheus.Desc{l.first, l.last, l.blocks, l.lag, l.bytes, l.reorgs, l.refused, l.repaired, l.damaged, l.lookups, l.missing} {
 		out <- d
 	}
 }
@@ -62,6 +64,7 @@ func (l *ledgers) Collect(out chan<- prometheus.Metric) {
 		gauge(l.bytes, float64(f.Data), "data")
 		gauge(l.bytes, float64(f.Index), "index")
 		gauge(l.damaged, float64(f.Damaged))
+		gauge(l.missing, float64(f.Missing))
 		count(l.reorgs, f.Reorgs)
 		count(l.refused, f.Refused)
 		count(l.repaired, f.Repaired)

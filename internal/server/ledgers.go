@@ -64,7 +64,7 @@ func (l *ledgers) over(node nodegate.Node, source *pool.Pool, n *config.Network)
 	log := l.log.With("network", n.Name)
 	return ledger.New(node, ledger.Config{
 		Stack: of.stack, Blocks: n.Ledger.Blocks, Disk: int64(n.Ledger.Disk), Source: source, Log: log,
-		MinBlockTime: n.Ledger.MinBlockTime, FillPause: fillPause,
+		MinBlockTime: n.Ledger.MinBlockTime, FillPause: fillPause, Backfill: n.Ledger.Backfill,
 		Claims: func() []ledger.Claim { return claimsOf(source) }, Agree: n.Agree, Checkpoint: checkpointOf(n),
 		Last: source.Last, ShowAge: min(showHeadAge, n.MaxHeadAge), Require: levelOf(n.Verified),
 		MaxAnswer: int(l.cfg.Limits.ResponseBytes), SearchTime: l.cfg.Limits.NodeTimeout,

@@ -69,6 +69,7 @@ func (r *remote) shownLedger() *dashboard.LedgerState {
 	return &dashboard.LedgerState{
 		First: s.First, Last: s.Last, Blocks: int64(s.Blocks), Window: int64(r.cfg.Ledger.Blocks), Lag: s.Lag, Bytes: s.Data + s.Index,
 		Answered: int64(s.Answered), Passed: int64(s.Passed), Damaged: s.Damaged, Off: s.Off, Problem: s.Problem,
+		Missing: int64(s.Missing), MissingTime: s.MissingTime, Agreed: s.Agreed,
 	}
 }
 

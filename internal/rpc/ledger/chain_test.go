@@ -47,6 +47,7 @@ type chain struct {
 	failReceipts error
 	uncles       []*types.Header // of the blocks that are added
 	every        time.Duration   // between two blocks
+	pruned       uint64          // blocks before it are not there any more
 }
 
 func newChain() *chain {
@@ -191,7 +192,7 @@ func (c *chain) answer(name string, params []byte) ([]byte, error) {
 		return nil, err
 	}
 	b := c.find(fmt.Sprint(args[0]))
-	if b == nil {
+	if b == nil || b.NumberU64() < c.pruned && b.NumberU64() > 0 {
 		return []byte("null"), nil
 	}
 	switch {

@@ -40,6 +40,7 @@ type follower struct {
 	pruned uint64 // the newest block when the bounds were last looked at
 
 	vouchers vouchers
+	filler   filler
 
 	passed      bool   // the nodes have the checkpoint
 	passedFork  uint64 // as of which fork
@@ -191,7 +192,7 @@ func (f *follower) step(ctx context.Context) (more bool, err error) {
 		f.prune()
 	}
 	if err == nil && !more {
-		more = f.mend(ctx)
+		more = f.mend(ctx) || f.backfill(ctx)
 	}
 	return more, err
 }

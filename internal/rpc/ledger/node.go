@@ -26,6 +26,9 @@ type Config struct {
 	// FillPause is how long the nodes are left in peace after each block while the copy is far
 	// behind the head.
 	FillPause time.Duration
+	// Backfill is how many blocks a second are fetched before the copy's first one, until it has
+	// Blocks of them; 0 is none: it grows with the chain alone.
+	Backfill int
 	// MaxAnswer is how many bytes an answer with logs may have; 0 is no bound. Other
 	// answers are as large as a block.
 	MaxAnswer int

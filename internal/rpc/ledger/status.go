@@ -26,6 +26,11 @@ type Status struct {
 	Agreed  int    // nodes that gave the hash of the newest block; 0 if it has none
 	HeadAge time.Duration
 
+	// Missing is how many blocks a backfill is still to fetch; 0 without one. MissingTime is how
+	// long that takes at least.
+	Missing     uint64
+	MissingTime time.Duration
+
 	Answered, Passed uint64
 	Reorgs, Refused  uint64
 	Repaired         uint64
@@ -59,6 +64,10 @@ func (n *Node) Status() Status {
 	}
 	s.Lag = s.Head - min(s.Head, s.Last)
 	s.Data, s.Index = rows.Bytes()
+	if rate := n.cfg.Backfill; rate > 0 {
+		s.Missing = missing(rows, n.cfg.Blocks)
+		s.MissingTime = time.Duration(s.Missing) * time.Second / time.Duration(rate)
+	}
 	if v := n.view.Load(); v != nil {
 		s.Agreed = v.agreed(v.last)
 	}

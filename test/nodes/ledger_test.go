@@ -113,7 +113,7 @@ func (c *counter) take() (all map[string]int, twice []string) {
 func (f *front) untilLedger(t *testing.T, network string, number uint64) {
 	t.Helper()
 	var got answer
-	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
 		if got = f.call(t, network, "eth_getBlockByNumber", fmt.Sprintf(`["%#x",false]`, number)); got.header.Get("X-Cache") == "ledger" {
 			return
 		}

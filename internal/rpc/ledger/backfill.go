@@ -34,29 +34,30 @@ func (b *filler) take(now time.Time, rate int) bool {
 	return true
 }
 
-// backfill fetches the block before the first one, while the copy is at the head and may have
+// step fetches the block before the first one, while the copy is at the head and may have
 // more. That block is known by its hash, which the first one names: no node can give another.
 // More is true if it did.
-func (f *follower) backfill(ctx context.Context) (more bool) {
-	if f.node.cfg.Backfill == 0 || f.missing() == 0 || !f.hasRoom() || !f.filler.take(time.Now(), f.node.cfg.Backfill) {
+func (b *filler) step(ctx context.Context, f *follower) (more bool) {
+	cfg := &f.node.cfg
+	if cfg.Backfill == 0 || missing(f.store, cfg.Blocks) == 0 || !hasRoom(f.store, cfg.Disk) || !b.take(time.Now(), cfg.Backfill) {
 		return false
 	}
-	b, err := f.before(ctx)
+	block, err := b.before(ctx, f)
 	if err == nil {
-		err = f.store.Prepend(b)
+		err = f.store.Prepend(block)
 	}
 	if err == nil {
-		err = f.checkStored()
+		err = f.keepCheckpoint()
 	}
 	if err != nil {
-		f.filler.rest = time.Now().Add(backfillPause)
+		b.rest = time.Now().Add(backfillPause)
 		f.log.Warn("the ledger could not fetch an older block: the backfill pauses", "pause", backfillPause, "err", err)
 	}
 	return err == nil
 }
 
 // before fetches the block before the first one.
-func (f *follower) before(ctx context.Context) (*store.Block, error) {
+func (b *filler) before(ctx context.Context, f *follower) (*store.Block, error) {
 	first, _, _ := f.store.Tip()
 	h, err := f.store.Head(first)
 	if err != nil {
@@ -65,9 +66,7 @@ func (f *follower) before(ctx context.Context) (*store.Block, error) {
 	return f.fetch.byHash(ctx, h.Parent)
 }
 
-// missing is how many blocks the copy has room for before its first one.
-func (f *follower) missing() uint64 { return missing(f.store, f.node.cfg.Blocks) }
-
+// missing is how many blocks a copy has room for before its first one.
 func missing(s *store.Store, blocks uint64) uint64 {
 	first, tip, ok := s.Tip()
 	if !ok {
@@ -78,7 +77,7 @@ func missing(s *store.Store, blocks uint64) uint64 {
 
 // hasRoom tells whether a backfill may use more of the disk. It leaves a quarter to the blocks
 // that come: what is removed because of them would be fetched again.
-func (f *follower) hasRoom() bool {
-	data, index := f.store.Bytes()
-	return data+index < f.node.cfg.Disk/4*3
+func hasRoom(s *store.Store, disk int64) bool {
+	data, index := s.Bytes()
+	return data+index < disk/4*3
 }

@@ -39,17 +39,14 @@ type follower struct {
 
 	pruned uint64 // the newest block when the bounds were last looked at
 
-	vouchers vouchers
-	filler   filler
-
-	passed      bool   // the nodes have the checkpoint
-	passedFork  uint64 // as of which fork
-	passedFinal bool   // it was final
+	vouchers   vouchers
+	filler     filler
+	checkpoint checkpoint
 }
 
 func newFollower(n *Node) *follower {
 	return &follower{
-		node: n, log: n.cfg.Log, holesAt: time.Now().Add(holesEvery),
+		node: n, log: n.cfg.Log, holesAt: time.Now().Add(holesEvery), vouchers: vouchers{claims: n.cfg.Claims}, checkpoint: checkpoint{want: n.cfg.Checkpoint},
 		fetch: fetcher{source: n.cfg.Source, fix: n.cfg.Fix, check: verify.New(n.cfg.Stack), writer: n.writer, log: n.cfg.Log},
 	}
 }
@@ -183,7 +180,10 @@ func (f *follower) step(ctx context.Context) (more bool, err error) {
 			return false, err
 		}
 	}
-	if err := f.checkAsked(ctx, head); err != nil {
+	if err := f.checkpoint.ask(ctx, &f.fetch, head); err != nil {
+		if errors.Is(err, errCheckpoint) {
+			f.node.show(nil)
+		}
 		return false, err
 	}
 	more, err = f.toward(ctx, head)
@@ -192,14 +192,14 @@ func (f *follower) step(ctx context.Context) (more bool, err error) {
 		f.prune()
 	}
 	if err == nil && !more {
-		more = f.mend(ctx) || f.backfill(ctx)
+		more = f.mend(ctx) || f.filler.step(ctx, f)
 	}
 	return more, err
 }
 
 // open opens the copy. Which chain it is of, the nodes say.
 func (f *follower) open(ctx context.Context) error {
-	if err := f.checkPace(ctx); err != nil {
+	if err := f.fetch.checkPace(ctx, f.node.cfg.MinBlockTime); err != nil {
 		return err
 	}
 	genesis, err := f.fetch.hashOf(ctx, 0)
@@ -210,7 +210,7 @@ func (f *follower) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	f.store = s
+	f.store, f.vouchers.canonical = s, s.Canonical
 	f.node.store.Store(s)
 	return nil
 }
@@ -238,7 +238,7 @@ func (f *follower) toward(ctx context.Context, head nodegate.Head) (more bool, e
 		return false, f.confirm(ctx, head, tip)
 	}
 	f.node.setNear(true)
-	if v.head.Finalized != head.Finalized || !slices.Equal(v.vouched, f.newest(v)) {
+	if v.head.Finalized != head.Finalized || !slices.Equal(v.vouched, f.vouchers.newest(v)) {
 		f.show(at(v.last, v.hash, head))
 	}
 	return false, nil
@@ -324,7 +324,7 @@ func (f *follower) agree(ctx context.Context, head nodegate.Head, number uint64,
 	if err != nil {
 		return err
 	}
-	if err := f.checkStored(); err != nil {
+	if err := f.keepCheckpoint(); err != nil {
 		return err
 	}
 	if now.Fork == head.Fork && now.Lost == head.Lost {

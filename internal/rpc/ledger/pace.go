@@ -22,12 +22,11 @@ func (t *tooFast) Error() string {
 
 // checkPace returns tooFast if blocks come faster than they may. It goes by the time that
 // headers tell: ours says nothing about blocks that came before the start.
-func (f *follower) checkPace(ctx context.Context) error {
-	least := f.node.cfg.MinBlockTime
+func (f *fetcher) checkPace(ctx context.Context, least time.Duration) error {
 	if least == 0 {
 		return nil
 	}
-	head, err := f.fetch.source.Head(ctx)
+	head, err := f.source.Head(ctx)
 	if err != nil {
 		return &noHead{err}
 	}
@@ -35,11 +34,11 @@ func (f *follower) checkPace(ctx context.Context) error {
 	if blocks < paceLeast {
 		return nil
 	}
-	from, err := f.fetch.timeOf(ctx, head.Number-blocks)
+	from, err := f.timeOf(ctx, head.Number-blocks)
 	if err != nil {
 		return err
 	}
-	to, err := f.fetch.timeOf(ctx, head.Number)
+	to, err := f.timeOf(ctx, head.Number)
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,8 @@ package ledger
 import (
 	"cmp"
 	"slices"
+
+	"github.com/nodegate/nodegate/internal/rpc/ledger/store"
 )
 
 // Claim is the newest block of a node, as the node says.
@@ -17,23 +19,25 @@ type Claim struct {
 // gave the hash of a block gave those of all blocks before it, because each names its parent.
 // So the heads that nodes report anyway are enough to count them.
 type vouchers struct {
+	claims    func() []Claim // nil: not known
+	canonical func(number uint64) (store.Mark, bool, error)
+
 	fork uint64
 	of   map[string]uint64
 }
 
 // newest are the newest blocks that nodes gave of a view's chain, the highest first.
-func (f *follower) newest(v *view) []uint64 {
-	if f.node.cfg.Claims == nil {
+func (s *vouchers) newest(v *view) []uint64 {
+	if s.claims == nil {
 		return nil
 	}
-	s := &f.vouchers
 	now := make(map[string]uint64, len(s.of))
-	for _, c := range f.node.cfg.Claims() {
+	for _, c := range s.claims() {
 		was, did := s.of[c.Node]
 		if did && s.fork != v.head.Fork {
 			was, did = min(was, v.final), v.final > 0 // another branch has the final blocks too
 		}
-		if number, says, yes := f.place(&c, v); says {
+		if number, says, yes := s.place(&c, v); says {
 			was, did = max(was, number), yes
 		}
 		if did {
@@ -51,7 +55,7 @@ func (f *follower) newest(v *view) []uint64 {
 
 // place finds a claim on the chain of a view. It says nothing about blocks that the view
 // doesn't have; yes is false if the node has another block there.
-func (f *follower) place(c *Claim, v *view) (number uint64, says, yes bool) {
+func (s *vouchers) place(c *Claim, v *view) (number uint64, says, yes bool) {
 	switch {
 	case !c.Fresh || c.Number > v.last+1:
 		return 0, false, false
@@ -60,13 +64,13 @@ func (f *follower) place(c *Claim, v *view) (number uint64, says, yes bool) {
 	case c.Number == v.last:
 		return v.last, true, c.Hash == v.hash
 	}
-	m, ok, err := f.store.Canonical(c.Number)
+	m, ok, err := s.canonical(c.Number)
 	return c.Number, ok && err == nil, m.Hash == c.Hash
 }
 
 // show makes a view the one that lookups go by, with the nodes that vouch for it.
 func (f *follower) show(v *view) {
-	v.vouched = f.newest(v)
+	v.vouched = f.vouchers.newest(v)
 	f.node.show(v)
 }
 

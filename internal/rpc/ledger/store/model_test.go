@@ -309,7 +309,7 @@ func (m *machine) prepend(rt *rapid.T) {
 		hash, number := m.canonical[m.first].Parent, m.first-1
 		b := m.blocks[hash]
 		if b == nil {
-			b = testBlock(number, testHash("unknown", m.seed), m.seed, m.txs(rt, nil))
+			b = testBlock(number, testHash("below", m.seed), m.seed, m.txs(rt, nil))
 			b.Hash = hash
 		} else if b.Number != number {
 			rt.Skip("a chain began with the same parent at another height")

@@ -289,7 +289,7 @@ func (s *Store) Prepend(b *Block) error {
 	if err != nil {
 		return err
 	}
-	next, err := s.prepend(c, b)
+	next, err := c.prepend(s, b)
 	if err != nil || next == nil {
 		_ = c.batch.Close() // never written
 		return err
@@ -300,7 +300,7 @@ func (s *Store) Prepend(b *Block) error {
 
 // prepend adds all changes of a Prepend to a batch. There are none if it arrived after an
 // error was returned.
-func (s *Store) prepend(c *change, b *Block) (*state, error) {
+func (c *change) prepend(s *Store, b *Block) (*state, error) {
 	st := s.state.Load()
 	if st == nil {
 		return nil, unlinked("prepend", "nothing is stored")

@@ -154,6 +154,11 @@ func measureLedger(ctx context.Context, o *options, files chainfile.Files, temp 
 			return nil, fmt.Errorf("%s: %w", w.name, err)
 		}
 		rows = append(rows, row)
+		if o.profile != "" {
+			if err := saveProfile(o, s.remote, contestants[3], w); err != nil {
+				return nil, fmt.Errorf("%s: profile: %w", w.name, err)
+			}
+		}
 	}
 	return rows, nil
 }

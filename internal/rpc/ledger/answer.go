@@ -105,7 +105,7 @@ func (r *reader) find(q *query) (at store.Place, index int, ok bool) {
 	defer func() { r.lost = err != nil && errors.Is(err, nodegate.Damaged) }()
 	switch q.by {
 	case byTransaction:
-		at, index, ok, err = r.store.Find(q.hash)
+		at, index, ok, err = store.Guess(r.store, q.hash) // tx compares the hash
 		return at, index, ok && err == nil && r.view.holds(at.Number, r.head, r.known)
 	case byBlock:
 		// A hash names one block, on the chain or not.

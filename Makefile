@@ -7,7 +7,7 @@ FUZZTIME ?= 30s
 NODE_ROWS = Fresh|Servers|PendingNonces|FiltersOfTheService|ErrorsOfOneNode|CappedLogs|DeadSideNetwork|Liar|Lies
 SHELL := bash
 
-.PHONY: help build run test full quick lint fuzz chaos bench bench-rpc bench-storage bench-gateway bench-dashboard bench-logs gateway-suite docs clean
+.PHONY: help build run test full quick lint fuzz chaos bench bench-rpc bench-storage bench-gateway bench-dashboard bench-logs bench-ledger gateway-suite docs clean
 
 #? help: list the targets
 help:
@@ -78,6 +78,10 @@ bench-dashboard:
 bench-logs:
 	$(GO) run ./bench/logindex -blocks 100000
 	$(GO) run ./bench/logindex -geth 10000
+
+#? bench-ledger: lookups from the ledger beside a forwarded call, Geth, nginx and the embedded chain
+bench-ledger:
+	$(GO) run ./bench/rpc -ledger
 
 #? gateway-suite: IPFS' gateway-conformance against the read gateway; SUITE=PROGRAM names it if it is not in the PATH
 gateway-suite:

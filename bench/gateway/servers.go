@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/nodegate/nodegate/bench/nginx"
 )
 
 // servers are the processes: the node, nginx before it, nodegate before it.
@@ -93,29 +95,10 @@ func startNode(ctx context.Context, binary, temp string) (*process, error) {
 
 // startGateway serves the node twice: with a cache and without one.
 func startGateway(ctx context.Context, binary, temp, node string) (*process, error) {
-	const one = "  - name: %s\n    cache: %s\n    nodes:\n      - url: %s\n"
+	const one = "  - name: %s\n    cache: %s\n    ledger: {blocks: 0}\n    nodes:\n      - url: %s\n"
 	settings := "networks:\n" + fmt.Sprintf(one, "cached", "64MiB", node) + fmt.Sprintf(one, "forwarded", "0", node)
 	return startNodegate(ctx, binary, filepath.Join(temp, "gateway"), settings, "cached")
 }
-
-// nginxConf is a plain reverse proxy that keeps its connections to the node.
-const nginxConf = `worker_processes auto;
-daemon off;
-pid %[1]s/nginx.pid;
-error_log %[1]s/error.log;
-events { worker_connections 4096; }
-http {
-  access_log off;
-  keepalive_requests 1000000000;
-  client_body_temp_path %[1]s/body; proxy_temp_path %[1]s/proxy; fastcgi_temp_path %[1]s/f; uwsgi_temp_path %[1]s/u; scgi_temp_path %[1]s/s;
-  upstream node { server %[2]s; keepalive 128; keepalive_requests 1000000000; }
-  server {
-    listen %[3]s;
-    location = /readyz { return 200; }
-    location / { proxy_pass http://node; proxy_http_version 1.1; proxy_set_header Connection ""; }
-  }
-}
-`
 
 // startNginx is nil where nginx is not installed.
 func startNginx(ctx context.Context, temp, node string) (*process, error) {
@@ -137,7 +120,7 @@ func startNginx(ctx context.Context, temp, node string) (*process, error) {
 		return nil, err
 	}
 	file := filepath.Join(dir, "nginx.conf")
-	if err := os.WriteFile(file, fmt.Appendf(nil, nginxConf, dir, u.Host, listen), 0o644); err != nil {
+	if err := os.WriteFile(file, nginx.Config(dir, u.Host, listen), 0o644); err != nil {
 		return nil, err
 	}
 	p, err := start(program, "-c", file, "-p", dir)

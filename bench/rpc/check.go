@@ -51,9 +51,9 @@ func checkOne(list []*contestant, conns []*load.Conn, method string, body []byte
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.name, err)
 		}
+		toSpec(method, result)
 		if i == 0 {
 			want = result
-			toSpec(method, want)
 		} else if !reflect.DeepEqual(result, want) {
 			return fmt.Errorf("%s answers differently\nwant:    %s\nanswer:  %s", c.name, compact(want), compact(result))
 		}

@@ -10,11 +10,15 @@ import (
 )
 
 // childFlags are what a server is started with.
-type childFlags struct{ genesis, chain, data string }
+type childFlags struct{ genesis, chain, data, node string }
 
 // args are the arguments that start a kind of server.
 func (c childFlags) args(kind string) []string {
-	return []string{kind, "-genesis", c.genesis, "-chain", c.chain, "-data", c.data}
+	list := []string{kind, "-genesis", c.genesis, "-chain", c.chain, "-data", c.data}
+	if c.node != "" {
+		list = append(list, "-node", c.node)
+	}
+	return list
 }
 
 // startServer starts a kind of server and waits until it listens.
@@ -29,6 +33,7 @@ func runChild(args []string) error {
 	f.StringVar(&c.genesis, "genesis", "", "genesis file")
 	f.StringVar(&c.chain, "chain", "", "chain file")
 	f.StringVar(&c.data, "data", "", "data folder")
+	f.StringVar(&c.node, "node", "", "URL of the node to serve")
 	if len(args) == 0 {
 		return errors.New("which server?")
 	}
@@ -42,6 +47,8 @@ func openServer(kind string, c childFlags, log *slog.Logger) (child.Server, erro
 		return openGeth(c, log)
 	case "nodegate":
 		return child.Open(benchConfig(c), log)
+	case "remote":
+		return child.Open(remoteConfig(c), log)
 	case "default":
 		return child.Open(child.Config(c.data), log)
 	}

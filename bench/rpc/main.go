@@ -2,7 +2,7 @@
 // latency and processor time a request for each method, and how fast and how small
 // nodegate starts.
 //
-//	go run ./bench/rpc [-only REGEXP] [-c 8] [-d 2s] [-rounds 3] [-ws] [-json FILE] [-profile DIR] [-before PROGRAM]
+//	go run ./bench/rpc [-ledger] [-only REGEXP] [-c 8] [-d 2s] [-rounds 3] [-ws] [-json FILE] [-profile DIR] [-before PROGRAM]
 //
 // Geth is go-ethereum's own rpc server and eth API behind a bare HTTP listener, in
 // a process of its own; nodegate is the whole service, with authentication and
@@ -67,6 +67,14 @@ func benchmark(ctx context.Context, o *options) error {
 	defer os.RemoveAll(temp)
 
 	r := &report{}
+	if o.ledger {
+		list := chosen(chosen(workloads(blocks), ledgerRows), o.only)
+		if r.Methods, err = measureLedger(ctx, o, files, temp, list, len(blocks)); err != nil {
+			return err
+		}
+		printLedger(os.Stdout, r.Methods, o)
+		return r.save(o.json)
+	}
 	if !o.skipStart {
 		if r.Start, err = measureStart(ctx, temp); err != nil {
 			return err

@@ -21,6 +21,7 @@ type options struct {
 	ws        bool
 	skipStart bool
 	before    string
+	ledger    bool
 }
 
 func parseFlags(args []string) (*options, error) {
@@ -36,6 +37,7 @@ func parseFlags(args []string) (*options, error) {
 	f.BoolVar(&o.ws, "ws", false, "measure nodegate over WebSocket too")
 	f.BoolVar(&o.skipStart, "skip-start", false, "leave out start times and idle memory")
 	f.StringVar(&o.before, "before", "", "another build of this benchmark, whose nodegate is measured in turns with this one's: its CPU is printed beside")
+	f.BoolVar(&o.ledger, "ledger", false, "measure the ledger of a remote network instead, beside a forwarded call, Geth, nginx and the embedded chain")
 	_ = f.Parse(args) // exits on an error
 	if f.NArg() > 0 {
 		return nil, fmt.Errorf("unexpected argument %q", f.Arg(0))

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/nodegate/nodegate/internal/config"
+	"github.com/nodegate/nodegate/internal/method"
 	"github.com/nodegate/nodegate/internal/rpc/upstream/doctor"
 )
 
@@ -87,6 +88,12 @@ func patient(cfg *config.Config, n *config.Network) doctor.Network {
 	if n.Layer2 != nil {
 		p.Stack = n.Layer2.Stack
 	}
+	p.Ledger = doctor.Ledger{Blocks: n.Ledger.Blocks, Usual: config.UsualLedger, Backfill: n.Ledger.Backfill, Cost: func(name string) int64 {
+		if credits, ok := cfg.Costs[name]; ok {
+			return credits
+		}
+		return cfg.Costs[method.PriceOther]
+	}}
 	for i := range n.Nodes {
 		p.Nodes = append(p.Nodes, patientNode(&n.Nodes[i]))
 	}

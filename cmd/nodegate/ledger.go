@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/server"
@@ -29,18 +30,20 @@ type ledgerStatus struct {
 
 // shownLedger is a ledger as the admin listener describes it.
 type shownLedger struct {
-	First    uint64 `json:"first"`
-	Last     uint64 `json:"last"`
-	Blocks   uint64 `json:"blocks"`
-	Window   uint64 `json:"window"`
-	Data     int64  `json:"data_bytes"`
-	Index    int64  `json:"index_bytes"`
-	Lag      uint64 `json:"lag"`
-	Answered uint64 `json:"answered"`
-	Passed   uint64 `json:"passed_on"`
-	Refused  uint64 `json:"refused_blocks"`
-	Damaged  int    `json:"damaged_blocks"`
-	Problem  string `json:"problem"`
+	First    uint64  `json:"first"`
+	Last     uint64  `json:"last"`
+	Blocks   uint64  `json:"blocks"`
+	Window   uint64  `json:"window"`
+	Data     int64   `json:"data_bytes"`
+	Index    int64   `json:"index_bytes"`
+	Lag      uint64  `json:"lag"`
+	Missing  uint64  `json:"backfill_blocks"`
+	Fetching float64 `json:"backfill_seconds"`
+	Answered uint64  `json:"answered"`
+	Passed   uint64  `json:"passed_on"`
+	Refused  uint64  `json:"refused_blocks"`
+	Damaged  int     `json:"damaged_blocks"`
+	Problem  string  `json:"problem"`
 }
 
 // span is the range of blocks.
@@ -66,6 +69,8 @@ func (l *shownLedger) state() string {
 		return safe(l.Problem)
 	case l.Damaged > 0:
 		return fmt.Sprintf("%d damaged blocks to fetch again", l.Damaged)
+	case l.Missing > 0:
+		return fmt.Sprintf("backfill: %d blocks left, at least %s", l.Missing, time.Duration(l.Fetching*float64(time.Second)).Round(time.Second))
 	}
 	return "ok"
 }
@@ -88,7 +93,7 @@ func (cmd *ledgerStatus) Run(a *app) error {
 		return err
 	}
 	if len(ledgers) == 0 {
-		_, err := fmt.Fprintln(a.stdout, "No network has a ledger. Set ledger.blocks of a network of remote nodes.")
+		_, err := fmt.Fprintln(a.stdout, "No network has a ledger. Networks of remote nodes have one unless ledger.blocks is 0, a node has a budget of credits, or blocks can't be proven.")
 		return err
 	}
 	t := newTable(a.stdout)

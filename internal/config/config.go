@@ -212,6 +212,8 @@ type Network struct {
 	Retry         Retry             // of calls that nodes fail
 	Hedge         Hedge             // of reads that take unusually long
 	Verified      string            // the level that answers must have; "none" is any
+	Agree         int               // nodes that must have given the hash of a block of the ledger
+	Checkpoint    string            // a block that the ledger's chain must have, NUMBER:HASH; "" is none
 	Ledger        Ledger            // the copy of its newest blocks
 	Cache         Size              // memory for answers; 0 is no cache
 	HistoryWindow map[string]uint64 // blocks served, by method
@@ -234,9 +236,11 @@ type Hedge struct {
 
 // Ledger is a verified copy of the newest blocks of a network of remote nodes.
 type Ledger struct {
-	Blocks uint64 // 0 is none
-	Disk   Size
-	Memory Size
+	Blocks       uint64   // 0 is none
+	Backfill     int      // older blocks to fetch in a second; 0 is none
+	MinBlockTime Duration // networks with less between two blocks have none
+	Disk         Size
+	Memory       Size
 }
 
 // Node is one remote node of a network.

@@ -12,6 +12,9 @@ const (
 	leastLedgerMemory = 1 << 20
 )
 
+// anyLevel is require_verified of a network that answers with whatever nodes say.
+const anyLevel = "none"
+
 // leastHeadAge is longer than it takes to look at a node twice, also over a WebSocket.
 const leastHeadAge = 10 * time.Second
 
@@ -55,9 +58,17 @@ var networkSettings = schema[Network]{
 			help: "how long `latest` means the newest known block when no node reports one; after that, calls that need it are refused",
 			at:   func(n *Network) value { return span(&n.MaxHeadAge, leastHeadAge, 7*24*time.Hour) },
 		}, {
-			name: "require_verified", def: "none", remote: true,
+			name: "require_verified", def: anyLevel, remote: true,
 			help: "how well responses about blocks and state must be verified, or they are refused: `roots` gives only what the ledger has",
-			at:   func(n *Network) value { return text(&n.Verified, oneOf("none", "roots")) },
+			at:   func(n *Network) value { return text(&n.Verified, oneOf(anyLevel, "roots")) },
+		}, {
+			name: "agree", def: "1", remote: true,
+			help: "nodes that must have given the hash of a block before the ledger answers from it",
+			at:   func(n *Network) value { return whole(&n.Agree, 1, maxNodes) },
+		}, {
+			name: "checkpoint", remote: true,
+			help: "a block that the ledger's chain must have, with its hash: it follows no other chain; none when left out",
+			at:   func(n *Network) value { return text(&n.Checkpoint, checkpoint) },
 		}, {
 			name: "retry.attempts", def: "3", remote: true,
 			help: "nodes that one call is sent to, one after the other, when they fail or lack what it asks for; 1 is no retries",
@@ -79,9 +90,17 @@ var networkSettings = schema[Network]{
 			help: "more requests to the nodes, at most, because of hedged requests",
 			at:   func(n *Network) value { return percent(&n.Hedge.Budget, 1, 100) },
 		}, {
-			name: "ledger.blocks", def: "0", remote: true,
-			help: "newest blocks to keep a verified copy of, which answers lookups of blocks, transactions, receipts and logs; 0 is none, see docs/ledger.md",
+			name: "ledger.blocks", remote: true, varies: true,
+			help: "newest blocks to keep a verified copy of, which answers lookups of blocks, transactions, receipts and logs, see docs/ledger.md; 0 is none; when left out 10000, or 0 if a node has credits_per_second, credits_per_day or credits_per_month, or layer2.stack is arbitrum or zksync",
 			at:   func(n *Network) value { return whole(&n.Ledger.Blocks, 0, maxWindow) },
+		}, {
+			name: "ledger.min_block_time", remote: true, varies: true,
+			help: "no copy is kept of a network with less time between two blocks; when left out 1s, or 0s if ledger.blocks or require_verified is given",
+			at:   func(n *Network) value { return span(&n.Ledger.MinBlockTime, 0, time.Hour) },
+		}, {
+			name: "ledger.backfill", def: "0", remote: true,
+			help: "blocks a second to fetch that are older than the copy, until it has ledger.blocks; 0 is none: it grows with the chain alone. Each takes two calls, which `nodegate doctor` adds up",
+			at:   func(n *Network) value { return whole(&n.Ledger.Backfill, 0, 1000) },
 		}, {
 			name: "ledger.disk", def: "10GiB", remote: true,
 			help: "disk space for that copy; the oldest blocks are removed when it takes more",

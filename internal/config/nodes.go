@@ -273,6 +273,7 @@ func (s *settler) settleRemote(i int) {
 	if s.src[at+"cache"].origin == fromDefault {
 		n.Cache = n.defaultCache()
 	}
+	s.settleLedger(n, at)
 	for j := range n.Nodes {
 		node, at := &n.Nodes[j], nodePath(at, j)
 		if node.Name == "" {
@@ -394,9 +395,7 @@ func (c *checker) checkRemote(i int) {
 	if n.Poll > 0 && n.Poll < minPoll {
 		c.failAt(at+"poll", "%s is too often; use %s or more, or 0s to follow the time between blocks", n.Poll, minPoll)
 	}
-	if n.Verified == "roots" && n.Ledger.Blocks == 0 {
-		c.failAt(at+"require_verified", "needs a ledger: without one every call would be refused; add ledger: {blocks: 10000}")
-	}
+	c.checkLedger(&n, at)
 	if n.MaxHeadAge < 2*n.Poll {
 		c.failAt(at+"max_head_age", "%s is less than two looks at a node take, one every %s; use %s or more, or a shorter poll", n.MaxHeadAge, n.Poll, 2*n.Poll)
 	}

@@ -28,6 +28,7 @@ var (
 	networkName = rule{says: "`[a-z0-9-]{1,32}`, unique, not a reserved path", check: checkNetworkName}
 	currency    = rule{says: "1 to 6 letters and digits", check: checkCurrency}
 	explorerURL = rule{says: "an https URL, or an http one on localhost", check: checkExplorer}
+	checkpoint  = rule{says: "`NUMBER:0xHASH`", check: checkCheckpoint}
 	aliasName   = rule{says: "`[a-z0-9]{1,16}`, not an existing prefix", check: checkAlias}
 )
 

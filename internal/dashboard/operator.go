@@ -47,6 +47,7 @@ type NetworkState struct {
 	Elsewhere bool
 	Period    time.Duration // between blocks of an embedded chain; 0 mines when a transaction arrives
 	Nodes     []NodeState   // of a network of remote nodes
+	Ledger    *LedgerState  // of one too; nil without one
 }
 
 // NodeState is how a remote node is.

@@ -75,7 +75,7 @@ const oddMarkup = `<script>alert("1")</script>`
 func TestOperatorEscapes(t *testing.T) {
 	d := newBooth(t, func(c *Config) {
 		c.Operator.Networks = func(context.Context) []NetworkState {
-			return []NetworkState{{Name: oddMarkup, Problem: oddMarkup, Nodes: []NodeState{{Name: oddMarkup, Role: oddMarkup, Client: oddMarkup, Why: oddMarkup}}}}
+			return []NetworkState{{Name: oddMarkup, Problem: oddMarkup, Nodes: []NodeState{{Name: oddMarkup, Role: oddMarkup, Client: oddMarkup, Why: oddMarkup}}, Ledger: &LedgerState{Problem: oddMarkup}}}
 		}
 		c.Operator.System = func(context.Context) System {
 			return System{Version: oddMarkup, Commit: oddMarkup, Go: oddMarkup, Database: oddMarkup, Engine: oddMarkup, Config: oddMarkup, Problems: []string{oddMarkup},
@@ -90,7 +90,7 @@ func TestOperatorEscapes(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, count := range map[string]int{
-		"/operator": 6, "/operator/system": 10, "/operator/accounts": 3, "/operator/accounts/a-1": 8, "/operator/audit": 5,
+		"/operator": 7, "/operator/system": 10, "/operator/accounts": 3, "/operator/accounts/a-1": 8, "/operator/audit": 5,
 		"/operator/accounts?q=" + url.QueryEscape(oddMarkup): 1,
 	} {
 		body := d.ask(http.MethodGet, path, operator, nil).Body.String()

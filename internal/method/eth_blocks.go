@@ -64,12 +64,12 @@ var chainRows = []Row{
 	},
 	{
 		Name: "eth_getUncleByBlockNumberAndIndex", Group: groupChain, Summary: "An uncle of a block that is given by its number or tag.",
-		Params: []Param{number, uncle}, Rules: history(),
+		Params: []Param{number, uncle}, Rules: history(), Answer: UncleAnswer,
 		Result: Result{"Header|null", "null when there is no such uncle"}, Example: on(`["0x7","0x0"]`),
 	},
 	{
 		Name: "eth_getUncleByBlockHashAndIndex", Group: groupChain, Summary: "An uncle of a block that is given by its hash.",
-		Params: []Param{blockHash, uncle}, Rules: byHash(),
+		Params: []Param{blockHash, uncle}, Rules: byHash(), Answer: UncleAnswer,
 		Result:  Result{"Header|null", "null when there is no such uncle"},
 		Example: on(`["0x1519c7703806266fae5b4dac56609e14d23a3ae917f3759ee6e684c4ebca2525","0x0"]`),
 	},

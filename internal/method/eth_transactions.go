@@ -42,6 +42,23 @@ var transactionRows = []Row{
 		Example: on(`["0x5e24293602a11146e1bd055dc58d81919f221743496b5d1229c483b83d6f8c33"]`),
 	},
 	{
+		Name: "eth_getRawTransactionByBlockHashAndIndex", Group: groupTransactions,
+		Summary: "The transaction at an index of a block, as it was signed and encoded.",
+		About:   "The block may be off the canonical chain.",
+		Params:  []Param{blockHash, index0},
+		Rules:   Rules{Needs: History, Contracts: NoContracts}, Answer: RawAtAnswer,
+		Result:  Result{"Bytes", "the transaction; 0x when there is no such block or index"},
+		Example: on(`["0x1519c7703806266fae5b4dac56609e14d23a3ae917f3759ee6e684c4ebca2525","0x0"]`),
+	},
+	{
+		Name: "eth_getRawTransactionByBlockNumberAndIndex", Group: groupTransactions,
+		Summary: "The transaction at an index of a block that is given by its number, as it was signed and encoded.",
+		Params:  []Param{number, index0},
+		Rules:   Rules{Needs: History, Contracts: NoContracts}, Answer: RawAtAnswer,
+		Result:  Result{"Bytes", "the transaction; 0x when there is no such block or index"},
+		Example: on(`["0x7","0x0"]`),
+	},
+	{
 		Name: EthPendingTransactions, Group: groupTransactions,
 		Summary: "The transactions that wait for a block.",
 		About:   "An embedded network shows its whole pool, or refuses if that is more than 1,000 transactions. Nodes of other networks show only what their own accounts have sent, usually none.",

@@ -89,6 +89,7 @@ const (
 	HexAnswer                          // data or a quantity: 0x...
 	CountAnswer                        // how many transactions a block has
 	UncleCountAnswer                   // how many uncles a block has
+	UncleAnswer                        // an uncle of a block, by the block's number or hash
 	ObjectAnswer                       // an object
 	ChainIDAnswer                      // the network's id
 	WordAnswer                         // 32 bytes of storage
@@ -101,6 +102,7 @@ const (
 	AtHashAnswer                       // a transaction of a block, by the block's hash
 	AtNumberAnswer                     // a transaction of a block, by the block's number
 	RawTransactionAnswer               // an encoded transaction, by its hash
+	RawAtAnswer                        // an encoded transaction of a block, by the block's number or hash
 	TransactionsAnswer                 // a list of transactions
 	ReceiptAnswer                      // a receipt, by the transaction's hash
 	ReceiptsAnswer                     // the receipts of a block

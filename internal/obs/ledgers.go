@@ -7,7 +7,9 @@ type LedgerFigures struct {
 	First, Last, Blocks, Lag  uint64
 	Data, Index               int64 // bytes
 	Reorgs, Refused, Repaired uint64
+	Answered, Passed          uint64 // lookups
 	Damaged                   int
+	Missing                   uint64 // blocks that a backfill is still to fetch
 }
 
 // ledgers shows what the networks' ledgers hold.
@@ -15,6 +17,7 @@ type ledgers struct {
 	each                               func(show func(network string, f *LedgerFigures))
 	first, last, blocks, lag, bytes    *prometheus.Desc
 	reorgs, refused, repaired, damaged *prometheus.Desc
+	lookups, missing                   *prometheus.Desc
 }
 
 // Ledgers adds the figures of the networks' ledgers, as each hands them out.
@@ -33,12 +36,14 @@ func (m *Metrics) Ledgers(each func(show func(network string, f *LedgerFigures))
 		refused:  desc("refused_blocks_total", "Blocks of nodes that could not be proven, each attempt."),
 		repaired: desc("repaired_blocks_total", "Damaged blocks that were fetched again."),
 		damaged:  desc("damaged_blocks", "Damaged blocks that are to be fetched again."),
+		missing:  desc("backfill_blocks", "Blocks that a backfill is still to fetch."),
+		lookups:  desc("lookups_total", "Lookups and log queries that the ledger could read, by whether it answered them or passed them on to nodes.", "outcome"),
 	})
 }
 
 // Describe is a part of prometheus.Collector.
 func (l *ledgers) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{l.first, l.last, l.blocks, l.lag, l.bytes, l.reorgs, l.refused, l.repaired, l.damaged} {
+	for _, d := range []*prometheus.Desc{l.first, l.last, l.blocks, l.lag, l.bytes, l.reorgs, l.refused, l.repaired, l.damaged, l.lookups, l.missing} {
 		out <- d
 	}
 }
@@ -49,8 +54,8 @@ func (l *ledgers) Collect(out chan<- prometheus.Metric) {
 		gauge := func(d *prometheus.Desc, value float64, labels ...string) {
 			out <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, value, append([]string{network}, labels...)...)
 		}
-		count := func(d *prometheus.Desc, value uint64) {
-			out <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(value), network)
+		count := func(d *prometheus.Desc, value uint64, labels ...string) {
+			out <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(value), append([]string{network}, labels...)...)
 		}
 		gauge(l.first, float64(f.First))
 		gauge(l.last, float64(f.Last))
@@ -59,8 +64,11 @@ func (l *ledgers) Collect(out chan<- prometheus.Metric) {
 		gauge(l.bytes, float64(f.Data), "data")
 		gauge(l.bytes, float64(f.Index), "index")
 		gauge(l.damaged, float64(f.Damaged))
+		gauge(l.missing, float64(f.Missing))
 		count(l.reorgs, f.Reorgs)
 		count(l.refused, f.Refused)
 		count(l.repaired, f.Repaired)
+		count(l.lookups, f.Answered, "answered")
+		count(l.lookups, f.Passed, "passed")
 	})
 }

@@ -17,6 +17,7 @@ import (
 
 // ledgerState is one ledger on the admin listener's /ledgers.
 type ledgerState struct {
+	Off      bool    `json:"off,omitempty"` // the problem says why
 	First    uint64  `json:"first"`
 	Last     uint64  `json:"last"`
 	Blocks   uint64  `json:"blocks"`
@@ -26,6 +27,9 @@ type ledgerState struct {
 	Head     uint64  `json:"head"`
 	HeadAge  float64 `json:"head_age_seconds"`
 	Lag      uint64  `json:"lag"`
+	Agreed   int     `json:"agreed"`          // nodes that gave the hash of the newest block
+	Missing  uint64  `json:"backfill_blocks"` // that are still to be fetched
+	Fetching float64 `json:"backfill_seconds"`
 	Answered uint64  `json:"answered"`
 	Passed   uint64  `json:"passed_on"`
 	Reorgs   uint64  `json:"reorgs"`
@@ -47,6 +51,7 @@ func (a *ledgerAdmin) now(w http.ResponseWriter, _ *http.Request) {
 	a.each(func(r *remote) {
 		s := r.ledger.Status()
 		states[r.cfg.Name] = ledgerState{
+			Off: s.Off, Agreed: s.Agreed, Missing: s.Missing, Fetching: s.MissingTime.Seconds(),
 			First: s.First, Last: s.Last, Blocks: s.Blocks, Window: r.cfg.Ledger.Blocks, Data: s.Data, Index: s.Index,
 			Head: s.Head, HeadAge: s.HeadAge.Seconds(), Lag: s.Lag, Answered: s.Answered, Passed: s.Passed,
 			Reorgs: s.Reorgs, Refused: s.Refused, Repaired: s.Repaired, Damaged: s.Damaged, Problem: s.Problem,
@@ -76,9 +81,13 @@ func (a *ledgerAdmin) each(take func(r *remote)) {
 func (a *ledgerAdmin) show(show func(network string, f *obs.LedgerFigures)) {
 	a.each(func(r *remote) {
 		s := r.ledger.Status()
+		if s.Off {
+			return
+		}
 		show(r.cfg.Name, &obs.LedgerFigures{
 			First: s.First, Last: s.Last, Blocks: s.Blocks, Lag: s.Lag, Data: s.Data, Index: s.Index,
 			Reorgs: s.Reorgs, Refused: s.Refused, Repaired: s.Repaired, Damaged: s.Damaged,
+			Answered: s.Answered, Passed: s.Passed, Missing: s.Missing,
 		})
 	})
 }

@@ -1,9 +1,12 @@
 package server
 
 import (
+	"encoding/hex"
 	"errors"
 	"log/slog"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -49,6 +52,10 @@ func newLedgers(c *common) *ledgers {
 // time between two looks at a node.
 const showHeadAge = 10 * time.Second
 
+// fillPause keeps a new copy from using up what nodes allow in a second: it gets at most 20
+// blocks, with two calls for each.
+const fillPause = 50 * time.Millisecond
+
 // over puts a ledger over a network's node. It fetches blocks from source, below the cache:
 // they would drive out what clients ask for.
 func (l *ledgers) over(node nodegate.Node, source *pool.Pool, n *config.Network) *ledger.Node {
@@ -57,6 +64,8 @@ func (l *ledgers) over(node nodegate.Node, source *pool.Pool, n *config.Network)
 	log := l.log.With("network", n.Name)
 	return ledger.New(node, ledger.Config{
 		Stack: of.stack, Blocks: n.Ledger.Blocks, Disk: int64(n.Ledger.Disk), Source: source, Log: log,
+		MinBlockTime: n.Ledger.MinBlockTime, FillPause: fillPause, Backfill: n.Ledger.Backfill,
+		Claims: func() []ledger.Claim { return claimsOf(source) }, Agree: n.Agree, Checkpoint: checkpointOf(n),
 		Last: source.Last, ShowAge: min(showHeadAge, n.MaxHeadAge), Require: levelOf(n.Verified),
 		MaxAnswer: int(l.cfg.Limits.ResponseBytes), SearchTime: l.cfg.Limits.NodeTimeout,
 		Fix: ledger.Forms{Block: eth.BlockForm, Receipts: eth.ReceiptsForm},
@@ -66,6 +75,37 @@ func (l *ledgers) over(node nodegate.Node, source *pool.Pool, n *config.Network)
 		},
 		Release: func() { l.release(folder, log) },
 	})
+}
+
+// claimsOf are the newest blocks of a pool's nodes, in the ledger's words.
+func claimsOf(p *pool.Pool) []ledger.Claim {
+	claims := p.Claims()
+	list := make([]ledger.Claim, 0, len(claims))
+	for _, c := range claims {
+		hash, fine := hashOf(c.Place.Hash)
+		parent, alike := hashOf(c.Parent)
+		list = append(list, ledger.Claim{Node: c.Node, Number: c.Place.Number, Hash: hash, Parent: parent, Fresh: c.Fresh && fine && alike})
+	}
+	return list
+}
+
+// hashOf reads a hash as JSON has it.
+func hashOf(token string) (hash [32]byte, ok bool) {
+	text, err := strconv.Unquote(token)
+	if err != nil {
+		return hash, false
+	}
+	n, err := hex.Decode(hash[:], []byte(strings.TrimPrefix(text, "0x")))
+	return hash, err == nil && n == len(hash)
+}
+
+// checkpointOf is the block that a network's chain must have; nil where none is set.
+func checkpointOf(n *config.Network) *ledger.Checkpoint {
+	number, hash, ok := n.CheckpointBlock()
+	if !ok {
+		return nil
+	}
+	return &ledger.Checkpoint{Number: number, Hash: hash}
 }
 
 // levelOf is the level that a setting names.

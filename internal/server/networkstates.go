@@ -28,6 +28,7 @@ func (ns *networks) states(ctx context.Context) []dashboard.NetworkState {
 		for _, n := range ns.remotes[name].pool.Status() {
 			state.Nodes = append(state.Nodes, shownNode(n))
 		}
+		state.Ledger = ns.remotes[name].shownLedger()
 		list = append(list, headOf(ctx, ns.remotes[name].pool, state))
 	}
 	return list
@@ -64,6 +65,19 @@ func shownNode(n pool.Status) dashboard.NodeState {
 	return dashboard.NodeState{
 		Name: n.Name, Role: n.Role, Client: n.Client, Healthy: n.Healthy, Cordoned: n.Cordoned, Why: n.Why, Head: n.Head, Lag: n.Lag,
 		ErrorRate: n.ErrorRate, P50: n.P50, P95: n.P95, InFlight: n.InFlight, Ejections: n.Ejections,
+	}
+}
+
+// shownLedger is what operators see of a network's ledger; nil without one.
+func (r *remote) shownLedger() *dashboard.LedgerState {
+	if r.ledger == nil {
+		return nil
+	}
+	s := r.ledger.Status()
+	return &dashboard.LedgerState{
+		First: s.First, Last: s.Last, Blocks: int64(s.Blocks), Window: int64(r.cfg.Ledger.Blocks), Lag: s.Lag, Bytes: s.Data + s.Index,
+		Answered: int64(s.Answered), Passed: int64(s.Passed), Damaged: s.Damaged, Off: s.Off, Problem: s.Problem,
+		Missing: int64(s.Missing), MissingTime: s.MissingTime, Agreed: s.Agreed,
 	}
 }
 

@@ -81,7 +81,7 @@ func TestLyingNode(t *testing.T) {
 	yaml, bad := "networks:\n", make([]*relay, len(list))
 	for i := range list {
 		bad[i] = startRelay(t, chain.rpc("dev"))
-		yaml += fmt.Sprintf("  - {name: m%d, cache: 0, nodes: [{name: bad, url: %q}, {name: good, url: %q}, {name: better, url: %q}]}\n", i, bad[i].URL, chain.rpc("dev"), honest.URL)
+		yaml += fmt.Sprintf("  - {name: m%d, cache: 0, ledger: {blocks: 0}, nodes: [{name: bad, url: %q}, {name: good, url: %q}, {name: better, url: %q}]}\n", i, bad[i].URL, chain.rpc("dev"), honest.URL)
 	}
 	g := startGate(t, yaml)
 	g.allHealthy(3 * len(list))

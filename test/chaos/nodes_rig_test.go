@@ -82,9 +82,9 @@ func startChains(t *testing.T, count int) []*gate {
 }
 
 // remoteYAML is a network called main of nodes called n0, n1 and so on, with no
-// cache, so that every call reaches one.
+// cache and no ledger, so that every call reaches one.
 func remoteYAML(urls ...string) string {
-	s := "networks:\n  - name: main\n    cache: 0\n    nodes:\n"
+	s := "networks:\n  - name: main\n    cache: 0\n    ledger: {blocks: 0}\n    nodes:\n"
 	for i, url := range urls {
 		s += fmt.Sprintf("      - {name: n%d, url: %q}\n", i, url)
 	}
@@ -93,7 +93,7 @@ func remoteYAML(urls ...string) string {
 
 // withSockets is remoteYAML over HTTP and WebSocket.
 func withSockets(nodes []*gate) string {
-	s := "networks:\n  - name: main\n    cache: 0\n    nodes:\n"
+	s := "networks:\n  - name: main\n    cache: 0\n    ledger: {blocks: 0}\n    nodes:\n"
 	for i, n := range nodes {
 		s += fmt.Sprintf("      - {name: n%d, url: %q, ws: %q}\n", i, n.rpc("dev"), n.ws("dev"))
 	}

@@ -85,14 +85,14 @@ func TestOperatorNetworks(t *testing.T) {
 		c.Networks = append(c.Networks, config.Network{Name: "far", Dialect: "spec", MaxLag: 5, Nodes: []config.Node{
 			{Name: "near", URL: config.NodeURL(chain.URL("devnet", harness.KeyA)), Role: "primary"},
 			{Name: "lost", URL: config.NodeURL(gone.URL + "/swordfish"), Role: "backup"},
-		}})
+		}, Ledger: config.Ledger{Blocks: 1000, Disk: 1 << 30, Memory: 1 << 20}})
 	})
 	var p dashboard.Page
 	eventually(t, func() bool {
 		p = v.Get("/operator")
-		return strings.Contains(p.Body, ">used<") && strings.Contains(p.Body, ">not used<")
+		return strings.Contains(p.Body, ">used<") && strings.Contains(p.Body, ">not used<") && strings.Contains(p.Body, "0 to 10: 11 of 1,000")
 	})
-	wants(t, "the networks", p, 200, "a block every 12s", "far", "2 nodes", "near", "lost", "backup", "connection refused", "<td>nodegate/")
+	wants(t, "the networks", p, 200, "a block every 12s", "far", "2 nodes", "near", "lost", "backup", "connection refused", "<td>nodegate/", "<h3>Ledger</h3>", ">follows<", "no lookups yet")
 	const near = "/operator/nodes/far/near/"
 	wants(t, "the button", p, 200, `action="`+near+`cordon"`)
 	wants(t, "a cordon", v.Post(near+"cordon", nil), 303)

@@ -96,7 +96,7 @@ func cappedNode(t *testing.T, to string, refuse refusal) string {
 
 // logNetwork is the configuration of a network of three nodes, of which the first ones have a cap.
 func logNetwork(t *testing.T, name string, nodes []*harness.Service, capped int, refuse refusal) string {
-	yaml := "  - name: " + name + "\n    chain_id: 1338\n    cache: 0\n    nodes:\n"
+	yaml := "  - name: " + name + "\n    chain_id: 1338\n    cache: 0\n" + noLedger + "    nodes:\n"
 	for i, n := range nodes {
 		cap := refuse
 		if i >= capped {

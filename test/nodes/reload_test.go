@@ -17,8 +17,14 @@ import (
 	"github.com/nodegate/nodegate/test/harness"
 )
 
-// network is the YAML of one with nodes.
+// noLedger keeps a network's ledger from answering what a test wants nodes to answer.
+const noLedger = "    ledger: {blocks: 0}\n"
+
+// network is the YAML of one with nodes. It has a ledger only if the test says something of it.
 func network(name, more string, urls ...string) string {
+	if !strings.Contains(more, "ledger:") {
+		more += noLedger
+	}
 	s := "  - name: " + name + "\n" + more + "    nodes:\n"
 	for i, url := range urls {
 		s += fmt.Sprintf("      - {name: n%d, url: %q}\n", i, url)

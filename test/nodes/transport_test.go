@@ -38,7 +38,7 @@ func TestTransport(t *testing.T) {
 		put("key", key)
 	}
 	issue(ours)
-	yaml := fmt.Sprintf("networks:\n  - name: main\n    chain_id: 1337\n    cache: 0\n    nodes:\n      - {name: n0, url: %q, ws: %q, ca_file: %q, cert_file: %q, key_file: %q, proxy_file: %q, gzip: true}\n",
+	yaml := fmt.Sprintf("networks:\n  - name: main\n    chain_id: 1337\n    cache: 0\n    ledger: {blocks: 0}\n    nodes:\n      - {name: n0, url: %q, ws: %q, ca_file: %q, cert_file: %q, key_file: %q, proxy_file: %q, gzip: true}\n",
 		"https://"+host+"/devnet/v3/"+key, "wss://"+host+"/devnet/ws/v3/"+key, put("ca", ours.CA), filepath.Join(dir, "cert"), filepath.Join(dir, "key"), put("proxy", proxy.URL))
 	f := startFront(t, yaml)
 	f.await(t, "/readyz/main")
@@ -84,7 +84,7 @@ func wait(t *testing.T, what string, ok func() bool) {
 func TestGzipBomb(t *testing.T) {
 	node := harness.Start(t, nil)
 	bomber := startBomber(t, node.URL("devnet", key))
-	f := startFront(t, fmt.Sprintf("limits: {response_bytes: 1MiB}\nnetworks:\n  - name: main\n    cache: 0\n    retry: {budget: 100%%}\n    nodes:\n      - {name: bomber, url: %q, gzip: true}\n      - {name: good, url: %q, gzip: true, role: backup}\n",
+	f := startFront(t, fmt.Sprintf("limits: {response_bytes: 1MiB}\nnetworks:\n  - name: main\n    cache: 0\n    ledger: {blocks: 0}\n    retry: {budget: 100%%}\n    nodes:\n      - {name: bomber, url: %q, gzip: true}\n      - {name: good, url: %q, gzip: true, role: backup}\n",
 		bomber, node.URL("devnet", key)))
 	wait(t, "both nodes are healthy", func() bool { _, body := get(t, f.Admin+"/nodes"); return strings.Count(body, `"healthy":true`) == 2 })
 	wait(t, "the node is ejected", func() bool {

@@ -21,9 +21,6 @@ type answer struct {
 	agreed int
 }
 
-// vouchers is how many nodes gave the hash of a block: the pool asks one.
-const vouchers = 1
-
 // reader answers a query by one view. All that it can't read as it was written is not ok:
 // a node is asked then.
 type reader struct {
@@ -73,16 +70,32 @@ func (r *reader) answer(q *query) (answer, bool) {
 		result, ok = b.count(b.stored.Txs)
 	case method.UncleCountAnswer:
 		result, ok = b.count(0)
+	case method.UncleAnswer:
+		// The header shows that a block with a size has no uncles.
+		result, ok = []byte("null"), b.stored.Size > 0
 	case method.ReceiptsAnswer:
 		result, ok = b.receipts()
 	case method.ReceiptAnswer:
 		result, ok = b.receipt(index)
-	case method.RawTransactionAnswer:
+	case method.RawTransactionAnswer, method.RawAtAnswer:
 		result, ok = b.raw(index)
 	default:
 		result, ok = b.transaction(index)
 	}
-	return answer{result, nodegate.Level(b.stored.Level), vouchers}, ok
+	return answer{result, nodegate.Level(b.stored.Level), r.agreed(q.by, at)}, ok
+}
+
+// agreed is how many nodes gave the hash of a block. What a client names by its hash may be of
+// another branch, which one node gave.
+func (r *reader) agreed(by by, at store.Place) int {
+	n := r.view.agreed(at.Number)
+	if by != byBlock || n == 1 {
+		return n
+	}
+	if m, ok, err := r.store.Canonical(at.Number); err != nil || !ok || m.Hash != at.Hash {
+		return 1
+	}
+	return n
 }
 
 // find finds the block of a query, which must be one that clients may know of, and the
@@ -92,7 +105,7 @@ func (r *reader) find(q *query) (at store.Place, index int, ok bool) {
 	defer func() { r.lost = err != nil && errors.Is(err, nodegate.Damaged) }()
 	switch q.by {
 	case byTransaction:
-		at, index, ok, err = r.store.Find(q.hash)
+		at, index, ok, err = store.Guess(r.store, q.hash) // tx compares the hash
 		return at, index, ok && err == nil && r.view.holds(at.Number, r.head, r.known)
 	case byBlock:
 		// A hash names one block, on the chain or not.

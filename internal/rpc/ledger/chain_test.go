@@ -46,6 +46,8 @@ type chain struct {
 	// failReceipts is the error of calls for receipts.
 	failReceipts error
 	uncles       []*types.Header // of the blocks that are added
+	every        time.Duration   // between two blocks
+	pruned       uint64          // blocks before it are not there any more
 }
 
 func newChain() *chain {
@@ -53,7 +55,7 @@ func newChain() *chain {
 	if err != nil {
 		panic(err)
 	}
-	c := &chain{key: key, byHash: map[common.Hash]*made{}, calls: map[string]int{}}
+	c := &chain{key: key, every: 12 * time.Second, byHash: map[common.Hash]*made{}, calls: map[string]int{}}
 	c.add(0)
 	c.head = nodegate.Head{Fork: 1}
 	return c
@@ -64,7 +66,7 @@ func (c *chain) add(salt int64) {
 	n := uint64(len(c.blocks))
 	zero, root := uint64(0), common.Hash{7}
 	h := &types.Header{
-		Number: new(big.Int).SetUint64(n), Difficulty: new(big.Int), GasLimit: 30_000_000, Time: 1_700_000_000 + 12*n, BaseFee: big.NewInt(1_000_000_000),
+		Number: new(big.Int).SetUint64(n), Difficulty: new(big.Int), GasLimit: 30_000_000, Time: 1_700_000_000 + uint64(time.Duration(n)*c.every/time.Second), BaseFee: big.NewInt(1_000_000_000),
 		Extra: fmt.Appendf(nil, "salt %d", salt), WithdrawalsHash: &types.EmptyWithdrawalsHash, BlobGasUsed: &zero, ExcessBlobGas: &zero, ParentBeaconRoot: &root,
 	}
 	var txs types.Transactions
@@ -190,7 +192,7 @@ func (c *chain) answer(name string, params []byte) ([]byte, error) {
 		return nil, err
 	}
 	b := c.find(fmt.Sprint(args[0]))
-	if b == nil {
+	if b == nil || b.NumberU64() < c.pruned && b.NumberU64() > 0 {
 		return []byte("null"), nil
 	}
 	switch {

@@ -5,7 +5,7 @@
 // Start at Node, which stands between the block tags and the cache. It answers a call with
 // the bytes that go-ethereum would, or passes it on: a lookup in a form that it doesn't know,
 // of a block that it doesn't have, or of one that it can't be sure is still on the chain. It
-// never answers that something doesn't exist.
+// never answers that something doesn't exist, but uncles where a header shows that there are none.
 //
 //	node.go      Node: what is answered here, and what is passed on
 //	query.go     calls that it understands
@@ -13,9 +13,13 @@
 //	answer.go    answers from stored blocks
 //	logs.go      log queries
 //	follow.go    the follower: one goroutine that keeps the copy at the head
+//	pace.go      networks whose blocks come too fast
+//	vouch.go     how many nodes gave the hash of a block
+//	checkpoint.go  a block that the chain must have
 //	reorg.go     other branches
 //	fetch.go     a block and its receipts from nodes, proven
 //	members.go   what nodes say beyond what roots cover
+//	backfill.go  older blocks than the copy began with
 //	prune.go     the bounds of the copy
 //	repair.go    damaged blocks, and receipts that were missing, fetched again
 //	prove.go     proving all blocks of the copy again

@@ -67,23 +67,32 @@ func (f *fetcher) byHash(ctx context.Context, hash [32]byte) (*store.Block, erro
 
 // hashOf asks which block is at a height. The hash is one of a header that has it.
 func (f *fetcher) hashOf(ctx context.Context, number uint64) (hash [32]byte, err error) {
-	raw, err := f.source.Call(ctx, method.EthGetBlockByNumber, []byte("["+hexjson.Number(number)+",false]"))
+	h, _, err := f.header(ctx, number)
 	if err != nil {
 		return hash, err
 	}
+	return h.Hash, nil
+}
+
+// header fetches the header of a height. What a node said has the hash that it says.
+func (f *fetcher) header(ctx context.Context, number uint64) (h *verify.Header, raw []byte, err error) {
+	raw, err = f.source.Call(ctx, method.EthGetBlockByNumber, []byte("["+hexjson.Number(number)+",false]"))
+	if err != nil {
+		return nil, nil, err
+	}
 	if string(raw) == "null" {
-		return hash, errAway
+		return nil, nil, errAway
 	}
 	h, finding := f.check.Read(raw)
 	switch {
 	case finding != nil:
-		return hash, &unproven{finding.What}
+		return nil, nil, &unproven{finding.What}
 	case h == nil:
-		return hash, &unproven{"the network's headers have their own hash"}
+		return nil, nil, &unproven{"the network's headers have their own hash"}
 	case h.Number != number:
-		return hash, &unproven{"a node gave a block of another height"}
+		return nil, nil, &unproven{"a node gave a block of another height"}
 	}
-	return h.Hash, nil
+	return h, raw, nil
 }
 
 // fetched is a block that is being proven.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/nodegate/nodegate"
@@ -37,11 +38,15 @@ type follower struct {
 	below   uint64    // where to go on with that; 0 is at the newest block
 
 	pruned uint64 // the newest block when the bounds were last looked at
+
+	vouchers   vouchers
+	filler     filler
+	checkpoint checkpoint
 }
 
 func newFollower(n *Node) *follower {
 	return &follower{
-		node: n, log: n.cfg.Log, holesAt: time.Now().Add(holesEvery),
+		node: n, log: n.cfg.Log, holesAt: time.Now().Add(holesEvery), vouchers: vouchers{claims: n.cfg.Claims}, checkpoint: checkpoint{want: n.cfg.Checkpoint},
 		fetch: fetcher{source: n.cfg.Source, fix: n.cfg.Fix, check: verify.New(n.cfg.Stack), writer: n.writer, log: n.cfg.Log},
 	}
 }
@@ -60,19 +65,32 @@ func (f *follower) run() {
 	defer f.node.setNear(false)
 	for pause := time.Duration(0); f.wait(ctx, pause); {
 		more, err := f.step(ctx)
+		var fast *tooFast
 		switch {
 		case ctx.Err() != nil:
+			return
+		case errors.As(err, &fast):
+			f.node.off.Store(fast)
+			f.log.Info("the network has no ledger: its blocks come too fast. Set ledger.blocks to have one", "between", fast.between, "min_block_time", fast.least)
 			return
 		case err != nil:
 			pause = f.failed(err)
 		case more:
-			pause = 0
+			pause = f.fillPause()
 			f.recovered()
 		default:
 			pause = lookEvery
 			f.recovered()
 		}
 	}
+}
+
+// fillPause is how long to wait before the next block. Near the head, lookups wait for it.
+func (f *follower) fillPause() time.Duration {
+	if f.node.near.Load() {
+		return 0
+	}
+	return f.node.cfg.FillPause
 }
 
 // wait waits for a pause, or until a lookup wants the newest block. Nobody shortens the
@@ -162,19 +180,28 @@ func (f *follower) step(ctx context.Context) (more bool, err error) {
 			return false, err
 		}
 	}
+	if err := f.checkpoint.ask(ctx, &f.fetch, head); err != nil {
+		if errors.Is(err, errCheckpoint) {
+			f.node.show(nil)
+		}
+		return false, err
+	}
 	more, err = f.toward(ctx, head)
 	if err == nil {
 		f.tries = 0
 		f.prune()
 	}
 	if err == nil && !more {
-		more = f.mend(ctx)
+		more = f.mend(ctx) || f.filler.step(ctx, f)
 	}
 	return more, err
 }
 
 // open opens the copy. Which chain it is of, the nodes say.
 func (f *follower) open(ctx context.Context) error {
+	if err := f.fetch.checkPace(ctx, f.node.cfg.MinBlockTime); err != nil {
+		return err
+	}
 	genesis, err := f.fetch.hashOf(ctx, 0)
 	if err != nil {
 		return err
@@ -183,7 +210,7 @@ func (f *follower) open(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	f.store = s
+	f.store, f.vouchers.canonical = s, s.Canonical
 	f.node.store.Store(s)
 	return nil
 }
@@ -211,8 +238,8 @@ func (f *follower) toward(ctx context.Context, head nodegate.Head) (more bool, e
 		return false, f.confirm(ctx, head, tip)
 	}
 	f.node.setNear(true)
-	if v.head.Finalized != head.Finalized {
-		f.node.show(at(v.last, v.hash, head))
+	if v.head.Finalized != head.Finalized || !slices.Equal(v.vouched, f.vouchers.newest(v)) {
+		f.show(at(v.last, v.hash, head))
 	}
 	return false, nil
 }
@@ -297,8 +324,11 @@ func (f *follower) agree(ctx context.Context, head nodegate.Head, number uint64,
 	if err != nil {
 		return err
 	}
+	if err := f.keepCheckpoint(); err != nil {
+		return err
+	}
 	if now.Fork == head.Fork && now.Lost == head.Lost {
-		f.node.show(at(number, hash, head))
+		f.show(at(number, hash, head))
 		f.node.setNear(now.Number <= number+1)
 	}
 	return nil

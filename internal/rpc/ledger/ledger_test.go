@@ -145,6 +145,8 @@ func (r *rig) check(m *made, ours bool) {
 	one(count, true, "eth_getBlockTransactionCountByHash", hash)
 	one("0x0", ours, "eth_getUncleCountByBlockNumber", number)
 	one("0x0", true, "eth_getUncleCountByBlockHash", hash)
+	one(nil, ours, "eth_getUncleByBlockNumberAndIndex", number, "0x0")
+	one(nil, true, "eth_getUncleByBlockHashAndIndex", hash, "0x0")
 	for i, tx := range m.Transactions() {
 		index := fmt.Sprintf("%#x", i)
 		one(m.txJSON(i), ours, "eth_getTransactionByHash", tx.Hash())
@@ -154,6 +156,8 @@ func (r *rig) check(m *made, ours bool) {
 			r.t.Fatal(err)
 		}
 		one(hexutil.Bytes(raw), ours, "eth_getRawTransactionByHash", tx.Hash())
+		one(hexutil.Bytes(raw), ours, "eth_getRawTransactionByBlockNumberAndIndex", number, index)
+		one(hexutil.Bytes(raw), true, "eth_getRawTransactionByBlockHashAndIndex", hash, index)
 		one(m.txJSON(i), ours, "eth_getTransactionByBlockNumberAndIndex", number, index)
 		one(m.txJSON(i), true, "eth_getTransactionByBlockHashAndIndex", hash, index)
 	}
@@ -311,6 +315,9 @@ func TestUncles(t *testing.T) {
 			if got, ok := r.ask(name, "0x3"); ok {
 				t.Errorf("%s is %s", name, got)
 			}
+		}
+		if got, ok := r.ask("eth_getUncleByBlockHashAndIndex", m.Hash(), "0x0"); ok {
+			t.Errorf("the uncle is %s", got)
 		}
 		got, ok := r.ask("eth_getTransactionReceipt", m.Transactions()[0].Hash())
 		if !ok {

@@ -59,7 +59,8 @@ func (n *Node) searchLogs(ctx context.Context, s *store.Store, v *view, f *logqu
 		return answer{}, false, nil
 	}
 	defer func() { _ = rows.Close() }() // nothing was written
-	if !n.stillCovers(ctx, s, v, f, rows) {
+	agreed := v.agreedLogs(f, rows)
+	if agreed < n.cfg.Agree || !n.stillCovers(ctx, s, v, f, rows) {
 		return answer{}, false, nil
 	}
 	found, err := n.search(ctx, rows, f, logquery.Limits{Logs: most, Bytes: n.cfg.MaxAnswer, Hold: nodegate.TraceFrom(ctx).Hold})
@@ -77,10 +78,24 @@ func (n *Node) searchLogs(ctx context.Context, s *store.Store, v *view, f *logqu
 		return answer{}, false, &nodegate.Error{Op: "ledger.logs", Code: nodegate.ResponseTooLarge, Msg: "response too large"}
 	case found.Stop == logquery.Complete || found.Stop == logquery.Full:
 		// All blocks are proven by their roots, those without a log that matches too.
-		return answer{found.Logs, nodegate.LevelRoots, vouchers}, true, nil
+		return answer{found.Logs, nodegate.LevelRoots, agreed}, true, nil
 	}
 	n.noteHole(s, found)
 	return answer{}, false, nil
+}
+
+// agreedLogs is how many nodes gave the hashes of all blocks of a query.
+func (v *view) agreedLogs(f *logquery.Filter, rows *store.Snapshot) int {
+	if f.Hash == nil {
+		return v.agreed(f.To)
+	}
+	at, ok, err := rows.ByHash(*f.Hash)
+	if err == nil && ok {
+		if m, ok, err := rows.Canonical(at.Number); err == nil && ok && m.Hash == at.Hash {
+			return v.agreed(at.Number)
+		}
+	}
+	return 1
 }
 
 // noteHole has the block at which a search ended fetched again, if it should have had logs.

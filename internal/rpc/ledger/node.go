@@ -21,6 +21,14 @@ type Config struct {
 	Stack  string // layer-2 stack, or ""
 	Blocks uint64 // how many of the newest blocks are kept, at least 1
 	Disk   int64  // bytes that they may take of the disk
+	// MinBlockTime is the shortest time between blocks of a network that is followed; 0 is any.
+	MinBlockTime time.Duration
+	// FillPause is how long the nodes are left in peace after each block while the copy is far
+	// behind the head.
+	FillPause time.Duration
+	// Backfill is how many blocks a second are fetched before the copy's first one, until it has
+	// Blocks of them; 0 is none: it grows with the chain alone.
+	Backfill int
 	// MaxAnswer is how many bytes an answer with logs may have; 0 is no bound. Other
 	// answers are as large as a block.
 	MaxAnswer int
@@ -32,6 +40,12 @@ type Config struct {
 	Last func() (head nodegate.Head, age time.Duration, ok bool)
 	// ShowAge is after how long without a report answers tell the age of the head; 0 is never.
 	ShowAge time.Duration
+	// Claims are the newest blocks that each node reported. Nil is not known.
+	Claims func() []Claim
+	// Agree is how many nodes must have given the hash of a block that is answered from.
+	Agree int
+	// Checkpoint is a block that the chain must have; nil is none.
+	Checkpoint *Checkpoint
 	// Require is how well answers about blocks and state must be verified.
 	Require nodegate.Level
 	Fix     Forms
@@ -63,6 +77,7 @@ type Node struct {
 	store  atomic.Pointer[store.Store] // nil until the nodes said which chain it is
 	view   atomic.Pointer[view]        // nil while nothing is known to be on the chain
 	near   atomic.Bool                 // the follower is at the head, or about to be
+	off    atomic.Pointer[tooFast]     // why the chain is not followed; nil if it is
 	poke   chan struct{}
 	mu     sync.Mutex
 	change chan struct{} // closed with the next view
@@ -248,6 +263,7 @@ func (n *Node) from(v *view, head nodegate.Head, known bool, q *query) (answer, 
 	}
 	r := reader{store: s, writer: n.writer, heads: &n.heads, view: v, head: head, known: known}
 	a, ok := r.answer(q)
+	ok = ok && a.agreed >= n.cfg.Agree
 	switch {
 	case r.lost:
 		n.repairs.lose()

@@ -53,7 +53,7 @@ func (q *query) read(row *method.Row, params []byte) bool {
 	case method.BlockAnswer:
 		q.full = string(args[1]) == "true"
 		return q.full || string(args[1]) == "false"
-	case method.AtHashAnswer, method.AtNumberAnswer:
+	case method.AtHashAnswer, method.AtNumberAnswer, method.RawAtAnswer, method.UncleAnswer:
 		q.index, ok = quantity(args[1])
 		return ok
 	}
@@ -69,7 +69,7 @@ func wanted(row *method.Row) (int, bool) {
 	case method.TransactionAnswer, method.ReceiptAnswer, method.ReceiptsAnswer, method.HeaderAnswer, method.LogsAnswer,
 		method.CountAnswer, method.UncleCountAnswer, method.RawTransactionAnswer:
 		return 1, true
-	case method.BlockAnswer, method.AtHashAnswer, method.AtNumberAnswer:
+	case method.BlockAnswer, method.AtHashAnswer, method.AtNumberAnswer, method.RawAtAnswer, method.UncleAnswer:
 		return 2, true
 	}
 	return 0, false
@@ -77,18 +77,15 @@ func wanted(row *method.Row) (int, bool) {
 
 // readPlace reads the first parameter, which names a block or a transaction.
 func (q *query) readPlace(row *method.Row, arg []byte) (ok bool) {
-	if row.Answer == method.RawTransactionAnswer { // the answer names no block, so it is never kept
+	raw := row.Answer == method.RawAtAnswer // answers that name no block are never kept, so their truth tells nothing
+	switch {
+	case row.Truth == method.OfItsAnswer || row.Answer == method.RawTransactionAnswer:
 		q.by = byTransaction
 		return fixedHex(q.hash[:], arg)
-	}
-	switch row.Truth {
-	case method.OfItsAnswer:
-		q.by = byTransaction
-		return fixedHex(q.hash[:], arg)
-	case method.OfAHash:
+	case row.Truth == method.OfAHash || raw && row.Block == method.None:
 		q.by = byBlock
 		return fixedHex(q.hash[:], arg)
-	case method.OfABlock:
+	case row.Truth == method.OfABlock || raw:
 		if q.number, ok = quantity(arg); ok {
 			return true
 		}

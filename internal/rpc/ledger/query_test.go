@@ -76,6 +76,13 @@ func TestQueries(t *testing.T) {
 		{"eth_getProof", `["0x1",[],"0x5"]`, ""},
 		{"eth_getRawTransactionByHash", `[` + h + `]`, "transaction"},
 		{"eth_getRawTransactionByHash", `["0x5"]`, ""},
+		{"eth_getRawTransactionByBlockHashAndIndex", `[` + h + `,"0x2"]`, "block index 2"},
+		{"eth_getRawTransactionByBlockHashAndIndex", `["0x5","0x2"]`, ""},
+		{"eth_getRawTransactionByBlockNumberAndIndex", `["0x5","0x2"]`, "number 5 index 2"},
+		{"eth_getRawTransactionByBlockNumberAndIndex", `["latest","0x2"]`, ""},
+		{"eth_getRawTransactionByBlockNumberAndIndex", `[` + h + `,"0x2"]`, ""},
+		{"eth_getUncleByBlockNumberAndIndex", `["0x5","0x2"]`, "number 5 index 2"},
+		{"eth_getUncleByBlockHashAndIndex", `[` + h + `,"0x2"]`, "block index 2"},
 		{"eth_nothing", `[` + h + `]`, ""},
 	} {
 		var q query
@@ -95,7 +102,8 @@ func TestRows(t *testing.T) {
 		"eth_getTransactionByHash", "eth_getTransactionByBlockHashAndIndex", "eth_getTransactionByBlockNumberAndIndex", "eth_getTransactionReceipt",
 		"eth_getBlockReceipts", "eth_getBlockByNumber", "eth_getBlockByHash", "eth_getHeaderByNumber", "eth_getHeaderByHash", "eth_getLogs",
 		"eth_getBlockTransactionCountByNumber", "eth_getBlockTransactionCountByHash", "eth_getUncleCountByBlockNumber", "eth_getUncleCountByBlockHash",
-		"eth_getRawTransactionByHash",
+		"eth_getRawTransactionByHash", "eth_getRawTransactionByBlockHashAndIndex", "eth_getRawTransactionByBlockNumberAndIndex",
+		"eth_getUncleByBlockNumberAndIndex", "eth_getUncleByBlockHashAndIndex",
 	}
 	for _, row := range method.All() {
 		var q query
@@ -117,7 +125,8 @@ func (q *query) String() string {
 	if q.full {
 		text += " full"
 	}
-	if q.answer == method.AtHashAnswer || q.answer == method.AtNumberAnswer {
+	switch q.answer {
+	case method.AtHashAnswer, method.AtNumberAnswer, method.RawAtAnswer, method.UncleAnswer:
 		text += fmt.Sprint(" index ", q.index)
 	}
 	return text

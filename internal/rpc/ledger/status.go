@@ -16,13 +16,20 @@ type counts struct {
 
 // Status is how a ledger is.
 type Status struct {
+	Off         bool   // the network is not followed; Problem says why
 	First, Last uint64 // the blocks of the chain that it has, if Blocks isn't 0
 	Blocks      uint64
 	Data, Index int64 // bytes on disk: what blocks are, and what serves to find them
 
 	Head    uint64 // the network's newest block, as far as it is known
 	Lag     uint64 // blocks that the copy is behind it
+	Agreed  int    // nodes that gave the hash of the newest block; 0 if it has none
 	HeadAge time.Duration
+
+	// Missing is how many blocks a backfill is still to fetch; 0 without one. MissingTime is how
+	// long that takes at least.
+	Missing     uint64
+	MissingTime time.Duration
 
 	Answered, Passed uint64
 	Reorgs, Refused  uint64
@@ -43,6 +50,10 @@ func (n *Node) Status() Status {
 			s.Head, s.HeadAge = head.Number, age
 		}
 	}
+	if fast := n.off.Load(); fast != nil {
+		s.Off, s.Problem = true, fast.Error()
+		return s
+	}
 	rows := n.store.Load()
 	if rows == nil {
 		s.Lag, s.Problem = s.Head, "no node has said which chain it is, or the folder can't be opened"
@@ -53,6 +64,13 @@ func (n *Node) Status() Status {
 	}
 	s.Lag = s.Head - min(s.Head, s.Last)
 	s.Data, s.Index = rows.Bytes()
+	if rate := n.cfg.Backfill; rate > 0 {
+		s.Missing = missing(rows, n.cfg.Blocks)
+		s.MissingTime = time.Duration(s.Missing) * time.Second / time.Duration(rate)
+	}
+	if v := n.view.Load(); v != nil {
+		s.Agreed = v.agreed(v.last)
+	}
 	if err := rows.Failed(); err != nil {
 		s.Problem = err.Error()
 	}

@@ -19,6 +19,8 @@ type view struct {
 	hash  [32]byte      // of the last
 	final uint64        // at most last
 	head  nodegate.Head // as of when it was true
+
+	vouched []uint64 // the newest block of it that each node gave, the highest first
 }
 
 // at is a view whose newest block is on the chain of a head.

@@ -27,6 +27,19 @@ func (s *Store) Canonical(number uint64) (Mark, bool, error) {
 
 // Find returns the canonical block and the index of a transaction.
 func (s *Store) Find(tx [32]byte) (at Place, index int, ok bool, err error) {
+	at, index, ok, err = Guess(s, tx)
+	if !ok || err != nil {
+		return Place{}, 0, false, err
+	}
+	if same, err := s.hasAt(at, index, tx[:]); !same || err != nil {
+		return Place{}, 0, false, err
+	}
+	return at, index, true, nil
+}
+
+// Guess is Find for who reads the transaction anyway and compares its hash: the place may be
+// of one that a reorg removed, or of another one whose hash begins alike.
+func Guess(s *Store, tx [32]byte) (at Place, index int, ok bool, err error) {
 	var number uint64
 	ok, err = s.db.probe(lookupKey(tx[:]), func(row []byte) error {
 		var whole bool
@@ -39,14 +52,5 @@ func (s *Store) Find(tx [32]byte) (at Place, index int, ok bool, err error) {
 		return Place{}, 0, false, err
 	}
 	m, ok, err := s.Canonical(number)
-	if !ok || err != nil {
-		return Place{}, 0, false, err
-	}
-	// The entry may be of a transaction that a reorg removed, or of another one whose
-	// hash begins alike.
-	same, err := s.hasAt(m.Place, index, tx[:])
-	if !same || err != nil {
-		return Place{}, 0, false, err
-	}
-	return m.Place, index, true, nil
+	return m.Place, index, ok, err
 }

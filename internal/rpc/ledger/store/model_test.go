@@ -299,6 +299,29 @@ func (m *machine) appendSome(rt *rapid.T, count int) {
 	}
 }
 
+// prepend adds blocks before the first one, some of which are stored already.
+func (m *machine) prepend(rt *rapid.T) {
+	for range rapid.IntRange(1, 8).Draw(rt, "blocks") {
+		if !m.begun || m.first == 0 {
+			rt.Skip("there is nothing before it")
+		}
+		m.seed++
+		hash, number := m.canonical[m.first].Parent, m.first-1
+		b := m.blocks[hash]
+		if b == nil {
+			b = testBlock(number, testHash("below", m.seed), m.seed, m.txs(rt, nil))
+			b.Hash = hash
+		} else if b.Number != number {
+			rt.Skip("a chain began with the same parent at another height")
+		}
+		m.run(func() error { return m.s.Prepend(b) }, func(next *chainModel) {
+			next.put(b)
+			next.canonical[number], next.first = b, number
+			delete(next.marks, number)
+		})
+	}
+}
+
 // putAndMove stores a branch beside the chain and moves to it.
 func (m *machine) putAndMove(branch []*Block) {
 	for _, b := range branch {
@@ -473,7 +496,7 @@ func (m *machine) tables(rt *rapid.T) {
 
 func (m *machine) actions(check func(*rapid.T)) map[string]func(*rapid.T) {
 	return map[string]func(*rapid.T){
-		"append": m.append, "grow": m.grow, "reorg": m.reorg, "back": m.back, "jump": m.jump, "prune": m.pruneTo,
+		"append": m.append, "prepend": m.prepend, "grow": m.grow, "reorg": m.reorg, "back": m.back, "jump": m.jump, "prune": m.pruneTo,
 		"prune sides": m.pruneSides, "replace": m.replaceOne, "mark": m.mark, "reset": m.reset, "reopen": m.reopen,
 		"tables": m.tables, "": check,
 	}

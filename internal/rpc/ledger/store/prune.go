@@ -190,7 +190,7 @@ func (s *Store) pruneSidesSome(below uint64) (removed int, err error) {
 		err = nil
 	}
 	for i := 0; i < len(sides) && err == nil; i++ {
-		err = s.removeSide(c, sides[i])
+		err = c.removeSide(s, sides[i])
 	}
 	if err != nil || len(sides) == 0 {
 		_ = c.batch.Close() // never written
@@ -206,7 +206,7 @@ func (s *Store) pruneSidesSome(below uint64) (removed int, err error) {
 }
 
 // removeSide adds the removal of a block beside the chain to a batch.
-func (s *Store) removeSide(c *change, side Place) error {
+func (c *change) removeSide(s *Store, side Place) error {
 	var h *Head
 	_, err := c.db.get(placeKey(keyBlock, side.Number, side.Branch), func(row []byte) error {
 		var ok bool

@@ -54,6 +54,33 @@ func TestAppend(t *testing.T) {
 	}
 }
 
+// TestPrepend: blocks are added before the first one, each the parent of the next.
+func TestPrepend(t *testing.T) {
+	s := openStore(t, testConfig(vfs.NewMem()))
+	defer s.Close()
+	below := testBlock(5, [32]byte{9}, 1, [][32]byte{testHash("tx", 1)})
+	wantCode(t, s.Prepend(below), nodegate.Conflict)
+	first := testBlock(6, below.Hash, 2, [][32]byte{testHash("tx", 2)})
+	must(t, s.Append(first))
+	for name, bad := range map[string]*Block{"height": testBlock(4, [32]byte{9}, 1, nil), "hash": testBlock(5, [32]byte{9}, 3, nil), "above": testBlock(7, first.Hash, 4, nil)} {
+		if err := s.Prepend(bad); !errors.Is(err, nodegate.Conflict) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	must(t, s.Prepend(below))
+	must(t, s.Prepend(below)) // a second time, as after an error whose write arrived
+	at, tip, _ := s.Tip()
+	if at.Hash != below.Hash || tip.Hash != first.Hash {
+		t.Errorf("from %v to %v", at, tip)
+	}
+	if m, ok, err := s.Canonical(5); err != nil || !ok || m.Hash != below.Hash {
+		t.Errorf("block 5 is %v, %v, %v", m, ok, err)
+	}
+	if at, _, ok, err := s.Find(testHash("tx", 1)); err != nil || !ok || at.Number != 5 {
+		t.Errorf("its transaction is in %v, %v, %v", at, ok, err)
+	}
+}
+
 func TestMoveRefused(t *testing.T) {
 	s := openStore(t, testConfig(vfs.NewMem()))
 	defer s.Close()

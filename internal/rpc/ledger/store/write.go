@@ -277,6 +277,56 @@ func (s *Store) Append(b *Block) error {
 	return s.commit(c, next, h.Number)
 }
 
+// Prepend stores the block before the first one and makes it the first, in one batch.
+// Returns Conflict if the first block doesn't follow it. After an error of the disk it may
+// still be written when the disk recovers: Tip tells.
+func (s *Store) Prepend(b *Block) error {
+	if err := b.check(); err != nil {
+		return err
+	}
+	c, err := s.startWrite(true)
+	defer s.writing.Unlock()
+	if err != nil {
+		return err
+	}
+	next, err := c.prepend(s, b)
+	if err != nil || next == nil {
+		_ = c.batch.Close() // never written
+		return err
+	}
+	// Heights below the first block are not read before the state has changed.
+	return s.commit(c, next, math.MaxUint64)
+}
+
+// prepend adds all changes of a Prepend to a batch. There are none if it arrived after an
+// error was returned.
+func (c *change) prepend(s *Store, b *Block) (*state, error) {
+	st := s.state.Load()
+	if st == nil {
+		return nil, unlinked("prepend", "nothing is stored")
+	}
+	if st.first.Hash == b.Hash {
+		return nil, nil
+	}
+	first, err := s.Head(st.first)
+	if err != nil {
+		return nil, err
+	}
+	if b.Number+1 != first.Number || b.Hash != first.Parent {
+		return nil, unlinked("prepend", fmt.Sprintf("block %d doesn't follow block %d", first.Number, b.Number))
+	}
+	h, isNew, err := s.enter(c, b)
+	if err == nil {
+		err = c.extend(h, b, isNew)
+	}
+	if err != nil {
+		return nil, err
+	}
+	next := *st
+	next.first, next.low = h.Place, min(st.low, h.Number)
+	return &next, nil
+}
+
 // extend makes a block of the batch canonical, or one that was stored before it.
 func (c *change) extend(h *Head, b *Block, isNew bool) error {
 	if !isNew {

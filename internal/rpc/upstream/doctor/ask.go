@@ -48,6 +48,9 @@ func examine(ctx context.Context, n *Network, node *Node) Report {
 	x.state()
 	x.logs()
 	x.latency()
+	if n.Ledger.Cost != nil {
+		x.sample()
+	}
 	if node.URL != "" {
 		x.report.Batch = takesBatch(ctx, node)
 	}

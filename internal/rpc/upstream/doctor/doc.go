@@ -4,5 +4,6 @@
 //
 // [Examine] asks every node of a network at the same time (ask.go has the questions)
 // and compares what they said with the configuration and with each other (judge.go).
+// ledger.go estimates what the network's ledger takes of nodes and disk.
 // It only reads: nothing is sent that changes a node.
 package doctor

@@ -35,6 +35,7 @@ type Network struct {
 	Namespaces []string // that clients may use beyond eth, net and web3
 	LogBlocks  uint64   // widest range of eth_getLogs that clients may ask for
 	Nodes      []Node
+	Ledger     Ledger
 }
 
 // Finding is one thing to say about a node, or about the whole network.
@@ -62,6 +63,7 @@ type Report struct {
 	Batch   bool          // takes several calls in one request
 	Events  error         // why there is no subscription; nil where there is one, or no ws
 	P50     time.Duration // of a small call
+	Sample  Sample        // of its newest blocks
 }
 
 // Depth is how far back a node has state.

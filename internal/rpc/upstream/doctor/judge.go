@@ -43,7 +43,7 @@ func judge(n *Network, reports []Report) []Finding {
 			add(false, "is slow: half of its answers take %v and more", r.P50.Round(time.Millisecond))
 		}
 	}
-	return append(list, judgeNetwork(n, reports)...)
+	return append(append(list, judgeNetwork(n, reports)...), judgeLedger(n, reports)...)
 }
 
 type say func(problem bool, format string, args ...any)

@@ -184,7 +184,7 @@ func (j *judge) fits(q *query, result []byte) bool {
 		return result[0] == '{'
 	case method.ReceiptsAnswer, method.LogsAnswer:
 		return result[0] == '['
-	case method.RawTransactionAnswer, method.HexAnswer, method.CountAnswer, method.UncleCountAnswer, method.WordAnswer, method.ReturnAnswer, method.GasAnswer:
+	case method.RawTransactionAnswer, method.RawAtAnswer, method.HexAnswer, method.CountAnswer, method.UncleCountAnswer, method.WordAnswer, method.ReturnAnswer, method.GasAnswer:
 		return hexjson.IsData(result)
 	}
 	return true

@@ -222,6 +222,9 @@ func (p *Pool) Head(ctx context.Context) (nodegate.Head, error) {
 // node has reported one; not ok before the first.
 func (p *Pool) Last() (head nodegate.Head, age time.Duration, ok bool) { return p.heads.Last() }
 
+// Claims are the newest blocks that each node reported.
+func (p *Pool) Claims() []heads.Claim { return heads.Claims(p.heads) }
+
 // noHead is the error while no node says what the newest block is.
 func (p *Pool) noHead(ctx context.Context) error {
 	_, age, ok := p.heads.Last()

@@ -1,0 +1,66 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+
+	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/rpc/ledger/store"
+)
+
+// Checkpoint is a block that the operator knows to be on the chain.
+type Checkpoint struct {
+	Number uint64
+	Hash   [32]byte
+}
+
+// errCheckpoint is the error of nodes that are on another chain than the operator wants.
+var errCheckpoint = errors.New("the nodes have another block at the height of the checkpoint: check the setting, or the nodes")
+
+// checkpoint is what is known about the one that is wanted.
+type checkpoint struct {
+	want *Checkpoint // nil: none
+
+	passed bool   // the nodes have it
+	fork   uint64 // as of which fork
+	final  bool   // it was final
+}
+
+// ask asks which block is at the checkpoint's height, at the start and after each fork that
+// may have replaced it.
+func (c *checkpoint) ask(ctx context.Context, f *fetcher, head nodegate.Head) error {
+	if c.want == nil || head.Number < c.want.Number || c.passed && (c.final || c.fork == head.Fork) {
+		return nil
+	}
+	hash, err := f.hashOf(ctx, c.want.Number)
+	if err == nil && hash != c.want.Hash {
+		err = errCheckpoint
+	}
+	if err != nil {
+		return err
+	}
+	c.passed, c.fork, c.final = true, head.Fork, c.want.Number <= head.Finalized
+	return nil
+}
+
+// lacks tells whether a copy has another block at the checkpoint's height. Inside the copy the
+// blocks above it are linked to it by their hashes, so no node can get around it.
+func (c *checkpoint) lacks(s *store.Store) (bool, error) {
+	if c.want == nil {
+		return false, nil
+	}
+	m, ok, err := s.Canonical(c.want.Number)
+	return err == nil && ok && m.Hash != c.want.Hash, err
+}
+
+// keepCheckpoint empties a copy that lacks the checkpoint.
+func (f *follower) keepCheckpoint() error {
+	lacks, err := f.checkpoint.lacks(f.store)
+	if err != nil || !lacks {
+		return err
+	}
+	if err := f.reset("it doesn't have the block of the checkpoint"); err != nil {
+		return err
+	}
+	return errCheckpoint
+}

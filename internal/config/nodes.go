@@ -397,6 +397,9 @@ func (c *checker) checkRemote(i int) {
 	if n.Verified == "roots" && n.Ledger.Blocks == 0 {
 		c.failAt(at+"require_verified", "needs a ledger: without one every call would be refused; add ledger: {blocks: 10000}")
 	}
+	if n.Verify == VerifyState && n.Layer2 != nil && noProofs(n.Layer2.Stack) {
+		c.failAt(at+"verify", "%s has state that is not in Ethereum's tries, so nodegate can't prove it; remove the setting", n.Layer2.Stack)
+	}
 	if n.MaxHeadAge < 2*n.Poll {
 		c.failAt(at+"max_head_age", "%s is less than two looks at a node take, one every %s; use %s or more, or a shorter poll", n.MaxHeadAge, n.Poll, 2*n.Poll)
 	}
@@ -411,6 +414,9 @@ func (c *checker) checkRemote(i int) {
 		c.failAt(at+"layer2", "needs stack: which rollup do the nodes serve? One of linea, op, arbitrum, zksync or scroll")
 	}
 }
+
+// noProofs tells whether the state of a stack can't be proven.
+func noProofs(stack string) bool { return stack == "zksync" || stack == "scroll" }
 
 // nodePath is the start of every path below one node of a network.
 func nodePath(network string, j int) string { return fmt.Sprintf("%snodes[%d].", network, j) }

@@ -24,11 +24,21 @@ type Trace struct {
 	// MostLogs is what those above tell those below: a longer list of logs is refused, so
 	// whoever makes one may end it there. 0 is no bound.
 	MostLogs int
+	// Want, if it is set, is what those above know of the answer: nothing else is given out.
+	Want *Want
 	// Hold, if it is set, reserves so many more bytes of the memory that the caller's account
 	// may use, until the call has returned. Whoever makes a large answer bit by bit asks first.
 	//
 	// Returns AccountBusy or Busy when there is none.
 	Hold func(bytes int64) error
+}
+
+// Want is what is known of an answer before a node gives it. Whoever chooses among nodes
+// drops an answer that doesn't hold, and asks another node.
+type Want struct {
+	Block uint64 // the number of the block that the call names by its hash
+	// Holds says what is wrong with an answer; nil is nothing. Several goroutines may call it.
+	Holds func(result []byte) error
 }
 
 // Level is how well data of nodes was verified.

@@ -211,6 +211,7 @@ type Network struct {
 	MaxHeadAge    Duration          // how long latest is known when no node reports it
 	Retry         Retry             // of calls that nodes fail
 	Hedge         Hedge             // of reads that take unusually long
+	Verify        string            // what of the state is proven; "none" is proofs only
 	Verified      string            // the level that answers must have; "none" is any
 	Agree         int               // nodes that must have given the hash of a block of the ledger
 	Checkpoint    string            // a block that the ledger's chain must have, NUMBER:HASH; "" is none
@@ -220,6 +221,9 @@ type Network struct {
 	Layer2        *Layer2           // nil on a layer-1 network
 	Namespaces    []string          // beyond eth, net and web3
 }
+
+// VerifyState is the value of Verify that has balances, nonces, code and storage proven.
+const VerifyState = "state"
 
 // Retry bounds how a call that a node fails is sent to other nodes.
 type Retry struct {

@@ -55,9 +55,9 @@ func TestDefault(t *testing.T) {
 			"eth_subscribe": 5, "eth_subscription": 1, "other": 80, "unknown": 160, "refused": 5,
 		},
 		Networks: []Network{
-			{Name: "devnet", Dialect: "spec", MaxLag: 5, MaxHeadAge: usualHeadAge, Retry: usualRetry, Hedge: usualHedge, Verified: "none", Agree: 1, Ledger: usualLedger, Cache: 16 << 20, Embedded: &Embedded{Preset: "devnet"}},
+			{Name: "devnet", Dialect: "spec", MaxLag: 5, MaxHeadAge: usualHeadAge, Retry: usualRetry, Hedge: usualHedge, Verify: "none", Verified: "none", Agree: 1, Ledger: usualLedger, Cache: 16 << 20, Embedded: &Embedded{Preset: "devnet"}},
 			{
-				Name: "rollup", Dialect: "spec", MaxLag: 5, MaxHeadAge: usualHeadAge, Retry: usualRetry, Hedge: usualHedge, Verified: "none", Agree: 1, Ledger: usualLedger, Cache: 16 << 20, Embedded: &Embedded{Preset: "rollup"},
+				Name: "rollup", Dialect: "spec", MaxLag: 5, MaxHeadAge: usualHeadAge, Retry: usualRetry, Hedge: usualHedge, Verify: "none", Verified: "none", Agree: 1, Ledger: usualLedger, Cache: 16 << 20, Embedded: &Embedded{Preset: "rollup"},
 				HistoryWindow: map[string]uint64{"eth_getTransactionReceipt": 128},
 				Layer2:        &Layer2{Stack: "linea", Alias: "linea", Margin: 1.2},
 			},
@@ -182,6 +182,7 @@ networks:
     max_head_age: 5m
     retry: {attempts: 2, budget: 50%}
     hedge: {off: true, delay: 200ms, budget: 10%}
+    verify: state
     require_verified: roots
     agree: 2
     checkpoint: "22000000:0x5e24293602a11146e1bd055dc58d81919f221743496b5d1229c483b83d6f8c33"
@@ -270,18 +271,18 @@ func TestFullFile(t *testing.T) {
 		Costs: costs,
 		Networks: []Network{
 			{
-				Name: "main", Dialect: "standard", MaxLag: 5, MaxHeadAge: usualHeadAge, Retry: usualRetry, Hedge: usualHedge, Verified: "none", Agree: 1, Ledger: usualLedger, Cache: 1 << 20, Namespaces: []string{"debug", "txpool"},
+				Name: "main", Dialect: "standard", MaxLag: 5, MaxHeadAge: usualHeadAge, Retry: usualRetry, Hedge: usualHedge, Verify: "none", Verified: "none", Agree: 1, Ledger: usualLedger, Cache: 1 << 20, Namespaces: []string{"debug", "txpool"},
 				Embedded: &Embedded{
 					Genesis: filepath.Join(dir, "genesis.json"), Chain: filepath.Join(dir, "sub/chain.rlp"), Period: 12,
 				},
 			},
 			{
-				Name: "l2", Dialect: "spec", MaxLag: 5, MaxHeadAge: usualHeadAge, Retry: usualRetry, Hedge: usualHedge, Verified: "none", Agree: 1, Ledger: usualLedger, Cache: 16 << 20, Embedded: &Embedded{Preset: "devnet"},
+				Name: "l2", Dialect: "spec", MaxLag: 5, MaxHeadAge: usualHeadAge, Retry: usualRetry, Hedge: usualHedge, Verify: "none", Verified: "none", Agree: 1, Ledger: usualLedger, Cache: 16 << 20, Embedded: &Embedded{Preset: "devnet"},
 				HistoryWindow: map[string]uint64{"eth_call": 64, "eth_getProof": 1},
 				Layer2:        &Layer2{Stack: "linea", Alias: "scroll2", Dictionary: filepath.Join(dir, "words"), Margin: 2},
 			},
 			{
-				Name: "far", Dialect: "spec", ChainID: 10, MaxLag: 7, Poll: 500 * time.Millisecond, MaxHeadAge: 5 * time.Minute, Retry: Retry{2, 50}, Hedge: Hedge{true, 200 * time.Millisecond, 10}, Verified: "roots", Agree: 2, Checkpoint: someCheckpoint, Ledger: Ledger{5000, 20, 2 * time.Second, 2 << 30, 8 << 20}, Cache: 64 << 20, Layer2: &Layer2{Stack: "op", Margin: 1.2},
+				Name: "far", Dialect: "spec", ChainID: 10, MaxLag: 7, Poll: 500 * time.Millisecond, MaxHeadAge: 5 * time.Minute, Retry: Retry{2, 50}, Hedge: Hedge{true, 200 * time.Millisecond, 10}, Verify: "state", Verified: "roots", Agree: 2, Checkpoint: someCheckpoint, Ledger: Ledger{5000, 20, 2 * time.Second, 2 << 30, 8 << 20}, Cache: 64 << 20, Layer2: &Layer2{Stack: "op", Margin: 1.2},
 				Nodes: []Node{
 					{Name: "node-1", URL: "http://10.0.0.5:8545", WS: "ws://10.0.0.5:8546/", Role: "primary", Tier: 1, Weight: 1},
 					{

@@ -58,6 +58,10 @@ var networkSettings = schema[Network]{
 			help: "how long `latest` means the newest known block when no node reports one; after that, calls that need it are refused",
 			at:   func(n *Network) value { return span(&n.MaxHeadAge, leastHeadAge, 7*24*time.Hour) },
 		}, {
+			name: "verify", def: anyLevel, remote: true,
+			help: "what of the state nodegate proves: `state` answers balances, nonces, code and storage from Merkle proofs of the nodes, see docs/nodes.md; proofs that clients ask for are always checked",
+			at:   func(n *Network) value { return text(&n.Verify, oneOf(anyLevel, VerifyState)) },
+		}, {
 			name: "require_verified", def: anyLevel, remote: true,
 			help: "how well responses about blocks and state must be verified, or they are refused: `roots` gives only what the ledger has",
 			at:   func(n *Network) value { return text(&n.Verified, oneOf(anyLevel, "roots")) },

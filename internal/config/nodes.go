@@ -396,6 +396,9 @@ func (c *checker) checkRemote(i int) {
 		c.failAt(at+"poll", "%s is too often; use %s or more, or 0s to follow the time between blocks", n.Poll, minPoll)
 	}
 	c.checkLedger(&n, at)
+	if n.Verify == VerifyState && n.Layer2 != nil && noProofs(n.Layer2.Stack) {
+		c.failAt(at+"verify", "%s has state that is not in Ethereum's tries, so nodegate can't prove it; remove the setting", n.Layer2.Stack)
+	}
 	if n.MaxHeadAge < 2*n.Poll {
 		c.failAt(at+"max_head_age", "%s is less than two looks at a node take, one every %s; use %s or more, or a shorter poll", n.MaxHeadAge, n.Poll, 2*n.Poll)
 	}
@@ -410,6 +413,9 @@ func (c *checker) checkRemote(i int) {
 		c.failAt(at+"layer2", "needs stack: which rollup do the nodes serve? One of linea, op, arbitrum, zksync or scroll")
 	}
 }
+
+// noProofs tells whether the state of a stack can't be proven.
+func noProofs(stack string) bool { return stack == "zksync" || stack == "scroll" }
 
 // nodePath is the start of every path below one node of a network.
 func nodePath(network string, j int) string { return fmt.Sprintf("%snodes[%d].", network, j) }

@@ -16,6 +16,7 @@ const (
 	EthGetBlockByHash                    = "eth_getBlockByHash"
 	EthGetBlockByNumber                  = "eth_getBlockByNumber"
 	EthGetBlockReceipts                  = "eth_getBlockReceipts"
+	EthGetCode                           = "eth_getCode"
 	EthGetFilterChanges                  = "eth_getFilterChanges"
 	EthGetFilterLogs                     = "eth_getFilterLogs"
 	EthGetLogs                           = "eth_getLogs"

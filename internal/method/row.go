@@ -7,6 +7,7 @@ type Row struct {
 	Rules
 
 	Answer Answer
+	Part   Part
 	Work   Work
 	Action Action
 

@@ -109,6 +109,20 @@ const (
 	LogsAnswer                         // a list of logs
 )
 
+// Part is what a method answers with of an account at a block. A Merkle proof of the account
+// shows it.
+type Part uint8
+
+// The parts.
+const (
+	NoPart      Part = iota // more than a proof shows, or something else
+	BalancePart             // a quantity
+	NoncePart               // a quantity
+	CodePart                // data; the proof shows its hash
+	SlotPart                // one slot, 32 bytes
+	SlotsPart               // slots of several accounts
+)
+
 func state(c Contracts) Rules { return Rules{Truth: OfABlock, Needs: State, Contracts: c} }
 func history() Rules          { return Rules{Truth: OfABlock, Needs: History, Contracts: NoContracts} }
 func byHash() Rules           { return Rules{Truth: OfAHash, Needs: History, Contracts: NoContracts} }

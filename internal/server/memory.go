@@ -31,6 +31,7 @@ func cacheMemory(cfg *config.Config, limit int64, size config.Size) uint64 {
 		if n.Ledger.Blocks > 0 {
 			all += int64(n.Ledger.Memory)
 		}
+		all += int64(provenMemory(n))
 		if len(n.Nodes) == 0 {
 			all += int64(cfg.Memory.Answers) + int64(cfg.Memory.State)
 		}
@@ -40,6 +41,18 @@ func cacheMemory(cfg *config.Config, limit int64, size config.Size) uint64 {
 		return uint64(size)
 	}
 	return uint64(float64(size) * float64(allowed) / float64(all))
+}
+
+// provenMemory is what a network keeps of proven accounts: little where clients ask for proofs
+// themselves.
+func provenMemory(n *config.Network) config.Size {
+	switch {
+	case len(n.Nodes) == 0:
+		return 0
+	case n.Verify == config.VerifyState:
+		return 32 << 20
+	}
+	return 4 << 20
 }
 
 // openMemory makes the budget that all requests draw on.

@@ -15,8 +15,10 @@ import (
 	"github.com/nodegate/nodegate/internal/rpc/eth"
 	"github.com/nodegate/nodegate/internal/rpc/ledger"
 	"github.com/nodegate/nodegate/internal/rpc/nonce"
+	"github.com/nodegate/nodegate/internal/rpc/proven"
 	"github.com/nodegate/nodegate/internal/rpc/upstream/client"
 	"github.com/nodegate/nodegate/internal/rpc/upstream/pool"
+	"github.com/nodegate/nodegate/internal/rpc/upstream/verify"
 )
 
 // batchCalls is how many calls of one batch ask remote nodes at once.
@@ -33,8 +35,8 @@ type remote struct {
 	settled atomic.Bool // it has a node, or has looked for one long enough
 }
 
-// openRemote stacks the checks over the tags over the ledger over the cache over the fee
-// model over the nonces over the pool. It never waits for a node. The ledger is to be
+// openRemote stacks the checks over the tags over the proofs over the ledger over the cache
+// over the fee model over the nonces over the pool. It never waits for a node. The ledger is to be
 // started when the network is served.
 func (ns *networks) openRemote(n *config.Network) (*remote, error) {
 	r := &remote{cfg: *n}
@@ -60,13 +62,24 @@ func (ns *networks) openRemote(n *config.Network) (*remote, error) {
 		node = r.cache
 	}
 	if n.Ledger.Blocks == 0 {
-		r.node = ns.withRules(blocktag.New(node), n, nil)
+		r.node = ns.withRules(blocktag.New(ns.withProofs(node, r.pool, n)), n, nil)
 		return r, nil
 	}
 	r.ledger = ns.ledgers.over(node, r.pool, n)
-	tags := blocktag.New(r.ledger)
+	tags := blocktag.New(ns.withProofs(r.ledger, r.pool, n))
 	r.node = ns.withRules(tags, n, tags.Beside(r.ledger.Only()))
 	return r, nil
+}
+
+// withProofs puts proofs over a network's node, where its stack has any that can be checked.
+func (ns *networks) withProofs(node nodegate.Node, source *pool.Pool, n *config.Network) nodegate.Node {
+	if !verify.Proves(stackOf(n)) {
+		return node
+	}
+	return proven.New(node, proven.Config{
+		Values: n.Verify == config.VerifyState, Source: source, Hash: source.Hash, Stack: stackOf(n),
+		Bytes: int64(cacheMemory(ns.cfg, memoryLimit(), provenMemory(n))),
+	})
 }
 
 // start begins to follow the chain, where the network has a ledger.

@@ -25,6 +25,10 @@ func (a *asker) check(ctx context.Context, n *node, q *query, o *outcome) {
 	if o.verdict != good || o.err != nil || q.info.Kind != method.Read || string(o.result) == "null" {
 		return
 	}
+	if q.want != nil {
+		a.prove(n, q, o)
+		return
+	}
 	ask := verify.Ask{Row: q.info, Params: q.params, Hash: q.hash, Number: q.block, Exact: q.exact(), Pending: q.pending}
 	if form := q.info.Answer; form == method.ReceiptsAnswer || form == method.ProofAnswer {
 		f := &fetcher{ctx: ctx, asker: a, node: n}
@@ -44,6 +48,20 @@ func (a *asker) check(ctx context.Context, n *node, q *query, o *outcome) {
 	if f.Kind == verify.Identity { // on no chain is this an answer
 		a.nodes.accuse(n, q.info.Name, f)
 	}
+}
+
+// prove holds an answer against what whoever asks knows of it. There are no exceptions: an
+// answer that doesn't hold is never given out.
+func (a *asker) prove(n *node, q *query, o *outcome) {
+	err := q.want.Holds(o.result)
+	if err == nil {
+		o.held = verify.Of(verify.Proof)
+		n.honest.passed(o.held)
+		return
+	}
+	f := &verify.Finding{Kind: verify.Proof, What: err.Error()}
+	o.doubt = &doubt{finding: f, result: o.result}
+	o.result, o.err, o.verdict = nil, &client.Fault{Sent: true, Err: f}, lying
 }
 
 // fetcher asks for the headers that an answer is checked against: first the node that gave

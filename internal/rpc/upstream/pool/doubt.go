@@ -98,7 +98,7 @@ func (ns *nodeSet) accuse(n *node, name string, f *verify.Finding) {
 // it may be the chain that the check doesn't fit: it has fields that Ethereum hasn't, or no
 // answer has ever passed this check.
 func (r *reader) release(q *query, doubted, last *outcome) {
-	if doubted.doubt == nil || last.verdict == good {
+	if doubted.doubt == nil || last.verdict == good || q.want != nil {
 		return
 	}
 	f := doubted.doubt.finding

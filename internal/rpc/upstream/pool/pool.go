@@ -194,6 +194,7 @@ func (p *Pool) Call(ctx context.Context, name string, params []byte) ([]byte, er
 	}
 	var q query
 	q.read(name, params, p.heads.Number())
+	q.must(nodegate.TraceFrom(ctx).Want)
 	q.cost = p.cfg.Cost(name)
 	switch q.info.Kind {
 	case method.Send:

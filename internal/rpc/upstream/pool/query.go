@@ -1,6 +1,7 @@
 package pool
 
 import (
+	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/method"
 	"github.com/nodegate/nodegate/internal/rpc/jsonrpc"
 	"github.com/nodegate/nodegate/internal/rpc/upstream/hexjson"
@@ -21,6 +22,7 @@ type query struct {
 	pending  bool   // it is about what is not in a block yet
 	hash     []byte // the hash it asks for, in its quotes
 	only     []*node
+	want     *nodegate.Want // what the answer must be; nil: whatever a node says
 
 	span   logrange.Span // of a log query
 	ranged bool          // there is one
@@ -105,6 +107,14 @@ func (q *query) named(raw []byte, head uint64) {
 			q.block, q.numbered = hexjson.Quantity(raw)
 			q.tagged = false
 		}
+	}
+}
+
+// must has the query accept only what is wanted. A call that names its block by the hash
+// goes to nodes that have come as far.
+func (q *query) must(want *nodegate.Want) {
+	if q.want = want; want != nil && q.hash != nil {
+		q.block, q.numbered, q.tagged = want.Block, true, true
 	}
 }
 

@@ -243,9 +243,9 @@ func (c *check) proofAnswer(result []byte) *Finding {
 	if h == nil {
 		return nil
 	}
-	found := c.failed(c.proof(h, c.ask.Params, result))
+	found := c.proof(h, c.ask.Params, result)
 	if found == nil {
 		c.pass(Proof)
 	}
-	return found
+	return c.failed(found)
 }

@@ -1,0 +1,158 @@
+package proven
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+
+	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/method"
+	"github.com/nodegate/nodegate/internal/rpc"
+	"github.com/nodegate/nodegate/internal/rpc/upstream/verify"
+)
+
+// Config is what proofs are made with.
+type Config struct {
+	// Values has balances, nonces, code and storage answered from proofs. Without it only
+	// proofs that clients ask for are checked.
+	Values bool
+	// Source is the nodes, below every cache. It honors nodegate.Want.
+	Source nodegate.Node
+	// Hash is the hash of one of the newest blocks as the nodes reported it; not ok where
+	// it isn't known. Nil is never known.
+	Hash  func(number uint64) (hash [32]byte, ok bool)
+	Stack string // layer-2 stack, or ""
+	Bytes int64  // memory for what was proven
+}
+
+// Node answers what it can prove, and passes on everything else.
+type Node struct {
+	next    nodegate.Node
+	cfg     Config
+	checker *verify.Checker
+	store   *store
+	flights flights
+	held    atomic.Bool // a proof has held: this chain has the tries of Ethereum
+}
+
+var _ nodegate.Feed = (*Node)(nil)
+
+// New puts proofs over a network's node.
+func New(next nodegate.Node, cfg Config) *Node {
+	return &Node{next: next, cfg: cfg, checker: verify.New(cfg.Stack), store: newStore(cfg.Bytes)}
+}
+
+// Call answers from proofs, or passes the call on.
+func (n *Node) Call(ctx context.Context, name string, params []byte) ([]byte, error) {
+	row := method.Of(name)
+	switch {
+	case row.Answer == method.ProofAnswer:
+		return n.proof(ctx, row, params)
+	case row.Part != method.NoPart && n.cfg.Values:
+		return n.value(ctx, row, params)
+	}
+	return n.next.Call(ctx, name, params)
+}
+
+// Head is the node's.
+func (n *Node) Head(ctx context.Context) (nodegate.Head, error) { return n.next.Head(ctx) }
+
+// Subscribe passes a subscription on where the node below can push events.
+func (n *Node) Subscribe(ctx context.Context, params []byte, take nodegate.Take) error {
+	return rpc.Subscribe(ctx, n.next, params, take)
+}
+
+// proof answers a call for a proof. One that can't be checked, because its block has no
+// header that can, is for the node below to answer.
+func (n *Node) proof(ctx context.Context, row *method.Row, params []byte) ([]byte, error) {
+	q, ok := read(row, params)
+	if !ok || q.block.by == byPending {
+		return n.next.Call(ctx, row.Name, params)
+	}
+	var w work
+	h, err := n.header(ctx, &q.block, &w)
+	if err != nil {
+		return n.next.Call(ctx, row.Name, params)
+	}
+	result, lied, err := n.wholeProof(ctx, h, q, &w)
+	switch {
+	case err == nil:
+		w.tell(nodegate.TraceFrom(ctx), h)
+		return result, nil
+	case lied && n.held.Load():
+		return nil, err
+	}
+	return n.next.Call(ctx, row.Name, params) // an error as the node words it, or a chain with other tries
+}
+
+// value answers what an account holds. What a node says without a proof is never returned.
+func (n *Node) value(ctx context.Context, row *method.Row, params []byte) ([]byte, error) {
+	q, ok := read(row, params)
+	switch {
+	case !ok:
+		return n.refused(ctx, row.Name, params)
+	case q.block.by == byPending:
+		return n.next.Call(ctx, row.Name, params)
+	}
+	var w work
+	h, err := n.header(ctx, &q.block, &w)
+	if errors.Is(err, errNoBlock) {
+		return n.refused(ctx, row.Name, params)
+	}
+	var result []byte
+	if err == nil {
+		h, result, err = n.settled(ctx, &q.block, h, &w, func(h *header) ([]byte, error) { return n.answer(ctx, row, q, h, &w) })
+	}
+	if err != nil {
+		return nil, explain(err)
+	}
+	w.tell(nodegate.TraceFrom(ctx), h)
+	nodegate.TraceFrom(ctx).Formed = true
+	return result, nil
+}
+
+// settled answers by a header. If no node can, and the chain has another block at its number
+// by now, it answers by that one.
+func (n *Node) settled(ctx context.Context, b *block, h *header, w *work, answer func(*header) ([]byte, error)) (*header, []byte, error) {
+	result, err := answer(h)
+	if err == nil || b.by == byHash || ctx.Err() != nil {
+		return h, result, err
+	}
+	now, again := n.header(ctx, b, w)
+	if again != nil || now.Hash == h.Hash {
+		return h, nil, err
+	}
+	result, err = answer(now)
+	return now, result, err
+}
+
+// refused passes on a call that can't be proven, for the error that a node answers with.
+func (n *Node) refused(ctx context.Context, name string, params []byte) ([]byte, error) {
+	if _, err := n.next.Call(ctx, name, params); err != nil {
+		return nil, err
+	}
+	return nil, errUnproven
+}
+
+var (
+	errUnproven = &nodegate.Error{
+		Op: "proven.call", Code: nodegate.Unverified,
+		Msg: "this network proves what accounts hold, and this call can't be proven. Name a block that exists by its number, its hash or latest",
+	}
+	errNoProofs = &nodegate.Error{
+		Op: "proven.call", Code: nodegate.Unverified,
+		Msg: "this network proves what accounts hold, and none of its nodes gives proofs",
+	}
+)
+
+// methodMissing is the JSON-RPC code of nodes for a method that they don't offer.
+const methodMissing = -32601
+
+// explain words an error of a call for a proof for a client that didn't ask for one.
+func explain(err error) error {
+	e := nodegate.AsError(err)
+	if e.Code == nodegate.MethodNotFound || e.Code == nodegate.NodeFault && e.Number == methodMissing {
+		return errNoProofs
+	}
+	return err
+}

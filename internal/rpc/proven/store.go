@@ -1,0 +1,109 @@
+package proven
+
+import (
+	"github.com/maypok86/otter/v2"
+
+	"github.com/nodegate/nodegate/internal/rpc/upstream/verify"
+)
+
+// store keeps what was proven. Everything is under the hash that it was proven by, so that
+// nothing in it can become wrong.
+type store struct {
+	entries *otter.Cache[key, *entry]
+	largest int
+}
+
+// key is what an entry is, of which root, and under which name there.
+type key struct {
+	kind kind
+	root [32]byte // the state root, the storage root or the hash
+	name [32]byte
+}
+
+type kind uint8
+
+const (
+	ofHeader  kind = iota // by the block's hash
+	ofAccount             // by the state root and the address
+	ofSlot                // by the storage root and the slot
+	ofCode                // by its hash
+	ofProof               // a whole proof, by the state root and the hash of what it proves
+)
+
+// entry is one of them.
+type entry struct {
+	header  *header
+	account verify.Account
+	word    [32]byte
+	data    []byte
+}
+
+// overhead is about what an entry and its place in the table take beside its bytes.
+const overhead = 512
+
+// share is the part of the memory that one entry may take.
+const share = 16
+
+func newStore(bytes int64) *store {
+	return &store{largest: int(bytes / share), entries: otter.Must(&otter.Options[key, *entry]{
+		MaximumWeight: uint64(max(bytes, overhead)),
+		Weigher:       func(_ key, e *entry) uint32 { return uint32(len(e.data)) + overhead },
+	})}
+}
+
+func (s *store) header(hash [32]byte) *header {
+	if e, ok := s.entries.GetIfPresent(key{kind: ofHeader, root: hash}); ok {
+		return e.header
+	}
+	return nil
+}
+
+func (s *store) keepHeader(h *header) {
+	s.entries.Set(key{kind: ofHeader, root: h.Hash}, &entry{header: h})
+}
+
+func (s *store) account(root [32]byte, address [20]byte) (a verify.Account, ok bool) {
+	if e, ok := s.entries.GetIfPresent(accountKey(root, address)); ok {
+		return e.account, true
+	}
+	return a, false
+}
+
+func (s *store) keepAccount(root [32]byte, address [20]byte, a verify.Account) {
+	s.entries.Set(accountKey(root, address), &entry{account: a})
+}
+
+func accountKey(root [32]byte, address [20]byte) key {
+	k := key{kind: ofAccount, root: root}
+	copy(k.name[:], address[:])
+	return k
+}
+
+func (s *store) slot(storage, slot [32]byte) (value [32]byte, ok bool) {
+	if storage == verify.NoStorage {
+		return value, true
+	}
+	if e, ok := s.entries.GetIfPresent(key{ofSlot, storage, slot}); ok {
+		return e.word, true
+	}
+	return value, false
+}
+
+func (s *store) keepSlot(storage, slot, value [32]byte) {
+	if storage != verify.NoStorage {
+		s.entries.Set(key{ofSlot, storage, slot}, &entry{word: value})
+	}
+}
+
+func (s *store) bytes(k key) []byte {
+	if e, ok := s.entries.GetIfPresent(k); ok {
+		return e.data
+	}
+	return nil
+}
+
+func (s *store) keepBytes(k key, data []byte) {
+	if len(data) <= s.largest {
+		s.entries.Set(k, &entry{data: data})
+	}
+}

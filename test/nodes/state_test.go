@@ -1,0 +1,146 @@
+package nodes_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// stateCalls are reads of what accounts hold: of every account of the built-in chain that a
+// transaction names and of some others, in blocks that are named in every way.
+func stateCalls(t *testing.T, node *front, network string) (list []lookup) {
+	t.Helper()
+	last := height(t, node, network)
+	seen := map[string]bool{"0x0000000000000000000000000000000000000001": true, "0xabababababababababababababababababababab": true}
+	blocks := []string{`"latest"`, `"earliest"`, `"finalized"`, `"pending"`, "null", `"0xffffff"`, `"0x05"`, `"` + "0x" + strings.Repeat("ab", 32) + `"`, `{"blockNumber":"0x4"}`}
+	for n := last - min(last, 12); n <= last; n++ {
+		var b struct {
+			Hash, Miner  string
+			Transactions []struct{ From, To string }
+		}
+		raw := node.call(t, network, "eth_getBlockByNumber", fmt.Sprintf(`["%#x",true]`, n)).result
+		if err := json.Unmarshal([]byte(raw), &b); err != nil {
+			t.Fatal(err)
+		}
+		blocks = append(blocks, fmt.Sprintf(`"%#x"`, n), `"`+b.Hash+`"`)
+		if n%4 == 0 {
+			blocks = append(blocks, `{"blockHash":"`+b.Hash+`"}`, `{"blockHash":"`+b.Hash+`","requireCanonical":true}`)
+		}
+		seen[b.Miner] = true
+		for _, tx := range b.Transactions {
+			seen[tx.From] = true
+			if tx.To != "" {
+				seen[tx.To] = true
+			}
+		}
+	}
+	for account := range seen {
+		a := `"` + account + `"`
+		for i, block := range blocks {
+			slot := fmt.Sprintf(`"0x%064x"`, i%4)
+			list = append(list, lookup{"eth_getBalance", `[` + a + `,` + block + `]`}, lookup{"eth_getTransactionCount", `[` + a + `,` + block + `]`},
+				lookup{"eth_getCode", `[` + a + `,` + block + `]`}, lookup{"eth_getStorageAt", `[` + a + `,` + slot + `,` + block + `]`},
+				lookup{"eth_getStorageAt", `[` + a + `,"0x1",` + block + `]`},
+				lookup{"eth_getStorageValues", `[{` + a + `:[` + slot + `]},` + block + `]`}, lookup{"eth_getProof", `[` + a + `,[` + slot + `,"0x2"],` + block + `]`})
+		}
+		list = append(list, lookup{"eth_getBalance", `[` + a + `]`}, lookup{"eth_getStorageAt", `[` + a + `,"0x0"]`}, lookup{"eth_getCode", `[` + a + `,"latest","more"]`})
+	}
+	return append(list, lookup{"eth_getBalance", `[]`}, lookup{"eth_getBalance", `["0x12","latest"]`}, lookup{"eth_getCode", `[{},"latest"]`},
+		lookup{"eth_getStorageValues", `[{},"latest"]`}, lookup{"eth_getStorageValues", `[{"0x12":[]},"latest"]`})
+}
+
+// proven tells whether the answer to a call has to be: all are, but of the pending block.
+func (l lookup) proven() bool {
+	return !strings.Contains(l.params, "pending") || l.method == "eth_getProof"
+}
+
+// valuesIn counts the calls for a value, which proofs stand for.
+func valuesIn(calls map[string]int) (n int) {
+	for call := range calls {
+		switch name, _, _ := strings.Cut(call, " "); name {
+		case "eth_getBalance", "eth_getTransactionCount", "eth_getStorageAt", "eth_getStorageValues":
+			n++
+		}
+	}
+	return n
+}
+
+// proofsIn counts the calls for proofs and for code.
+func proofsIn(calls map[string]int) (n int) {
+	for call, times := range calls {
+		if name, _, _ := strings.Cut(call, " "); name == "eth_getProof" || name == "eth_getCode" {
+			n += times
+		}
+	}
+	return n
+}
+
+// TestVerifyState: with verify: state every read of what accounts hold has the bytes, or the
+// error, that the nodes answer with, in every dialect, and its level. No node is asked for a
+// value, and no read takes more than a proof and the code.
+func TestVerifyState(t *testing.T) {
+	node := presets(t)
+	for _, dialect := range []string{"spec", "strict", "standard"} {
+		t.Run(dialect, func(t *testing.T) {
+			c := countCalls(t, node.URL("dev", key))
+			of := "    dialect: " + dialect + "\n"
+			f := startFront(t, "networks:\n"+network("main", of+"    verify: state\n", c.url)+network("plain", of, node.URL("dev", key)))
+			f.ready(t)
+			f.await(t, "/readyz/main")
+			f.await(t, "/readyz/plain")
+			calls := stateCalls(t, node, "dev")
+			c.take()
+			compared, asked := 0, 0
+			for _, l := range calls {
+				want, got := f.call(t, "plain", l.method, l.params), f.call(t, "main", l.method, l.params)
+				if got.result != want.result || got.error != want.error {
+					t.Fatalf("%s %s\nis   %.300s %s\nwant %.300s %s", l.method, l.params, got.result, got.error, want.result, want.error)
+				}
+				if level := got.header.Get("X-Verified"); (level == "roots; agreed=1") != (got.result != "" && l.proven()) {
+					t.Fatalf("%s %s is answered with X-Verified %q: %.100s %s", l.method, l.params, level, got.result, got.error)
+				}
+				took, _ := c.take()
+				if asked += len(took); got.result != "" && l.proven() && (valuesIn(took) > 0 || proofsIn(took) > 2) {
+					t.Errorf("%s %s took %v", l.method, l.params, took)
+				}
+				compared++
+			}
+			t.Logf("%d answers are those of the node; it was asked %d times", compared, asked)
+		})
+	}
+}
+
+// TestVerifyStateRequired: a network that gives verified answers only gives what it proves.
+func TestVerifyStateRequired(t *testing.T) {
+	node := presets(t)
+	f := startFront(t, "networks:\n"+network("main", withLedger+"    verify: state\n    require_verified: roots\n", node.URL("dev", key))+
+		network("proofs", withLedger+"    require_verified: roots\n", node.URL("dev", key)))
+	f.ready(t)
+	last := height(t, node, "dev")
+	f.untilLedger(t, "main", last)
+	f.untilLedger(t, "proofs", last)
+	account := `"0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266"`
+	balance, proof := `[`+account+`,"latest"]`, `[`+account+`,[],"latest"]`
+	for _, c := range []struct {
+		network, method, params string
+		given                   bool
+	}{
+		{"main", "eth_getBalance", balance, true}, {"main", "eth_getProof", proof, true}, {"proofs", "eth_getProof", proof, true},
+		{"main", "eth_getBalance", `[` + account + `,"pending"]`, false}, {"main", "eth_call", `[{"to":` + account + `},"latest"]`, false},
+		{"proofs", "eth_getBalance", balance, false},
+	} {
+		got := f.call(t, c.network, c.method, c.params)
+		if c.given {
+			if want := node.call(t, "dev", c.method, c.params); got.result != want.result || got.header.Get("X-Verified") != "roots; agreed=1" {
+				t.Errorf("%s on %s is %+v, want %s", c.method, c.network, got, want.result)
+			}
+		} else if !strings.HasPrefix(got.error, "this network gives verified answers only") {
+			t.Errorf("%s on %s is %+v", c.method, c.network, got)
+		}
+	}
+	_, metrics := get(t, f.Admin+"/metrics")
+	if want := `nodegate_verified_total{level="roots",method="eth_getBalance",network="main"} 1`; !strings.Contains(metrics, want) {
+		t.Errorf("the metrics lack %s", want)
+	}
+}

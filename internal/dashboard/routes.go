@@ -39,6 +39,7 @@ func routes() []route {
 		requestsRoutes(),
 		filesRoutes(),
 		billingRoutes(),
+		paletteRoutes(),
 		operatorRoutes(),
 	))
 }

@@ -100,6 +100,8 @@ func memberPages(i *inspector, s *harness.Service) {
 	i.check("requests")
 	i.open("try", "/try?method=eth_subscribe", `[data-subscribe]`)
 	i.open("usage", "/usage?stack=key&by=network", `.chart`)
+	Do(i, i.ctx, chromedp.Click(`[data-palette]`), chromedp.WaitVisible(`.palette [data-path]`))
+	i.reportIn(`document.querySelector(".palette")`, "usage", "the palette")
 	i.open("files", "/files", `[data-pins] table`)
 	Do(i, i.ctx, chromedp.Click(`form[action="/files/unpin"] button`), chromedp.WaitVisible(`#undo`))
 	i.check("files")

@@ -41,6 +41,18 @@ func Run(work func()) {
 	runLow(work)
 }
 
+// Large is how many bytes take longer to read than most calls take as a whole.
+const Large = 128 << 10
+
+// RunLarge does work on so many bytes: on a few in the caller's goroutine, on many like Run.
+func RunLarge(size int, work func()) {
+	if size < Large {
+		work()
+		return
+	}
+	Run(work)
+}
+
 // TryRun is Run, unless there is no turn for it. It reports whether the work was done.
 func TryRun(work func()) bool {
 	leave, ok := tryTurn()

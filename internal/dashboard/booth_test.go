@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -18,6 +17,7 @@ import (
 	"github.com/nodegate/nodegate/internal/accounts/requestlog"
 	"github.com/nodegate/nodegate/internal/accounts/usage/report"
 	"github.com/nodegate/nodegate/internal/store/sqlstore"
+	"github.com/nodegate/nodegate/test/sqlitetest"
 )
 
 // booth is a dashboard over real use cases and a real database, without networks.
@@ -35,7 +35,7 @@ func newBooth(t testing.TB, change func(*Config)) *booth {
 	d := &booth{log: &bytes.Buffer{}}
 	log := slog.New(slog.NewTextHandler(d.log, nil))
 	var err error
-	if d.store, err = sqlstore.OpenSQLite(t.Context(), filepath.Join(t.TempDir(), "test.db"), v.AuditKey(), log); err != nil {
+	if d.store, err = sqlstore.OpenSQLite(t.Context(), sqlitetest.New(t), v.AuditKey(), log); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = d.store.Close() })

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -15,6 +14,7 @@ import (
 	"github.com/nodegate/nodegate/internal/accounts/credential"
 	"github.com/nodegate/nodegate/internal/accounts/payment"
 	"github.com/nodegate/nodegate/internal/store/sqlstore"
+	"github.com/nodegate/nodegate/test/sqlitetest"
 )
 
 // desk is the service over a real database, with what the tests look at.
@@ -44,7 +44,7 @@ func newDesk(t testing.TB) *desk {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := &desk{path: filepath.Join(t.TempDir(), "test.db"), cards: &processor{TestProcessor: payment.NewTest()}, log: &bytes.Buffer{}}
+	d := &desk{path: sqlitetest.New(t), cards: &processor{TestProcessor: payment.NewTest()}, log: &bytes.Buffer{}}
 	log := slog.New(slog.NewJSONHandler(d.log, nil))
 	store, err := sqlstore.OpenSQLite(context.Background(), d.path, v.AuditKey(), log)
 	if err != nil {

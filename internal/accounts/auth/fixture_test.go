@@ -5,7 +5,6 @@ import (
 	"errors"
 	"log/slog"
 	"net/netip"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -17,6 +16,7 @@ import (
 	"github.com/nodegate/nodegate/internal/accounts/credential"
 	"github.com/nodegate/nodegate/internal/accounts/payment"
 	"github.com/nodegate/nodegate/internal/store/sqlstore"
+	"github.com/nodegate/nodegate/test/sqlitetest"
 )
 
 var _ nodegate.Authenticator = (*Authenticator)(nil)
@@ -69,7 +69,7 @@ func openStore(t testing.TB, path string) *sqlstore.Store {
 // newFixture has one account and no key; change works on the configuration.
 func newFixture(t testing.TB, change func(*Config)) *fixture {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "test.db")
+	path := sqlitetest.New(t)
 	log := slog.New(slog.DiscardHandler)
 	g := &fixture{store: &watched{Store: openStore(t, path)}}
 	g.desk = account.New(account.Config{Store: openStore(t, path), Vault: newVault(t), Plans: plans(), DefaultPlan: "free", Cards: payment.NewTest(), Log: log})

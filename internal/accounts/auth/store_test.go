@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/test/sqlitetest"
 )
 
 // TestStoreGone: known keys go on, nobody can say about others; what changed
@@ -132,7 +133,7 @@ func TestSlowStore(t *testing.T) {
 func TestOpenFails(t *testing.T) {
 	g := newFixture(t, nil)
 	cfg := g.Authenticator.cfg
-	store := openStore(t, t.TempDir()+"/other.db")
+	store := openStore(t, sqlitetest.New(t))
 	if err := store.Close(); err != nil {
 		t.Fatal(err)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -13,11 +12,12 @@ import (
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/accounts/usage"
 	"github.com/nodegate/nodegate/internal/store/sqlstore"
+	"github.com/nodegate/nodegate/test/sqlitetest"
 )
 
 // TestSQLite: what is recorded, by two servers at once, is in a real store.
 func TestSQLite(t *testing.T) {
-	store, err := sqlstore.OpenSQLite(t.Context(), filepath.Join(t.TempDir(), "usage.db"), []byte("audit key"), slog.New(slog.DiscardHandler))
+	store, err := sqlstore.OpenSQLite(t.Context(), sqlitetest.New(t), []byte("audit key"), slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/cockroachdb/pebble"
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/fairshare"
 )
 
 // pinTable is what the index knows of pins, and of what was stored without one. An
@@ -64,10 +65,11 @@ func (t *pinTable) dropLoose(list []loose) error {
 // each hands out the wanted pins of an account, by CID, until each says no.
 func (t *pinTable) each(ctx context.Context, account string, wanted func(*pinState) bool, each func(nodegate.Pin) bool) error {
 	return t.index.scan(accountKey(keyPin, account), func(_, value []byte) (bool, error) {
-		if err := ctx.Err(); err != nil {
-			return false, err
+		var p *pinState
+		var err error
+		if turnErr := fairshare.Do(ctx, func() { p, err = decodePinState(value) }); turnErr != nil {
+			return false, turnErr
 		}
-		p, err := decodePinState(value)
 		if err != nil {
 			return false, t.index.failed(err)
 		}

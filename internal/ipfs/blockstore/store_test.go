@@ -16,6 +16,7 @@ import (
 	"github.com/ipfs/go-cid"
 	"github.com/multiformats/go-multihash"
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/fairshare"
 )
 
 // testClock is a clock that stands still until it is moved.
@@ -261,6 +262,27 @@ func TestAbort(t *testing.T) {
 		t.Errorf("%d bytes stored", n)
 	}
 	wantCode(t, b.Commit(t.Context()), nodegate.Busy) // its store is closed
+}
+
+// TestPinsTurns: reading pins takes a turn for each, which ends before the caller has it: it
+// may send it to a client.
+func TestPinsTurns(t *testing.T) {
+	s := open(t, testConfig(t))
+	for i := range 5 {
+		mustAdd(t, s, content(i, 100))
+	}
+	pool, rests, pins := fairshare.New(1, 1), 0, 0
+	ctx := fairshare.With(t.Context(), pool, "acc")
+	fairshare.TakeTurns(ctx)
+	err := s.Pins(fairshare.Alone(ctx, func() {}, func() { rests++ }), "acc", func(nodegate.Pin) bool {
+		if pins++; pool.Used() != 0 {
+			t.Error("the turn goes on")
+		}
+		return true
+	})
+	if err != nil || pins != 5 || rests != pins {
+		t.Errorf("%d pins, %d turns, %v", pins, rests, err)
+	}
 }
 
 func TestPins(t *testing.T) {

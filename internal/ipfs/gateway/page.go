@@ -2,12 +2,15 @@ package gateway
 
 import (
 	"bytes"
+	"cmp"
 	"embed"
 	"html/template"
 	"net/http"
 	"net/url"
 	"strconv"
 	"strings"
+
+	"github.com/nodegate/nodegate/internal/fairshare"
 )
 
 //go:embed pages
@@ -64,11 +67,13 @@ func (r *reading) pageHead(tag string) (done bool) {
 func (r *reading) sendPage(p page) error {
 	p.Title, p.Crumbs, p.Style = strings.TrimSuffix(r.text, "/"), trail{r.text, r.site}.crumbs(), pageStyle
 	var out bytes.Buffer
-	if err := pageTemplate.Execute(&out, p); err != nil {
+	var err error
+	turnErr := fairshare.Do(r.req.Context(), func() { err = pageTemplate.Execute(&out, p) })
+	if err = cmp.Or(turnErr, err); err != nil {
 		return err
 	}
 	r.w.Header().Set("Content-Length", strconv.Itoa(out.Len()))
-	_, err := r.answer.Write(out.Bytes())
+	_, err = r.answer.Write(out.Bytes())
 	return err
 }
 

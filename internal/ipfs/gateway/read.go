@@ -171,7 +171,7 @@ func (r *reading) answerContent() error {
 		r.status = http.StatusNotAcceptable
 		return err
 	}
-	return timedOut(r.entity(short))
+	return timedOut(r.apart(r.entity))
 }
 
 // enter begins the request as one of its account, or of its address. A CAR or a tar may be
@@ -185,8 +185,7 @@ func (r *reading) enter() (done func(), err error) {
 	return place.leave, nil
 }
 
-// apart runs the work of an archive in a goroutine of its own, where long work gets low
-// priority.
+// apart runs work in a goroutine of its own, where long work gets low priority.
 func (r *reading) apart(work func(short context.Context) error) error {
 	return r.place.apart(r.req.Context(), func(ctx context.Context) error {
 		r.req = r.req.WithContext(ctx)

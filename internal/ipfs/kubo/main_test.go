@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/url"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -23,6 +22,7 @@ import (
 	"github.com/nodegate/nodegate/internal/ipfs/unixfs"
 	"github.com/nodegate/nodegate/internal/store/sqlstore"
 	"github.com/nodegate/nodegate/test/harness"
+	"github.com/nodegate/nodegate/test/sqlitetest"
 )
 
 // The nodes of these tests are servers of our own, whose gateway speaks Kubo's API.
@@ -123,7 +123,7 @@ func (c *clock) Advance(d time.Duration) {
 // pinStore is a store of a test's own.
 func pinStore(t *testing.T) *sqlstore.Store {
 	t.Helper()
-	s, err := sqlstore.OpenSQLite(t.Context(), filepath.Join(t.TempDir(), "pins.db"), []byte("key"), slog.New(slog.DiscardHandler))
+	s, err := sqlstore.OpenSQLite(t.Context(), sqlitetest.New(t), []byte("key"), slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

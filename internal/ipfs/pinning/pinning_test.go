@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -15,6 +14,7 @@ import (
 	"github.com/nodegate/nodegate/internal/fairshare"
 	"github.com/nodegate/nodegate/internal/ipfs/pinning"
 	"github.com/nodegate/nodegate/internal/store/sqlstore"
+	"github.com/nodegate/nodegate/test/sqlitetest"
 )
 
 // engine has pins that a test can hold up; the real engines are in test/storage.
@@ -74,9 +74,9 @@ func (e *engine) has(cid string) bool {
 }
 
 // open returns a service with its own store, and what stops it.
-func open(t *testing.T, e *engine, dir string) (*pinning.Service, func()) {
+func open(t *testing.T, e *engine, path string) (*pinning.Service, func()) {
 	t.Helper()
-	store, err := sqlstore.OpenSQLite(t.Context(), filepath.Join(dir, "test.db"), []byte("key"), slog.New(slog.DiscardHandler))
+	store, err := sqlstore.OpenSQLite(t.Context(), path, []byte("key"), slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +134,7 @@ func TestDeletedWhilePinning(t *testing.T) {
 		<-goOn
 		return nil
 	}
-	s, stop := open(t, e, t.TempDir())
+	s, stop := open(t, e, sqlitetest.New(t))
 	r := add(t, s, "c")
 	<-reached
 	if err := s.Remove(t.Context(), "a", r.ID); err != nil {
@@ -151,7 +151,7 @@ func TestDeletedWhilePinning(t *testing.T) {
 // keeps its pin.
 func TestAskedWhileRemoved(t *testing.T) {
 	e := &engine{pins: map[string]nodegate.Pin{}}
-	s, _ := open(t, e, t.TempDir())
+	s, _ := open(t, e, sqlitetest.New(t))
 	first := add(t, s, "c")
 	var second *nodegate.PinRequest
 	e.unpin = func() {
@@ -185,7 +185,7 @@ func TestTriedAgain(t *testing.T) {
 		}
 		return nil
 	}
-	s, _ := open(t, e, t.TempDir())
+	s, _ := open(t, e, sqlitetest.New(t))
 	r := add(t, s, "busy")
 	if r.Status != nodegate.PinQueued || r.Details != "no node can be reached" {
 		t.Errorf("a busy engine: %+v", r)
@@ -201,7 +201,7 @@ func TestTriedAgain(t *testing.T) {
 // TestEndedWithItsPin: requests whose pin was taken off elsewhere don't keep a later pin.
 func TestEndedWithItsPin(t *testing.T) {
 	e := &engine{pins: map[string]nodegate.Pin{}}
-	s, _ := open(t, e, t.TempDir())
+	s, _ := open(t, e, sqlitetest.New(t))
 	old := add(t, s, "c")
 	if err := e.Unpin(t.Context(), "a", "c"); err != nil {
 		t.Fatal(err)
@@ -221,26 +221,26 @@ func TestEndedWithItsPin(t *testing.T) {
 
 // TestStopped: a request in progress goes on at the next start.
 func TestStopped(t *testing.T) {
-	e, dir := &engine{pins: map[string]nodegate.Pin{}}, t.TempDir()
+	e, path := &engine{pins: map[string]nodegate.Pin{}}, sqlitetest.New(t)
 	e.pin = func(ctx context.Context, _ string) error {
 		<-ctx.Done()
 		return ctx.Err()
 	}
-	s, stop := open(t, e, dir)
+	s, stop := open(t, e, path)
 	r := add(t, s, "c")
 	if r.Status != nodegate.PinPinning {
 		t.Errorf("it is %s", r.Status)
 	}
 	stop()
 	e.pin = nil
-	s, _ = open(t, e, dir)
+	s, _ = open(t, e, path)
 	until(t, "the request doesn't go on", func() bool { return status(t, s, r.ID) == nodegate.PinPinned })
 }
 
 // TestListTakesTurns: what a long list costs counts for the account.
 func TestListTakesTurns(t *testing.T) {
 	e := &engine{pins: map[string]nodegate.Pin{}}
-	s, _ := open(t, e, t.TempDir())
+	s, _ := open(t, e, sqlitetest.New(t))
 	for _, cid := range []string{"c", "d", "e"} {
 		add(t, s, cid)
 	}
@@ -257,7 +257,7 @@ func TestListTakesTurns(t *testing.T) {
 // TestListMemory: a list reserves memory for what it keeps, and no more for what it drops.
 func TestListMemory(t *testing.T) {
 	e := &engine{pins: map[string]nodegate.Pin{}}
-	s, _ := open(t, e, t.TempDir())
+	s, _ := open(t, e, sqlitetest.New(t))
 	large := map[string]string{"m": strings.Repeat("x", 10_000)}
 	for i := range 30 {
 		if _, err := s.Add(t.Context(), "a", pinning.Ask{CID: fmt.Sprint("c", i), Meta: large}); err != nil {

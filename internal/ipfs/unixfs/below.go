@@ -75,7 +75,7 @@ func (b *Below) once(c cid.Cid) error {
 func (o *Objects) linksOf(ctx context.Context, c cid.Cid) ([]cid.Cid, error) {
 	switch c.Type() {
 	case cid.DagProtobuf, cid.DagCBOR, cid.DagJSON:
-		data, err := o.get(ctx, c)
+		data, err := getter(o.get).inTurn(ctx, c)
 		if err != nil {
 			return nil, err
 		}

@@ -84,7 +84,7 @@ func (v *Verifier) read(ctx context.Context, s step) ([]cid.Cid, error) {
 	if err := checkCID(s.cid); err != nil {
 		return nil, err
 	}
-	data, err := v.get(ctx, s.cid)
+	data, err := v.get.inTurn(ctx, s.cid)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package chain
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -278,4 +279,20 @@ func TestFullDisk(t *testing.T) {
 	p.guard = nil
 	s = newSender(n, 0)
 	mined(t, n, send(t, n, s.setValue(2)))
+}
+
+// TestPlainHex: the fast way reads what the plain one reads, or leaves it to that.
+func TestPlainHex(t *testing.T) {
+	for _, text := range []string{
+		`["0x02f8"]`, `["0x"]`, `["0xABcd"]`, `["0x0"]`, `["0xzz"]`, `["0x02","0x03"]`, `["0x02", "latest"]`, `[ "0x02" ]`,
+		`["\u0030x02"]`, `["02"]`, `[]`, `["0x`, `"]`, `["0x"`, `[null]`, `["0X02"]`, ``, `["0x02"]]`, `[["0x02"]]`,
+	} {
+		fast, plain := plainHex([]byte(text)), firstHex([]byte(text))
+		if fast != nil && !bytes.Equal(fast, plain) {
+			t.Errorf("%s: %x, want %x", text, fast, plain)
+		}
+	}
+	if plainHex([]byte(`["0x02f8"]`)) == nil {
+		t.Error("the usual form is not read the fast way")
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/rpc/jsonrpc"
 	"github.com/nodegate/nodegate/internal/tokenbucket"
 	"github.com/nodegate/nodegate/internal/web"
 )
@@ -16,9 +17,13 @@ const (
 	bodyBehind = 2 * time.Second
 )
 
+// unreadablePart is what a body that is no JSON counts: a part of its bytes, since it is
+// refused when it has been read once. So a client that sends a few by mistake is told what
+// is wrong, and not that it sends too many.
+const unreadablePart = 4
+
 // bodyPace holds accounts to a rate of bytes in large bodies. Decoding them takes as long as
-// thousands of small calls, but their price knows only the method. What is no JSON-RPC is
-// refused sooner, and doesn't count.
+// thousands of small calls, but their price knows only the method.
 type bodyPace struct {
 	accounts tokenbucket.Set[string]
 	rate     tokenbucket.Rate // without PerSecond there is no limit
@@ -28,29 +33,43 @@ func newBodyPace(bytesPerSecond int64) *bodyPace {
 	return &bodyPace{rate: tokenbucket.Rate{PerSecond: float64(bytesPerSecond), Burst: float64(bodyBurst * bytesPerSecond)}}
 }
 
-// spend counts a body and returns how late it is to be worked on.
+// mayRead lets a body of a size be read.
 //
 // Returns AccountBusy when the account is so far behind that it should wait itself.
-func (p *bodyPace) spend(account string, size int) (late time.Duration, err error) {
+func (p *bodyPace) mayRead(account string, size int) error {
 	if p.rate.PerSecond == 0 || size <= freeBody {
-		return 0, nil
+		return nil
 	}
 	if behind := p.accounts.Spend(account, 0, p.rate); behind > bodyBehind {
-		return 0, &nodegate.Error{
+		return &nodegate.Error{
 			Op: "edge.body", Code: nodegate.AccountBusy, RetryAfter: behind,
 			Msg: "too many bytes in large requests of this account: send less at once (limits.body_rate)",
 		}
 	}
-	return p.accounts.Spend(account, float64(size), p.rate), nil
+	return nil
+}
+
+// spend counts a body, or a part of it, and returns how late it is to be worked on.
+//
+// Returns AccountBusy like mayRead.
+func (p *bodyPace) spend(account string, size, part int) (late time.Duration, err error) {
+	if err := p.mayRead(account, size); err != nil || p.rate.PerSecond == 0 || size <= freeBody {
+		return 0, err
+	}
+	return p.accounts.Spend(account, float64(size/part), p.rate), nil
 }
 
 // pace waits until a body may be worked on. A socket's next message waits instead: workers
 // are everybody's.
-func (p *bodyPace) pace(ctx context.Context, x *exchange) error {
+func (p *bodyPace) pace(ctx context.Context, x *exchange, fault *jsonrpc.Fault) error {
 	if len(x.body) <= freeBody || x.grant == nil {
 		return nil
 	}
-	late, err := p.spend(x.grant.AccountID, len(x.body))
+	part := 1
+	if fault != nil && fault != jsonrpc.BatchTooLarge {
+		part = unreadablePart
+	}
+	late, err := p.spend(x.grant.AccountID, len(x.body), part)
 	if err != nil {
 		return err
 	}

@@ -62,3 +62,41 @@ func TestBodyRate(t *testing.T) {
 	}
 	t.Error("20 large messages of a socket were all executed")
 }
+
+// TestBodyRateOfRefused: what is refused counts too, since its bytes were read: a batch with
+// too many calls whole, and no JSON in part. A few of them are told what is wrong.
+func TestBodyRateOfRefused(t *testing.T) {
+	call := `{"jsonrpc":"2.0","id":1,"method":"eth_blockNumber"}`
+	for name, body := range map[string]struct {
+		text, code string
+		told       int // that many at least
+	}{
+		"batch":     {"[" + strings.Repeat(call+",", 250<<10/len(call)) + call + "]", "-32600", 1},
+		"nested":    {strings.Repeat("[", 250<<10), "-32700", 4},
+		"bad end":   {rpcCall("large", 250<<10) + "x", "-32700", 4},
+		"no object": {strings.Repeat(" ", 250<<10) + "x", "-32700", 4},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h, _ := buildShares(t, edge.Bounds{BodyRate: 64 << 10}, nil)
+			var all sync.WaitGroup
+			var told, refused atomic.Int64
+			for range 40 {
+				all.Go(func() {
+					res, text := h.post(t, "a.1", body.text)
+					switch {
+					case strings.Contains(text, body.code):
+						told.Add(1)
+					case res.StatusCode == http.StatusTooManyRequests && strings.Contains(text, "limits.body_rate"):
+						refused.Add(1)
+					default:
+						t.Errorf("%s %.200s", res.Status, text)
+					}
+				})
+			}
+			all.Wait()
+			if told.Load() < int64(body.told) || refused.Load() == 0 {
+				t.Errorf("%d were told what is wrong, and %d that they are too many", told.Load(), refused.Load())
+			}
+		})
+	}
+}

@@ -16,29 +16,29 @@ func TestBodySpend(t *testing.T) {
 		const rate = 1 << 20
 		p := newBodyPace(rate)
 		for range bodyBurst {
-			if late, err := p.spend("a", rate); late != 0 || err != nil {
+			if late, err := p.spend("a", rate, 1); late != 0 || err != nil {
 				t.Fatalf("within the burst: %v, %v", late, err)
 			}
 		}
 		for i := range 3 {
-			if late, err := p.spend("a", rate); late != time.Duration(i+1)*time.Second || err != nil {
+			if late, err := p.spend("a", rate, 1); late != time.Duration(i+1)*time.Second || err != nil {
 				t.Fatalf("%d beyond it: %v, %v", i, late, err)
 			}
 		}
-		if _, err := p.spend("a", rate); !errors.Is(err, nodegate.AccountBusy) {
+		if _, err := p.spend("a", rate, 1); !errors.Is(err, nodegate.AccountBusy) {
 			t.Errorf("far behind: %v", err)
 		}
-		if late, err := p.spend("a", freeBody); late != 0 || err != nil {
+		if late, err := p.spend("a", freeBody, 1); late != 0 || err != nil {
 			t.Errorf("a small one: %v, %v", late, err)
 		}
-		if late, err := p.spend("b", 100*rate); late != bodyBurst*time.Second || err != nil {
+		if late, err := p.spend("b", 100*rate, 1); late != bodyBurst*time.Second || err != nil {
 			t.Errorf("a very large one: %v, %v", late, err)
 		}
 		time.Sleep(time.Second)
-		if late, err := p.spend("a", rate); late != 3*time.Second || err != nil {
+		if late, err := p.spend("a", rate, 1); late != 3*time.Second || err != nil {
 			t.Errorf("a second later: %v, %v", late, err)
 		}
-		if late, err := newBodyPace(0).spend("a", 100*rate); late != 0 || err != nil {
+		if late, err := newBodyPace(0).spend("a", 100*rate, 1); late != 0 || err != nil {
 			t.Errorf("without a limit: %v, %v", late, err)
 		}
 	})

@@ -69,11 +69,12 @@ func (x *exchange) release() {
 // a body that was not admitted, and decides the HTTP status; it stands in the
 // answer already.
 func (x *exchange) respond(ctx context.Context) error {
-	if fault := x.scanBody(); fault != nil {
-		return x.unreadable(ctx, fault)
-	}
-	if err := x.edge.bodyPace.pace(ctx, x); err != nil {
+	fault := x.scanBody()
+	if err := x.edge.bodyPace.pace(ctx, x, fault); err != nil {
 		return x.refused(err)
+	}
+	if fault != nil {
+		return x.unreadable(ctx, fault)
 	}
 	if x.socket != nil {
 		if err := x.socket.welcome(ctx); err != nil {
@@ -118,7 +119,7 @@ func (x *exchange) unreadable(ctx context.Context, fault *jsonrpc.Fault) error {
 func (x *exchange) notAdmitted(err error) {
 	x.failed = 1
 	var id []byte
-	if !x.scan.Batch {
+	if !x.scan.Batch && len(x.scan.Requests) > 0 { // there is none if the body is no JSON
 		id = x.scan.Requests[0].ID
 	}
 	if id == nil && !x.scan.Batch && x.socket != nil {

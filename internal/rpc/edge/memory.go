@@ -181,9 +181,20 @@ func (x *exchange) appendResult(id, result []byte) {
 // processor to the others.
 func (x *exchange) reading() web.Reading {
 	return web.Reading{
-		Limit: x.edge.cfg.BodyBytes, Grow: x.memory.holdBody,
+		Limit: x.edge.cfg.BodyBytes, Grow: x.mayGrow,
 		Inflate: func(work func()) { x.edge.large.run(largeBody, work) },
 	}
+}
+
+// mayGrow lets a body be read into a buffer of a size. One of keepBuffer may be for a small
+// body.
+func (x *exchange) mayGrow(size int) error {
+	if size > keepBuffer {
+		if err := x.edge.bodyPace.mayRead(x.grant.AccountID, size); err != nil {
+			return err
+		}
+	}
+	return x.memory.holdBody(size)
 }
 
 // largeLane holds a slot for each large body or answer that is worked on.

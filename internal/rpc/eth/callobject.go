@@ -68,7 +68,7 @@ func listField(raw []byte) (value, reason string) {
 	if len(raw) == 0 || raw[0] != '[' {
 		return "", "json: cannot unmarshal non-array"
 	}
-	out, ok := jsonrpc.Compact(nil, raw)
+	out, ok := compactBehind(raw)
 	if !ok {
 		return "", "an object in it has the same member twice"
 	}
@@ -83,7 +83,7 @@ type callObject struct {
 }
 
 // parseCall reads the call object at parameter 0.
-func (n *Node) parseCall(ctx context.Context, a *args) (*callObject, error) {
+func (n *Node) parseCall(a *args) (*callObject, error) {
 	raw := a.at(0)
 	if raw == nil {
 		return nil, missing(0)
@@ -103,7 +103,7 @@ func (n *Node) parseCall(ctx context.Context, a *args) (*callObject, error) {
 	if reason != "" {
 		return nil, badArg(0, reason)
 	}
-	return c, n.capGas(ctx, c)
+	return c, nil
 }
 
 // set takes one member. Unknown members are ignored, as Geth does, but not a case

@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/background"
 	"github.com/nodegate/nodegate/internal/method"
-	"github.com/nodegate/nodegate/internal/rpc/jsonrpc"
 )
 
 // defaultCallGas is what a call without gas gets.
@@ -16,11 +16,17 @@ const defaultCallGas = 50_000_000
 // callArgs splits the parameters of a simulation and reads its call object.
 func (n *Node) callArgs(ctx context.Context, row *method.Row, params []byte) (*args, *callObject, error) {
 	a := new(args)
-	if err := a.split(params, row.MaxParams()); err != nil {
+	var c *callObject
+	var err error
+	background.RunLarge(len(params), func() {
+		if err = a.split(params, row.MaxParams()); err == nil {
+			c, err = n.parseCall(a)
+		}
+	})
+	if err != nil {
 		return nil, nil, err
 	}
-	c, err := n.parseCall(ctx, a)
-	return a, c, err
+	return a, c, n.capGas(ctx, c)
 }
 
 // ethCall: call object, block, state overrides, block overrides.
@@ -137,16 +143,24 @@ func (n *Node) simulate(ctx context.Context, name string, c *callObject, b block
 	out := newCanonical(c.size())
 	c.append(&out)
 	b.append(&out)
+	if err := a.appendOverrides(&out, first); err != nil {
+		return nil, err
+	}
+	return n.next.Call(ctx, name, out.bytes())
+}
+
+// appendOverrides rewrites the overrides from parameter `first` on.
+func (a *args) appendOverrides(out *canonical, first int) error {
 	last := len(a.list)
 	for last > first && a.at(last-1) == nil {
 		last--
 	}
 	for i := first; i < last; i++ {
-		if err := appendOverride(&out, a.at(i), i); err != nil {
-			return nil, err
+		if err := appendOverride(out, a.at(i), i); err != nil {
+			return err
 		}
 	}
-	return n.next.Call(ctx, name, out.bytes())
+	return nil
 }
 
 // appendOverride rewrites an override object; its content is the node's to check.
@@ -158,7 +172,7 @@ func appendOverride(out *canonical, raw []byte, i int) error {
 	if raw[0] != '{' {
 		return badArg(i, "json: cannot unmarshal non-object into Go value of type override.StateOverride")
 	}
-	compacted, ok := jsonrpc.Compact(nil, raw)
+	compacted, ok := compactJSON(raw)
 	if !ok {
 		return badArg(i, "an object in it has the same member twice")
 	}

@@ -6,7 +6,6 @@ import (
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/method"
 	"github.com/nodegate/nodegate/internal/rpc"
-	"github.com/nodegate/nodegate/internal/rpc/jsonrpc"
 )
 
 // Config is how one network presents itself.
@@ -136,7 +135,7 @@ func compact(params []byte) ([]byte, error) {
 	if params == nil {
 		return nil, nil
 	}
-	out, ok := jsonrpc.Compact(make([]byte, 0, len(params)), params)
+	out, ok := compactJSON(params)
 	if !ok {
 		return nil, invalid("an object in the parameters has the same member twice")
 	}

@@ -15,7 +15,13 @@ import (
 // which of them counts, and a node behind us must not read other parameters than
 // the ones we checked. The two must not share memory.
 func Compact(dst, raw []byte) ([]byte, bool) {
-	c := compactor{src: raw, dst: dst}
+	return CompactLarge(dst, raw, nil)
+}
+
+// CompactLarge is Compact for a value that takes milliseconds. It calls pause every few
+// kilobytes.
+func CompactLarge(dst, raw []byte, pause func()) ([]byte, bool) {
+	c := compactor{src: raw, dst: dst, pause: pause}
 	i := c.value(space(raw, 0), 0)
 	if i < 0 || space(raw, i) != len(raw) {
 		return dst, false
@@ -25,6 +31,8 @@ func Compact(dst, raw []byte) ([]byte, bool) {
 
 type compactor struct {
 	src, dst []byte
+	pause    func() // may be nil
+	paused   int    // where in src it was last called
 	names    []span // of the members so far of every open object, innermost last
 }
 
@@ -36,6 +44,10 @@ func (c *compactor) name(s span) []byte { return unquote(c.src[s.from:s.to]) }
 
 // value copies the value at src[i] and returns where it ends, or bad.
 func (c *compactor) value(i, depth int) int {
+	if c.pause != nil && i-c.paused >= pieceBytes {
+		c.pause()
+		c.paused = i
+	}
 	if inside(c.src, i) && depth < maxDepth {
 		switch c.src[i] {
 		case '{':
@@ -104,6 +116,12 @@ func (c *compactor) member(i, depth int) int {
 	return c.value(at, depth+1)
 }
 
+// How much is done between two pauses.
+const (
+	pieceBytes = 16 << 10
+	pieceNames = 256
+)
+
 // few is how many names are compared each with each: as many as a transaction
 // or a filter has, and no more, for the cost grows with the square.
 const few = 16
@@ -132,6 +150,9 @@ func (c *compactor) distinctMany(names []span) bool {
 	slots := make([]uint32, mask+1) // an index into names plus one; 0 is free
 	var folded []byte
 	for i, s := range names {
+		if c.pause != nil && i%pieceNames == 0 {
+			c.pause()
+		}
 		name := c.name(s)
 		folded = appendFolded(folded[:0], name)
 		at := maphash.Bytes(seed, folded) & mask

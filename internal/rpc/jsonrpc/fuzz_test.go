@@ -106,6 +106,9 @@ func FuzzCompact(f *testing.F) {
 	seed(f)
 	f.Fuzz(func(t *testing.T, data []byte) {
 		got, ok := Compact([]byte("x"), data)
+		if paused, same := CompactLarge([]byte("x"), data, func() {}); same != ok || !bytes.Equal(got, paused) {
+			t.Fatalf("with pauses: %q, %v", paused, same)
+		}
 		want := wellFormed(data) && !ambiguous(t, data)
 		if ok != want || !ok && string(got) != "x" {
 			t.Fatalf("got %s, %v, want %v", got, ok, want)

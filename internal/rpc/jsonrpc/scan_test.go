@@ -1,6 +1,7 @@
 package jsonrpc
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -280,6 +281,30 @@ func TestScanLargePauses(t *testing.T) {
 				t.Fatal(fault)
 			}
 			if pauses < size/(20<<10) {
+				t.Errorf("%d pauses", pauses)
+			}
+		})
+	}
+}
+
+// TestCompactLargePauses: the same of rewriting one, and of comparing names.
+func TestCompactLargePauses(t *testing.T) {
+	const size = 1 << 20
+	names := make([]string, 0, size/16)
+	for i := range size / 16 {
+		names = append(names, fmt.Sprintf(`"%09d":%d`, i, i%10))
+	}
+	for name, value := range map[string]string{
+		"numbers": "[" + strings.Repeat("1,", size/2) + "1]",
+		"objects": "[" + strings.Repeat(`{"a":[true]},`, size/13) + "1]",
+		"members": "{" + strings.Join(names, ",") + "}",
+	} {
+		t.Run(name, func(t *testing.T) {
+			pauses := 0
+			if got, ok := CompactLarge(nil, []byte(value), func() { pauses++ }); !ok || string(got) != value {
+				t.Fatalf("got %.80s, %v", got, ok)
+			}
+			if pauses < len(value)/(20<<10) {
 				t.Errorf("%d pauses", pauses)
 			}
 		})

@@ -12,6 +12,7 @@ import (
 	"github.com/ethereum/go-ethereum/common/hexutil"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/background"
 	"github.com/nodegate/nodegate/internal/method"
 )
 
@@ -37,7 +38,9 @@ func estimate(ctx context.Context, n *Node, req *request) (*quote, error) {
 
 // gas is the node's own estimate. The fee formula divides by it in 64 bits.
 func (n *Node) gas(ctx context.Context, req *request) (int64, error) {
-	args, err := req.forEstimate()
+	var args []json.RawMessage
+	var err error
+	background.RunLarge(req.size, func() { args, err = req.forEstimate() })
 	if err != nil {
 		return 0, err
 	}
@@ -115,7 +118,8 @@ func (n *Node) encode(ctx context.Context, req *request, m market, gas int64) ([
 		return nil, err
 	}
 	d := draft{call: &req.call, chainID: chainID, nonce: nonce, gas: uint64(gas), baseFee: m.baseFee}
-	encoded, err := d.encode()
+	var encoded []byte
+	background.RunLarge(req.size, func() { encoded, err = d.encode() })
 	if err != nil {
 		return nil, badArgument(0, err)
 	}

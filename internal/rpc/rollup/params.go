@@ -19,6 +19,7 @@ type request struct {
 	block     block
 	overrides map[common.Address]override
 	raw       []json.RawMessage // call, block and overrides, for eth_estimateGas
+	size      int               // of its parameters
 }
 
 // call is a call object. A nil field was not given.
@@ -64,7 +65,7 @@ func parseRequest(params []byte) (*request, error) {
 	if err != nil {
 		return nil, err
 	}
-	req := &request{raw: args}
+	req := &request{raw: args, size: len(params)}
 	if err := json.Unmarshal(args[0], &req.call); err != nil {
 		return nil, badArgument(0, err)
 	}

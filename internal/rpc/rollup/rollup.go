@@ -30,6 +30,7 @@ import (
 	"strings"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/background"
 	"github.com/nodegate/nodegate/internal/method"
 	"github.com/nodegate/nodegate/internal/rpc"
 )
@@ -119,7 +120,9 @@ func (n *Node) Call(ctx context.Context, name string, params []byte) ([]byte, er
 	if name != method.Layer2EstimateGas {
 		return n.next.Call(ctx, name, params)
 	}
-	req, err := parseRequest(params)
+	var req *request
+	var err error
+	background.RunLarge(len(params), func() { req, err = parseRequest(params) })
 	if err != nil {
 		return nil, err
 	}

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -17,13 +16,14 @@ import (
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/accounts/usage/report"
 	"github.com/nodegate/nodegate/internal/store/sqlstore"
+	"github.com/nodegate/nodegate/test/sqlitetest"
 )
 
 var now = time.Date(2026, 11, 15, 13, 37, 20, 0, time.UTC)
 
 func open(t testing.TB) *sqlstore.Store {
 	t.Helper()
-	s, err := sqlstore.OpenSQLite(t.Context(), filepath.Join(t.TempDir(), "test.db"), []byte("key"), slog.New(slog.DiscardHandler))
+	s, err := sqlstore.OpenSQLite(t.Context(), sqlitetest.New(t), []byte("key"), slog.New(slog.DiscardHandler))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -55,6 +55,8 @@ type KeySettings struct {
 	// KeepParams shows the parameters of the key's latest requests to its owner. They
 	// are kept in memory, for an hour at most; without it, never.
 	KeepParams bool `json:"keep_params,omitempty"`
+	// KeepResponses does the same for the responses.
+	KeepResponses bool `json:"keep_responses,omitempty"`
 }
 
 // The services that a key can be limited to.

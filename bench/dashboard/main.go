@@ -50,7 +50,9 @@ func run(days, rounds int) (err error) {
 		return err
 	}
 	defer os.RemoveAll(folder)
-	srv, err := server.New(child.Config(folder), slog.New(slog.DiscardHandler), server.Build{Version: "bench"})
+	cfg := child.Config(folder)
+	cfg.Limits.PagesPerSecond = 0 // pages are measured, not their limit
+	srv, err := server.New(cfg, slog.New(slog.DiscardHandler), server.Build{Version: "bench"})
 	if err != nil {
 		return err
 	}
@@ -133,8 +135,8 @@ func signIn(srv *server.Server) (*visitor, error) {
 		return nil, err
 	}
 	defer res.Body.Close()
-	for _, c := range res.Cookies() {
-		v.cookie = c.Name + "=" + c.Value
+	for _, c := range res.Cookies() { // of the session, and of the device
+		v.cookie += c.Name + "=" + c.Value + "; "
 	}
 	if v.cookie == "" {
 		return nil, fmt.Errorf("no session: %s", res.Status)

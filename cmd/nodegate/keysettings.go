@@ -23,6 +23,7 @@ type settingsFlags struct {
 	CreditsPerSecond *int64    `placeholder:"N" help:"A limit below the plan's; 0 is the plan's."`
 	CreditsPerDay    *int64    `placeholder:"N" help:"A limit below the plan's; 0 is the plan's."`
 	KeepParams       *bool     `placeholder:"true|false" help:"Keep the parameters of the latest requests, in memory for an hour, for the key's owner to see."`
+	KeepResponses    *bool     `placeholder:"true|false" help:"Keep the responses of the latest requests in the same way."`
 }
 
 // entryList is a list with commas between its entries. The flag may be repeated.
@@ -50,7 +51,7 @@ func (l *entryList) set(target *[]string) {
 }
 
 func (f *settingsFlags) given() bool {
-	return f.SecretRequired != nil || f.CreditsPerSecond != nil || f.CreditsPerDay != nil || f.KeepParams != nil ||
+	return f.SecretRequired != nil || f.CreditsPerSecond != nil || f.CreditsPerDay != nil || f.KeepParams != nil || f.KeepResponses != nil ||
 		f.Services.given || f.Networks.given || f.Methods.given || f.Addresses.given || f.Origins.given || f.UserAgents.given
 }
 
@@ -73,6 +74,9 @@ func (f *settingsFlags) apply(s *nodegate.KeySettings) {
 	}
 	if f.KeepParams != nil {
 		s.KeepParams = *f.KeepParams
+	}
+	if f.KeepResponses != nil {
+		s.KeepResponses = *f.KeepResponses
 	}
 }
 
@@ -98,6 +102,9 @@ func describeSettings(s nodegate.KeySettings) string {
 	}
 	if s.KeepParams {
 		words = append(words, "keep-params")
+	}
+	if s.KeepResponses {
+		words = append(words, "keep-responses")
 	}
 	return strings.Join(words, " ")
 }

@@ -81,7 +81,7 @@ func entriesOf(t *testing.T, d *booth, accountID string) []nodegate.AuditEntry {
 // TestEveryChangeCounts: who adds a change says whether the audit log gets an entry of it.
 func TestEveryChangeCounts(t *testing.T) {
 	others := []string{ // bounded by credits, quotas and attempts, or not in the audit log
-		"POST /login", "POST /signup", "POST /logout", "POST /try", "POST /try/faucet", "POST /files", "POST /files/unpin", "POST /files/undo",
+		"POST /login", "POST /signup", "POST /logout", "POST /try", "POST /try/faucet", "POST /try/socket", "POST /files", "POST /files/unpin", "POST /files/undo",
 		"POST /login/reset", "POST /login/link/{token}", "POST /billing/card/begin", "POST /operator/audit/verify",
 	}
 	for _, r := range routes() {

@@ -12,6 +12,7 @@ import (
 	"github.com/nodegate/nodegate/internal/accounts/requestlog"
 	"github.com/nodegate/nodegate/internal/accounts/usage/report"
 	"github.com/nodegate/nodegate/internal/dashboard/apidoc"
+	"github.com/nodegate/nodegate/internal/dashboard/callform"
 	"github.com/nodegate/nodegate/internal/dashboard/example"
 	"github.com/nodegate/nodegate/internal/dashboard/faucet"
 	"github.com/nodegate/nodegate/internal/dashboard/snippet"
@@ -81,6 +82,7 @@ type Dashboard struct {
 
 	snippets *snippet.Set
 	book     *apidoc.Book
+	forms    *callform.Form
 }
 
 // New builds the front end.
@@ -99,6 +101,7 @@ func New(cfg Config) (*Dashboard, error) {
 	if d.book, err = apidoc.New(); err != nil {
 		return nil, err
 	}
+	d.forms = callform.New(d.book)
 	for _, r := range d.routes {
 		d.mux.Handle(r.pattern, d.handler(r))
 	}

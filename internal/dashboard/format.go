@@ -23,7 +23,9 @@ func functions(f *static) template.FuncMap {
 		"millis":   millis,
 		"stamp":    stamp,
 		"clock":    clock,
+		"moment":   moment,
 		"percent":  percent,
+		"change":   change,
 		"answered": answered,
 		"limit":    limitText,
 		"initials": initials,
@@ -33,7 +35,8 @@ func functions(f *static) template.FuncMap {
 		"browser":  browser,
 		"named":    func(name, text string) named { return named{name, text} },
 
-		"typename": apidoc.TypeName,
+		"typename":  apidoc.TypeName,
+		"highlight": highlight,
 	}
 }
 
@@ -89,6 +92,9 @@ func when(t time.Time) string {
 
 // stamp is a time for machines.
 func stamp(t time.Time) string { return t.UTC().Format(time.RFC3339) }
+
+// moment is a time to the second.
+func moment(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") }
 
 // clock is the time of a day, to the second.
 func clock(t time.Time) string { return t.UTC().Format("15:04:05") }

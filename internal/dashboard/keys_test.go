@@ -161,7 +161,7 @@ func TestRevokedKeyWithRequests(t *testing.T) {
 	grant, _ := nodegate.NewGrant(keys[0].AccountID, keys[0].ID, &policy)
 	d.cfg.RequestLog.Record(grant, &requestlog.Entry{At: time.Now(), Method: "eth_call", Outcome: "internal"})
 	page := d.ask(http.MethodGet, "/requests", cookie, nil).Body.String()
-	if !strings.Contains(page, keys[0].ID+`" selected>number 0. (1 failed) (revoked)`) || strings.Contains(page, keys[1].ID) {
+	if !strings.Contains(page, keys[0].ID+`">number 0. (1 failed) (revoked)`) || strings.Contains(page, keys[1].ID) {
 		t.Errorf("the page is %s", page)
 	}
 }

@@ -46,7 +46,8 @@ var settingsLabels = map[string]string{
 // settingsForm is the form as it was typed: it comes back that way when something is wrong.
 type settingsForm struct {
 	Name                                    string
-	SecretRequired, KeepParams              bool
+	SecretRequired                          bool
+	KeepParams, KeepResponses               bool
 	Services                                []string
 	ServicesShown                           bool   // the form had boxes for them
 	Networks                                string // an entry a line, as below
@@ -73,7 +74,7 @@ func showSettings(v *visit, status int, d settingsData) error {
 func formOf(k *nodegate.Key) settingsForm {
 	s := &k.Settings
 	return settingsForm{
-		Name: k.Name, SecretRequired: s.SecretRequired, KeepParams: s.KeepParams,
+		Name: k.Name, SecretRequired: s.SecretRequired, KeepParams: s.KeepParams, KeepResponses: s.KeepResponses,
 		Services: s.Services, Networks: lines(s.Networks),
 		Methods: lines(s.Methods), Addresses: lines(s.Addresses), Origins: lines(s.Origins), UserAgents: lines(s.UserAgents),
 		CreditsPerSecond: ownLimit(s.CreditsPerSecond), CreditsPerDay: ownLimit(s.CreditsPerDay),
@@ -143,7 +144,7 @@ func problemsOf(v *visit, k *nodegate.Key, f settingsForm) (list []settingsProbl
 func typedSettings(v *visit) settingsForm {
 	field := v.req.PostFormValue
 	return settingsForm{
-		Name: field("name"), SecretRequired: field("secret_required") != "", KeepParams: field("keep_params") != "",
+		Name: field("name"), SecretRequired: field("secret_required") != "", KeepParams: field("keep_params") != "", KeepResponses: field("keep_responses") != "",
 		Services: v.req.PostForm["service"], ServicesShown: field("services_shown") != "", Networks: field("networks"),
 		Methods: field("methods"), Addresses: field("addresses"), Origins: field("origins"), UserAgents: field("user_agents"),
 		CreditsPerSecond: strings.TrimSpace(field("credits_per_second")), CreditsPerDay: strings.TrimSpace(field("credits_per_day")),
@@ -168,7 +169,7 @@ func saveSettings(v *visit, id string, f settingsForm) error {
 
 // apply puts what was typed into settings.
 func (f settingsForm) apply(s *nodegate.KeySettings, perSecond, perDay int64) {
-	s.SecretRequired, s.KeepParams = f.SecretRequired, f.KeepParams
+	s.SecretRequired, s.KeepParams, s.KeepResponses = f.SecretRequired, f.KeepParams, f.KeepResponses
 	if f.ServicesShown {
 		s.Services = f.chosenServices()
 	}

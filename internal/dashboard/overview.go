@@ -49,7 +49,7 @@ func overviewPage(v *visit) error {
 	if data.Today, err = usageOf(v, "24h"); err != nil {
 		return err
 	}
-	data.Plot = usagePlots(data.Today, false)[0]
+	data.Plot = usagePlots(data.Today, stacks{}, false)[0]
 	data.sparks()
 	used, err := hasRequests(v, data.Today)
 	if err == nil && !used {

@@ -40,6 +40,7 @@ func routes() []route {
 		requestsRoutes(),
 		filesRoutes(),
 		billingRoutes(),
+		paletteRoutes(),
 		operatorRoutes(),
 	))
 }

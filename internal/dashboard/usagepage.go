@@ -2,8 +2,10 @@ package dashboard
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"html/template"
+	"maps"
 	"math"
 	"net/url"
 	"time"
@@ -25,7 +27,11 @@ type usageData struct {
 	*report.Result
 	Ranges   []link
 	Groupers []link
-	Filters  []link // what the page is narrowed to; following one takes it off
+	Stackers []link
+	Form     map[string]string // what the form of a custom range keeps
+	From, To string            // of a custom range: days
+	Title    string            // what the page is about
+	Filters  []link            // what the page is narrowed to; following one takes it off
 	Rows     []usageRow
 	Plots    []plot
 	CSV      string
@@ -62,7 +68,11 @@ func usagePage(v *visit) error {
 	if err != nil {
 		return err
 	}
-	data := &usageData{Result: result, Plots: usagePlots(result, true), CSV: usageAddress("/usage.csv", result.Query)}
+	data := &usageData{Result: result, CSV: usageAddress("/usage.csv", result.Query), Form: usageFields(result.Query)}
+	data.Plots = usagePlots(result, stacksOf(result, names), true)
+	if result.Query.Range == report.Custom {
+		data.From, data.To = result.Query.From.Format(time.DateOnly), result.Query.To.AddDate(0, 0, -1).Format(time.DateOnly)
+	}
 	for _, r := range report.Ranges() {
 		q := result.Query
 		q.Range = r
@@ -73,7 +83,13 @@ func usagePage(v *visit) error {
 		q.By = by
 		data.Groupers = append(data.Groupers, link{Name: string(by), Path: usageAddress("/usage", q), Here: by == result.Query.By})
 	}
+	for _, by := range []report.Dimension{nodegate.NoDimension, nodegate.ByMethod, nodegate.ByNetwork, nodegate.ByKey} {
+		q := result.Query
+		q.Stack = by
+		data.Stackers = append(data.Stackers, link{Name: cmp.Or(string(by), "outcome"), Path: usageAddress("/usage", q), Here: by == result.Query.Stack})
+	}
 	data.Filters = filtersOf(result.Query, names)
+	data.Title = usageTitle(result.Query, names)
 	data.Rows = usageRows(result, names)
 	return v.show("usage", data)
 }
@@ -88,10 +104,16 @@ func usageReport(v *visit) (*report.Result, error) {
 	}
 	q := report.Query{
 		AccountID: v.account.ID, KeyID: form.Get("key"), Network: form.Get("network"), Method: form.Get("method"), Outcome: form.Get("outcome"),
-		Range: report.Range(form.Get("range")), By: report.Dimension(form.Get("by")),
+		Range: report.Range(form.Get("range")), By: report.Dimension(form.Get("by")), Stack: report.Dimension(form.Get("stack")), Compare: v.req.URL.Path == "/usage",
 	}
 	if q.Range == "" {
 		q.Range = "24h"
+	}
+	if q.Range == report.Custom {
+		q.From, _ = time.Parse(time.DateOnly, form.Get("from"))
+		if to, err := time.Parse(time.DateOnly, form.Get("to")); err == nil {
+			q.To = to.AddDate(0, 0, 1)
+		}
 	}
 	if q.By == "" {
 		q.By = nodegate.ByMethod
@@ -110,6 +132,11 @@ func keyNames(v *visit, r *report.Result) (map[string]string, error) {
 			ids = append(ids, g.Name)
 		}
 	}
+	if r.Query.Stack == nodegate.ByKey {
+		for _, s := range r.Stacks {
+			ids = append(ids, s.Name)
+		}
+	}
 	keys, err := v.listKeys(nodegate.KeyQuery{IDs: ids, Limit: len(ids)})
 	names := map[string]string{}
 	for _, k := range keys {
@@ -120,15 +147,33 @@ func keyNames(v *visit, r *report.Result) (map[string]string, error) {
 
 // usageAddress is the page of a query.
 func usageAddress(path string, q report.Query) string {
-	values := url.Values{}
-	for name, value := range map[string]string{
-		"range": string(q.Range), "by": string(q.By), "key": q.KeyID, "network": q.Network, "method": q.Method, "outcome": q.Outcome,
-	} {
-		if value != "" {
-			values.Set(name, value)
-		}
+	values := url.Values{"range": {string(q.Range)}}
+	for name, value := range usageFields(q) {
+		values.Set(name, value)
+	}
+	if q.Range == report.Custom {
+		values.Set("from", q.From.Format(time.DateOnly))
+		values.Set("to", q.To.AddDate(0, 0, -1).Format(time.DateOnly))
 	}
 	return path + "?" + values.Encode()
+}
+
+// usageFields are the parts of an address beside its time.
+func usageFields(q report.Query) map[string]string {
+	fields := map[string]string{"by": string(q.By), "stack": string(q.Stack), "key": q.KeyID, "network": q.Network, "method": q.Method, "outcome": q.Outcome}
+	maps.DeleteFunc(fields, func(_, value string) bool { return value == "" })
+	return fields
+}
+
+// usageTitle says what a page is about that shows one key or one network.
+func usageTitle(q report.Query, names map[string]string) string {
+	switch {
+	case q.KeyID != "":
+		return "Usage of " + cmp.Or(names[q.KeyID], "a key without a name")
+	case q.Network != "":
+		return "Usage of " + q.Network
+	}
+	return "Usage"
 }
 
 // filtersOf are the filters that hold, each with the page without it.
@@ -177,8 +222,35 @@ func usageRows(r *report.Result, names map[string]string) (rows []usageRow) {
 	return rows
 }
 
+// stacks are the series of the two plots that can be stacked.
+type stacks struct{ requests, credits []chart.Series }
+
+// stacksOf divides the plots by the dimension of the query; none is by outcome.
+func stacksOf(r *report.Result, names map[string]string) (s stacks) {
+	for _, part := range r.Stacks {
+		name := part.Name
+		switch {
+		case part.Rest:
+			name = "all others"
+		case r.Query.Stack == nodegate.ByKey:
+			name = cmp.Or(names[part.Name], "no name")
+		}
+		s.requests = append(s.requests, chart.Series{Name: name, Values: floats(part.Requests)})
+		s.credits = append(s.credits, chart.Series{Name: name, Values: floats(part.Credits)})
+	}
+	return s
+}
+
+func floats(list []int64) []float64 {
+	values := make([]float64, len(list))
+	for i, n := range list {
+		values[i] = float64(n)
+	}
+	return values
+}
+
 // usagePlots draws requests, latency and credits.
-func usagePlots(r *report.Result, narrow bool) []plot {
+func usagePlots(r *report.Result, by stacks, narrow bool) []plot {
 	values := func(of func(*report.Sums) float64) []float64 {
 		list := make([]float64, len(r.Series))
 		for i := range r.Series {
@@ -195,19 +267,25 @@ func usagePlots(r *report.Result, narrow bool) []plot {
 			return float64(took) / float64(time.Millisecond)
 		})
 	}
-	return []plot{
-		drawn(r, chart.Plot{Narrow: narrow, ID: "requests", Title: "Requests", Kind: chart.Bars, Unit: chart.Count, Series: []chart.Series{
+	if r.Query.Stack == nodegate.NoDimension {
+		by.requests = []chart.Series{
 			{Name: "ok", Values: values(func(s *report.Sums) float64 { return float64(answered(s.Requests, s.Errors)) })},
 			{Name: "failed", Class: "bad", Values: values(func(s *report.Sums) float64 { return float64(s.Errors) })},
-		}}),
+		}
+		by.credits = []chart.Series{{Name: "credits", Values: values(func(s *report.Sums) float64 { return float64(s.Credits) })}}
+	}
+	limit := 0.0 // a day's credits against the limit of a day
+	if q := &r.Query; r.Step == nodegate.ByDay.Length() && q.KeyID+q.Network+q.Method+q.Outcome == "" {
+		limit = float64(r.Standing.Credits.Limit)
+	}
+	return []plot{
+		drawn(r, chart.Plot{Narrow: narrow, ID: "requests", Title: "Requests", Kind: chart.Bars, Unit: chart.Count, Series: by.requests}),
 		drawn(r, chart.Plot{Narrow: narrow, ID: "latency", Title: "Latency", Kind: chart.Lines, Unit: chart.Milliseconds, Series: []chart.Series{
 			{Name: "p50", Values: times(func(s *report.Sums) time.Duration { return s.P50 })},
 			{Name: "p95", Values: times(func(s *report.Sums) time.Duration { return s.P95 })},
 			{Name: "p99", Values: times(func(s *report.Sums) time.Duration { return s.P99 })},
 		}}),
-		drawn(r, chart.Plot{Narrow: narrow, ID: "credits", Title: "Credits", Kind: chart.Bars, Unit: chart.Count, Series: []chart.Series{
-			{Name: "credits", Values: values(func(s *report.Sums) float64 { return float64(s.Credits) })},
-		}}),
+		drawn(r, chart.Plot{Narrow: narrow, ID: "credits", Title: "Credits", Kind: chart.Bars, Unit: chart.Count, Limit: limit, Series: by.credits}),
 	}
 }
 

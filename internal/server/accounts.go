@@ -33,7 +33,8 @@ type accounts struct {
 	notice   context.CancelFunc
 	alerts   *alert.Watch
 
-	answers *redisstore.Answers // of remote nodes, for all servers; nil on one
+	answers   *redisstore.Answers   // of remote nodes, for all servers; nil on one
+	questions *redisstore.Questions // about requests; nil on one server
 }
 
 // open opens the store, notes whether it has no account yet, and builds what
@@ -55,7 +56,7 @@ func (a *accounts) open(ctx context.Context) error {
 	if err := a.openLimiter(ctx); err != nil {
 		return err
 	}
-	a.requests = requestlog.New(requestlog.Config{Bytes: int64(cacheMemory(a.cfg, memoryLimit(), a.cfg.Memory.Journal))})
+	a.openRequestLog()
 	a.usage = usage.New(usage.Config{Store: a.control.Store, Every: a.cfg.Usage.Flush, Log: a.log})
 	a.auth, err = auth.Open(ctx, auth.Config{
 		Store: a.control.Store, Vault: a.control.vault, Plans: a.control.Plans, DefaultPlan: a.cfg.DefaultPlan,
@@ -68,6 +69,17 @@ func (a *accounts) open(ctx context.Context) error {
 	a.metrics.Follow(a.auth.LookUps, a.auth.Keys)
 	a.followNotices()
 	return a.openAlerts()
+}
+
+// openRequestLog begins to keep the latest requests, and lets the servers ask each other
+// for theirs.
+func (a *accounts) openRequestLog() {
+	c := requestlog.Config{Bytes: int64(cacheMemory(a.cfg, memoryLimit(), a.cfg.Memory.Journal))}
+	if a.redis != nil {
+		a.questions = a.redis.Questions("requests")
+		c.Ask = a.questions.Ask
+	}
+	a.requests = requestlog.New(c)
 }
 
 // openAlerts tells accounts when their credits of the day run low, and lets links be mailed.
@@ -125,6 +137,7 @@ func (a *accounts) followNotices() {
 	a.control.changed = func() { a.syncKeys(ctx) }
 	if r := a.redis; r != nil {
 		go r.Listen(ctx, func(int64) { a.auth.Poke() })
+		go a.questions.Answer(ctx, a.requests.Answer)
 		a.control.changed = func() {
 			a.auth.Poke()
 			a.publish(ctx)

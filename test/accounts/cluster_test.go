@@ -1,6 +1,8 @@
 package accounts_test
 
 import (
+	"fmt"
+	"net/http"
 	"strings"
 	"sync"
 	"testing"
@@ -9,6 +11,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/accounts/requestlog"
 	"github.com/nodegate/nodegate/internal/config"
 	"github.com/nodegate/nodegate/test/dbtest"
 	"github.com/nodegate/nodegate/test/harness"
@@ -86,6 +89,7 @@ func TestCluster(t *testing.T) {
 		{"one first account", c.checkFirstAccount},
 		{"shared limit", c.checkSharedLimit},
 		{"revocation", c.checkRevocation},
+		{"requests", c.checkRequests},
 		{"redis hangs", c.checkRedisHangs},
 	} {
 		t.Run(part.name, part.run)
@@ -188,6 +192,26 @@ func (c *cluster) checkRevocation(t *testing.T) {
 	samples, _ := l.wait()
 	onlyStatuses(t, samples, waitTime, 200, 401)
 	checkLast(t, samples, revoked)
+}
+
+// checkRequests: every server shows the requests that any of them answered.
+func (c *cluster) checkRequests(t *testing.T) {
+	k := newTenant(t, c.servers[0], "unlimited", nodegate.KeySettings{KeepParams: true, KeepResponses: true})
+	for _, url := range c.urls(k) {
+		until(t, "the server knows the key", func() bool { return send(t, url, balance).status == http.StatusOK })
+	}
+	for i, s := range c.servers {
+		until(t, fmt.Sprintf("server %d shows the requests of all", i), func() bool {
+			page, silent := s.Server.RequestLog().Everywhere(t.Context(), k.account, "", requestlog.Filter{Outcome: nodegate.OutcomeOK})
+			ids := map[string]bool{}
+			for _, e := range page.Entries {
+				if strings.HasPrefix(string(e.Params), `["0x`) && strings.Contains(string(e.Reply), "result") && e.KeyID == k.id {
+					ids[e.ID] = true
+				}
+			}
+			return silent == 0 && len(ids) == len(c.servers)
+		})
+	}
 }
 
 // checkRedisHangs: while Redis hangs every server limits alone and nobody waits.

@@ -42,7 +42,7 @@ func TestFits(t *testing.T) {
 	SignIn(t, ctx, s)
 	key := "/keys/" + s.Server.FirstKey().Key.ID
 	for _, path := range []string{
-		"/", "/keys", key, key + "?storage=1", key + "/settings", key + "/rotate", "/try", "/usage", "/requests", "/files", "/billing", "/account", "/account/delete", "/login/reset", linkTo(t, s, nodegate.LinkReset), linkTo(t, s, nodegate.LinkVerify),
+		"/", "/keys", key, key + "?storage=1", key + "/settings", key + "/rotate", "/try", "/try?method=eth_call", "/try?method=eth_subscribe", "/usage", "/usage?stack=method", "/requests", "/files", "/billing", "/account", "/account/delete", "/login/reset", linkTo(t, s, nodegate.LinkReset), linkTo(t, s, nodegate.LinkVerify),
 		"/docs", "/docs/eth_getLogs", "/docs/types", "/operator", "/operator/traffic", "/operator/accounts", "/operator/accounts/" + s.Server.FirstKey().Key.AccountID, "/operator/audit", "/operator/system",
 	} {
 		for _, width := range []int64{390, 1280} {

@@ -158,7 +158,7 @@ func (s *story) unpin() {
 }
 
 func (s *story) try() {
-	s.open("/try?network=rollup&method=eth_getBlockReceipts", `form[action="/try"] button`)
+	s.open("/try?network=rollup&method=eth_getBlockReceipts", `form[action="/try"] button.primary`)
 	s.do(chromedp.Click(`form[action="/try"] button.primary`), chromedp.WaitVisible(`#answer`))
 	s.contains(`#answer`, "transactionHash")
 	s.shoot("try")

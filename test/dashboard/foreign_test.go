@@ -21,7 +21,7 @@ func TestForeignIDs(t *testing.T) {
 
 	// How routes without an id in their path are asked for one.
 	asked := map[string]url.Values{
-		"GET /try": {"key": {key}}, "POST /try": {"key": {key}, "method": {"eth_chainId"}}, "POST /try/faucet": {"key": {key}},
+		"GET /try": {"key": {key}}, "POST /try": {"key": {key}, "method": {"eth_chainId"}}, "POST /try/faucet": {"key": {key}}, "POST /try/socket": {"key": {key}},
 		"GET /requests": {"key": {key}}, "GET /files": {"key": {key}}, "POST /files": {"key": {key}}, "GET /files/download": {"key": {key}, "cid": {cid}},
 		"GET /usage": {"key": {key}}, "GET /usage.csv": {"key": {key}},
 		"POST /account/sessions": {"session": {sessionOf(t, owner)}},
@@ -31,7 +31,7 @@ func TestForeignIDs(t *testing.T) {
 		"GET /login", "POST /login", "GET /signup", "POST /signup", "POST /logout", "GET /account", "POST /account/password", "GET /", "GET /status", "GET /login/reset", "POST /login/reset", "GET /login/link/{token}", "POST /login/link/{token}",
 		"POST /account/email", "POST /account/verify", "GET /account/export", "GET /account/delete", "POST /account/delete", "GET /first-request", "GET /keys", "POST /keys",
 		"GET /billing", "POST /billing/card", "POST /billing/card/begin", "POST /billing/card/remove",
-		"GET /docs", "GET /docs/types", "GET /docs/{method}", "GET /openrpc.json",
+		"GET /docs", "GET /docs/types", "GET /docs/{method}", "GET /openrpc.json", "GET /palette.json",
 	}
 	before := contents(t, s)
 	walked := 0

@@ -221,14 +221,14 @@ func TestSettingsKept(t *testing.T) {
 	k := v.makeKey(t, "x")
 	v.Post(k.path+"/settings", url.Values{
 		"name": {"all"}, "methods": {" eth_call \r\n\r\neth_chainId\r\n"}, "addresses": {"0x" + strings.Repeat("AB", 20)},
-		"origins": {"https://App.example.com/"}, "user_agents": {"my app"}, "credits_per_second": {"100"}, "credits_per_day": {" 2000 "}, "keep_params": {"on"},
+		"origins": {"https://App.example.com/"}, "user_agents": {"my app"}, "credits_per_second": {"100"}, "credits_per_day": {" 2000 "}, "keep_params": {"on"}, "keep_responses": {"on"},
 	}).Is(t, http.StatusSeeOther)
 	v.Get(k.path+"/settings?done=key-settings").Has(t, "settings saved", `value="all"`, ">eth_call\neth_chainId</textarea>", ">0x"+strings.Repeat("ab", 20)+"</textarea>",
-		">https://app.example.com</textarea>", ">my app</textarea>", `name="keep_params" value="on" checked`, `value="100"`, `value="2000"`)
+		">https://app.example.com</textarea>", ">my app</textarea>", `name="keep_params" value="on" checked`, `name="keep_responses" value="on" checked`, `value="100"`, `value="2000"`)
 	v.Get(k.path).Has(t, "may refuse these examples")
 	v.Get("/keys").Has(t, ">methods<", ">contracts<", ">origins<", ">clients<", ">key limits<").Lacks(t, ">secret required<")
 	keys, err := s.Server.Control().Accounts.Keys(context.Background(), accountOf(t, s, "kim@example.com"))
-	if err != nil || len(keys) != 1 || keys[0].Settings.CreditsPerDay != 2000 || !keys[0].Settings.KeepParams || len(keys[0].Settings.Methods) != 2 {
+	if err != nil || len(keys) != 1 || keys[0].Settings.CreditsPerDay != 2000 || !keys[0].Settings.KeepParams || !keys[0].Settings.KeepResponses || len(keys[0].Settings.Methods) != 2 {
 		t.Errorf("stored are %+v (%v)", keys, err)
 	}
 }

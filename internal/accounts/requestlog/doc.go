@@ -10,7 +10,11 @@
 // A request is recorded in about a tenth of a microsecond and nothing is allocated
 // for it once its ring has its size: names that are known already are found in a
 // table and shared, error texts and parameters are copied into room that the
-// ring has. Parameters are kept only while the key's settings say so (KeepParams);
-// the first entry after the setting was turned off drops those that were kept, and
-// none is shown from then on. Keys, secrets and addresses of nodes are in no entry.
+// ring has. Parameters and responses are kept only while the key's settings say so
+// (KeepParams, KeepResponses); the first entry after a setting was turned off drops those
+// that were kept, and none is shown from then on. Keys, secrets and addresses of nodes are
+// in no entry.
+//
+// Each server keeps what it answered itself. Everywhere asks the others for what they keep;
+// nothing of a request leaves its server unless its owner looks.
 package requestlog

@@ -6,22 +6,11 @@ import (
 	"time"
 )
 
-// Failed is a Filter's Outcome that stands for every one but "ok".
-const Failed = "failed"
-
-// Filter selects entries. An empty value lets all pass.
-type Filter struct {
-	Outcome string // "ok", Failed, or a Code's name
-	Method  string
-	Network string
-	Limit   int // of the entries returned; 0 is all
-}
-
-// Page are the latest requests of a key.
+// Page are the latest requests of a key, or of all keys of an account.
 type Page struct {
 	Entries []Entry // that the filter lets pass, newest first
 	Passed  int     // how many the filter lets pass
-	Kept    int     // how many are kept of the key
+	Kept    int     // how many are kept in all
 	Failed  int     // how many of those failed
 	Oldest  time.Time
 
@@ -29,51 +18,134 @@ type Page struct {
 	Networks, Methods, Outcomes []string
 }
 
-// Latest returns the latest requests of an account's key. The key of another account
-// has none.
+// Latest returns the latest requests that this server keeps of an account's key, or of all
+// its keys where keyID is empty. The key of another account has none.
 func (j *Log) Latest(accountID, keyID string, f Filter) *Page {
-	p := &Page{}
 	if j == nil {
-		return p
+		return &Page{}
 	}
-	all := j.shardOf(keyID).entries(accountID, keyID, time.Now().Add(-Kept).UnixNano())
-	slices.SortStableFunc(all, func(a, b Entry) int { return b.At.Compare(a.At) })
-	p.Kept = len(all)
-	for i := range all {
-		p.note(&all[i])
-		if !f.passes(&all[i]) {
-			continue
-		}
-		p.Passed++
-		if f.Limit == 0 || len(p.Entries) < f.Limit {
-			p.Entries = append(p.Entries, all[i])
+	c := newCollector(&f, time.Now().Add(-Kept).UnixNano())
+	if keyID != "" {
+		j.shardOf(keyID).collect(accountID, keyID, c)
+	} else {
+		for i := range j.shards {
+			j.shards[i].collect(accountID, "", c)
 		}
 	}
-	for _, list := range []*[]string{&p.Networks, &p.Methods, &p.Outcomes} {
-		slices.Sort(*list)
-	}
-	return p
+	return c.finish()
 }
 
-// note counts an entry.
-func (p *Page) note(e *Entry) {
-	if e.Failed() {
-		p.Failed++
-	}
-	p.Oldest = e.At
-	for _, of := range []struct {
-		list *[]string
-		name string
-	}{{&p.Networks, e.Network}, {&p.Methods, e.Method}, {&p.Outcomes, e.Outcome}} {
-		if !slices.Contains(*of.list, of.name) {
-			*of.list = append(*of.list, of.name)
+// collect hands what is kept of a key, or of all keys of the account, to a collector.
+func (s *shard) collect(accountID, keyID string, c *collector) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if keyID != "" {
+		if k := s.keys[keyID]; k != nil {
+			s.collectKey(accountID, k, c)
 		}
+		return
+	}
+	for _, k := range s.keys {
+		s.collectKey(accountID, k, c)
 	}
 }
 
-func (f *Filter) passes(e *Entry) bool {
-	outcome := f.Outcome == "" || f.Outcome == e.Outcome || f.Outcome == Failed && e.Failed()
-	return outcome && cmp.Or(f.Method, e.Method) == e.Method && cmp.Or(f.Network, e.Network) == e.Network
+func (s *shard) collectKey(accountID string, k *keyLog, c *collector) {
+	if k.grant.AccountID != accountID {
+		return
+	}
+	s.dropUnwanted(k, wanted(k.grant))
+	for _, r := range []*ring{&k.ok, &k.failed} {
+		for i := range r.count {
+			if rec := r.at(r.count - 1 - i); rec.at >= c.after {
+				c.add(k.grant.KeyID, rec, r == &k.failed)
+			}
+		}
+	}
+}
+
+// collector makes a page of records. Only those that may be on it are copied: an account
+// may have many keys.
+type collector struct {
+	filter *Filter
+	after  int64
+	oldest int64 // of all that were seen
+	floor  int64 // so many newer ones are there already that older ones have no place
+	page   Page
+	seen   map[*names]bool // whether the filter lets such names pass
+}
+
+func newCollector(f *Filter, after int64) *collector {
+	return &collector{filter: f, after: after, seen: map[*names]bool{}}
+}
+
+func (c *collector) add(keyID string, r *record, failed bool) {
+	passes, known := c.seen[r.names]
+	if !known {
+		passes = c.filter.allows(r.names)
+		c.seen[r.names] = passes
+		c.page.name(r.names)
+	}
+	c.page.Kept++
+	if failed {
+		c.page.Failed++
+	}
+	if c.oldest == 0 || r.at < c.oldest {
+		c.oldest = r.at
+	}
+	if !passes || !c.filter.passes(r) {
+		return
+	}
+	c.page.Passed++
+	if r.at > c.floor {
+		c.page.Entries = append(c.page.Entries, r.entry(keyID, c.filter.Brief))
+		c.bound()
+	}
+}
+
+// bound forgets entries that are too old for the page, some at a time.
+func (c *collector) bound() {
+	limit := c.filter.Limit
+	if limit == 0 || len(c.page.Entries) < 2*limit+64 {
+		return
+	}
+	newestFirst(c.page.Entries)
+	c.page.Entries = slices.Delete(c.page.Entries, limit, len(c.page.Entries))
+	c.floor = c.page.Entries[limit-1].At.UnixNano()
+}
+
+func (c *collector) finish() *Page {
+	if c.oldest > 0 {
+		c.page.Oldest = time.Unix(0, c.oldest).UTC()
+	}
+	c.page.finish(c.filter.Limit)
+	return &c.page
+}
+
+// name notes what a filter can name.
+func (p *Page) name(n *names) {
+	p.Networks, p.Methods, p.Outcomes = with(p.Networks, n.network), with(p.Methods, n.method), with(p.Outcomes, n.outcome)
+}
+
+func with(list []string, name string) []string {
+	if at, found := slices.BinarySearch(list, name); !found {
+		return slices.Insert(list, at, name)
+	}
+	return list
+}
+
+// finish puts the entries into their order and leaves as many as fit.
+func (p *Page) finish(limit int) {
+	newestFirst(p.Entries)
+	if limit > 0 && len(p.Entries) > limit {
+		p.Entries = p.Entries[:limit]
+	}
+}
+
+func newestFirst(list []Entry) {
+	slices.SortStableFunc(list, func(a, b Entry) int {
+		return cmp.Or(b.At.Compare(a.At), cmp.Compare(b.ID, a.ID), cmp.Compare(b.Place, a.Place))
+	})
 }
 
 // Count is how many requests of a key are kept, and how many of them failed.
@@ -115,35 +187,20 @@ func (r *ring) since(after int64) (n int) {
 	return n
 }
 
-// entries copies what is kept of a key.
-func (s *shard) entries(accountID, keyID string, after int64) []Entry {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	k := s.keys[keyID]
-	if k == nil || k.grant.AccountID != accountID {
-		return nil
-	}
-	if k.params && !keepsParams(k.grant) {
-		s.grow(k, -k.dropParams())
-	}
-	var list []Entry
-	for _, r := range []*ring{&k.ok, &k.failed} {
-		for i := range r.count {
-			if rec := r.at(r.count - 1 - i); rec.at >= after {
-				list = append(list, rec.entry())
-			}
-		}
-	}
-	return list
-}
-
-func (r *record) entry() Entry {
+func (r *record) entry(keyID string, brief bool) Entry {
 	e := Entry{
+		KeyID: keyID, ID: r.shownID(), Place: int(r.place), Number: int(r.number),
 		At: time.Unix(0, r.at).UTC(), Network: r.names.network, Method: r.names.method, Outcome: r.names.outcome, Node: r.names.node,
-		Cache: r.cache, Level: r.level, Took: time.Duration(r.took) * time.Microsecond, Credits: int64(r.credits),
+		Cache: r.cache, Level: r.level, Took: time.Duration(r.took) * time.Microsecond, Waited: time.Duration(r.waited) * time.Microsecond, Credits: int64(r.credits),
 	}
-	if t := r.texts; t != nil {
-		e.Error, e.Params, e.Cut = string(t.fault), slices.Clone(t.params), t.cut
+	t := r.texts
+	if t == nil {
+		return e
+	}
+	e.Error = string(t.fault)
+	if !brief {
+		e.Params, e.Cut = slices.Clone(t.params), t.cut
+		e.Reply, e.ReplyCut = slices.Clone(t.reply), t.replyCut
 	}
 	return e
 }

@@ -23,6 +23,8 @@ const (
 const (
 	maxError  = 512  // bytes of an error text
 	maxParams = 1024 // bytes of parameters
+	maxReply  = 2048 // bytes of a response
+	maxID     = 22   // bytes of a request's id, as obs.RequestIDs makes them
 	maxName   = 96   // bytes of a method's or a node's name
 )
 
@@ -30,25 +32,37 @@ const (
 type Config struct {
 	Entries int   // of one key, half of them failed ones; 0 is 500
 	Bytes   int64 // of all keys together; 0 is 32 MiB
+	// Ask sends a question to all other servers and returns what they answer, and how many
+	// did not. Each answers with Log.Answer. nil where this is the only server.
+	Ask func(ctx context.Context, question []byte) (answers [][]byte, silent int, err error)
 }
 
 // Entry is one request.
 //
 // Network, Method, Outcome and Node are kept as they are when an entry is recorded:
-// they must not be a part of a buffer that is used again. Error and Params are copied.
+// they must not be a part of a buffer that is used again. ID, Error, Params and Reply are
+// copied.
 type Entry struct {
+	KeyID   string    // whose it is; Record takes it from the grant
+	ID      string    // as the client has it in X-Request-Id
+	Place   int       // of the call in a batch, from 0
 	At      time.Time // when it began; the zero time is now
 	Network string
 	Method  string
 	Outcome string // "ok", or a Code's name
 	Error   string // what the client was told
+	Number  int    // the JSON-RPC error code; 0 for none
 	Node    string // that answered; "" when none was asked
 	Cache   nodegate.CacheOutcome
 	Level   nodegate.Level // how well the answer was verified
 	Took    time.Duration  // 0 for what was refused before it was executed
+	Waited  time.Duration  // the part of Took that nodes took
 	Credits int64
 	Params  []byte // nil unless the key's owner wants them kept
 	Cut     bool   // Params are longer than what is kept of them
+
+	Reply    []byte // the response; nil unless the key's owner wants it kept
+	ReplyCut bool   // Reply is longer than what is kept of it
 }
 
 // Failed tells whether the client was answered with an error.
@@ -71,6 +85,7 @@ func Told(err error) string {
 type Log struct {
 	seed   maphash.Seed
 	shards [shards]shard
+	ask    func(ctx context.Context, question []byte) (answers [][]byte, silent int, err error)
 	stop   context.CancelFunc
 	ended  sync.WaitGroup
 }
@@ -84,7 +99,7 @@ func New(c Config) *Log {
 		c.Bytes = defaultBytes
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	j := &Log{seed: maphash.MakeSeed(), stop: stop}
+	j := &Log{seed: maphash.MakeSeed(), ask: c.Ask, stop: stop}
 	for i := range j.shards {
 		j.shards[i].keys = map[string]*keyLog{}
 		j.shards[i].limit = max(c.Entries/2, 1)
@@ -106,8 +121,8 @@ func (j *Log) shardOf(keyID string) *shard {
 	return &j.shards[maphash.String(j.seed, keyID)%shards]
 }
 
-// Record keeps a request of a grant. Params are kept only when the settings of the
-// key say so at this moment.
+// Record keeps a request of a grant. Params and Reply are kept only when the settings of
+// the key say so at this moment.
 func (j *Log) Record(g *nodegate.Grant, e *Entry) {
 	if j == nil {
 		return
@@ -116,16 +131,34 @@ func (j *Log) Record(g *nodegate.Grant, e *Entry) {
 	if at.IsZero() {
 		at = time.Now()
 	}
-	keep := keepsParams(g)
+	keep := wanted(g)
 	s := j.shardOf(g.KeyID)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.record(g, e, at.UnixNano(), keep)
 }
 
-func keepsParams(g *nodegate.Grant) bool {
+// texts that are kept only if the key's owner wants it.
+type optional uint8
+
+const (
+	params optional = 1 << iota
+	reply
+)
+
+// wanted is what the owner of a key wants kept now.
+func wanted(g *nodegate.Grant) (keep optional) {
 	p := g.Policy()
-	return p != nil && p.Settings.KeepParams
+	if p == nil {
+		return 0
+	}
+	if p.Settings.KeepParams {
+		keep |= params
+	}
+	if p.Settings.KeepResponses {
+		keep |= reply
+	}
+	return keep
 }
 
 func (j *Log) sweepEvery(ctx context.Context) {
@@ -141,7 +174,7 @@ func (j *Log) sweepEvery(ctx context.Context) {
 	}
 }
 
-// sweep clears away what is too old, and parameters that are wanted no longer.
+// sweep clears away what is too old, and texts that are wanted no longer.
 func (j *Log) sweep(now time.Time) {
 	for i := range j.shards {
 		j.shards[i].sweep(now.Add(-Kept).UnixNano())

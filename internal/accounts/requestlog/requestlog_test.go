@@ -28,8 +28,10 @@ func newKey(account, id string) key {
 	return key{g, policy}
 }
 
-func (k key) keepParams(keep bool) {
-	k.policy.Store(&nodegate.Policy{Settings: nodegate.KeySettings{KeepParams: keep}})
+func (k key) keepParams(keep bool) { k.keep(keep, false) }
+
+func (k key) keep(params, replies bool) {
+	k.policy.Store(&nodegate.Policy{Settings: nodegate.KeySettings{KeepParams: params, KeepResponses: replies}})
 }
 
 func answered(method string) *Entry {
@@ -88,7 +90,7 @@ func TestLatest(t *testing.T) {
 		if p.Kept != 6 || p.Passed != 6 || p.Failed != 3 || !p.Oldest.Equal(begin) || !slices.Equal(p.Networks, []string{"devnet", "rollup"}) || !slices.Equal(p.Outcomes, []string{"ok", "reverted"}) {
 			t.Errorf("got %+v", p)
 		}
-		want := Entry{At: begin.UTC(), Network: "devnet", Method: "eth_m0", Outcome: "ok", Node: "one", Cache: nodegate.CacheMiss, Level: nodegate.LevelRoots, Took: 3 * time.Millisecond, Credits: 80}
+		want := Entry{KeyID: "k1", At: begin.UTC(), Network: "devnet", Method: "eth_m0", Outcome: "ok", Node: "one", Cache: nodegate.CacheMiss, Level: nodegate.LevelRoots, Took: 3 * time.Millisecond, Credits: 80}
 		if got := p.Entries[5]; fmt.Sprint(got) != fmt.Sprint(want) {
 			t.Errorf("got %+v, want %+v", got, want)
 		}
@@ -258,10 +260,11 @@ func TestBounds(t *testing.T) {
 				e = failed(e.Method, strings.Repeat("x", rapid.IntRange(0, 700).Draw(rt, "text")))
 			}
 			e.Params = make([]byte, rapid.IntRange(0, 1500).Draw(rt, "params"))
+			e.Reply = make([]byte, rapid.IntRange(0, 3000).Draw(rt, "reply"))
 			e.At = begin.Add(time.Duration(i))
 			e.Node = k.KeyID
 			if rapid.IntRange(0, 9).Draw(rt, "change") == 0 {
-				k.keepParams(rapid.Bool().Draw(rt, "keep"))
+				k.keep(rapid.Bool().Draw(rt, "keep params"), rapid.Bool().Draw(rt, "keep replies"))
 			}
 			if rapid.IntRange(0, 40).Draw(rt, "sweep") == 0 {
 				j.sweep(e.At.Add(Kept - time.Duration(rapid.IntRange(0, 20).Draw(rt, "age"))))
@@ -292,7 +295,7 @@ func checkBounds(rt *rapid.T, j *Log, keys []key, limit int) {
 			rt.Fatalf("%d entries of one key, at most %d", p.Kept, limit)
 		}
 		for i, e := range p.Entries {
-			if e.Node != k.KeyID || i > 0 && e.At.After(p.Entries[i-1].At) || (len(e.Params) > 0 && !keepsParams(k.Grant)) {
+			if e.Node != k.KeyID || i > 0 && e.At.After(p.Entries[i-1].At) || len(e.Params) > 0 && wanted(k.Grant)&params == 0 || len(e.Reply) > 0 && wanted(k.Grant)&reply == 0 {
 				rt.Fatalf("entry %d of %s is %+v", i, k.KeyID, e)
 			}
 		}

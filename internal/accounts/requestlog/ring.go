@@ -1,6 +1,9 @@
 package requestlog
 
 import (
+	"bytes"
+	"math"
+	"time"
 	"unicode/utf8"
 	"unsafe"
 
@@ -14,9 +17,27 @@ type record struct {
 	texts   *texts // nil for most
 	took    uint32 // microseconds
 	credits uint32
+	waited  uint32 // microseconds
+	number  int32
+	place   uint16
 	cache   nodegate.CacheOutcome
 	level   nodegate.Level
+	id      [maxID]byte // ends with zeros
 }
+
+// fill takes what an entry has for itself, except for its texts.
+func (r *record) fill(e *Entry, at int64) {
+	r.at, r.cache, r.level, r.number = at, e.Cache, e.Level, int32(min(max(e.Number, math.MinInt32), math.MaxInt32))
+	r.took, r.waited = micros(e.Took), micros(e.Waited)
+	r.credits = uint32(min(max(e.Credits, 0), math.MaxUint32))
+	r.place = uint16(min(max(e.Place, 0), math.MaxUint16))
+	clear(r.id[copy(r.id[:], e.ID):])
+}
+
+func micros(d time.Duration) uint32 { return uint32(min(max(d.Microseconds(), 0), math.MaxUint32)) }
+
+// shownID is the id without its zeros.
+func (r *record) shownID() string { return string(bytes.TrimRight(r.id[:], "\x00")) }
 
 // names are what many requests of a key have in common.
 type names struct {
@@ -42,8 +63,8 @@ func (n *names) release() int {
 
 // texts are what a request has for itself.
 type texts struct {
-	fault, params []byte
-	cut           bool
+	fault, params, reply []byte
+	cut, replyCut        bool
 }
 
 const (
@@ -58,7 +79,7 @@ func (t *texts) bytes() int {
 	if t == nil {
 		return 0
 	}
-	return textsBytes + cap(t.fault) + cap(t.params)
+	return textsBytes + cap(t.fault) + cap(t.params) + cap(t.reply)
 }
 
 // ring holds the latest records, in a slice that grows up to a limit.
@@ -113,9 +134,9 @@ func (r *ring) resize(size int) int {
 
 // write fills the texts of a record, in the room that it has, and returns by how
 // many bytes that grew.
-func (r *record) write(e *Entry, keep bool) int {
+func (r *record) write(e *Entry, keep optional) int {
 	before := r.texts.bytes()
-	if e.Error == "" && (!keep || len(e.Params) == 0) {
+	if e.Error == "" && (keep&params == 0 || len(e.Params) == 0) && (keep&reply == 0 || len(e.Reply) == 0) {
 		r.texts = nil
 		return -before
 	}
@@ -124,25 +145,34 @@ func (r *record) write(e *Entry, keep bool) int {
 	}
 	t := r.texts
 	t.fault = append(t.fault[:0], cutText(e.Error, maxError)...)
-	t.params, t.cut = t.params[:0], false
-	if keep {
-		t.params = append(t.params, e.Params[:min(len(e.Params), maxParams)]...)
-		t.cut = len(e.Params) > maxParams
-	} else {
-		t.params = nil
-	}
+	t.params, t.cut = copied(t.params, e.Params, keep&params != 0, maxParams)
+	t.reply, t.replyCut = copied(t.reply, e.Reply, keep&reply != 0, maxReply)
 	return t.bytes() - before
 }
 
-// dropParams returns how many bytes are free by that.
-func (r *record) dropParams() int {
+// copied puts the beginning of a text into the room of an old one; without keep the room
+// goes too. The second value tells whether there is more of it.
+func copied(room, text []byte, keep bool, most int) ([]byte, bool) {
+	if !keep {
+		return nil, false
+	}
+	return append(room[:0], text[:min(len(text), most)]...), len(text) > most
+}
+
+// drop forgets optional texts and returns how many bytes are free by that.
+func (r *record) drop(what optional) int {
 	t := r.texts
 	if t == nil {
 		return 0
 	}
 	before := t.bytes()
-	t.params, t.cut = nil, false
-	if len(t.fault) == 0 {
+	if what&params != 0 {
+		t.params, t.cut = nil, false
+	}
+	if what&reply != 0 {
+		t.reply, t.replyCut = nil, false
+	}
+	if len(t.fault)+len(t.params)+len(t.reply) == 0 {
 		r.texts = nil
 	}
 	return before - r.texts.bytes()

@@ -1,7 +1,6 @@
 package requestlog
 
 import (
-	"math"
 	"strings"
 	"sync"
 	"unsafe"
@@ -30,7 +29,7 @@ type keyLog struct {
 	ok, failed   ring
 	names        []*names
 	next         int // of names, to be replaced
-	params       bool
+	kept         optional
 	bytes        int
 }
 
@@ -40,17 +39,15 @@ const (
 )
 
 // record is called with the lock held.
-func (s *shard) record(g *nodegate.Grant, e *Entry, at int64, keep bool) {
+func (s *shard) record(g *nodegate.Grant, e *Entry, at int64, keep optional) {
 	k := s.keys[g.KeyID]
 	if k == nil || k.grant.AccountID != g.AccountID {
 		k = s.add(g)
 	}
 	k.grant = g
 	s.toFront(k)
-	if !keep && k.params {
-		s.grow(k, -k.dropParams())
-	}
-	k.params = k.params || keep
+	s.dropUnwanted(k, keep)
+	k.kept |= keep
 	of := &k.ok
 	if e.Failed() {
 		of = &k.failed
@@ -58,9 +55,8 @@ func (s *shard) record(g *nodegate.Grant, e *Entry, at int64, keep bool) {
 	r, grown := of.push(s.limit)
 	grown -= r.names.release()
 	name, more := k.nameOf(e)
-	r.at, r.names, r.cache, r.level = at, name, e.Cache, e.Level
-	r.took = uint32(min(max(e.Took.Microseconds(), 0), math.MaxUint32))
-	r.credits = uint32(min(max(e.Credits, 0), math.MaxUint32))
+	r.names = name
+	r.fill(e, at)
 	k.last = at
 	s.grow(k, grown+more+r.write(e, keep))
 	if s.bytes > s.room {
@@ -143,9 +139,7 @@ func (s *shard) sweep(before int64) {
 	defer s.mu.Unlock()
 	for k := s.oldest; k != nil; {
 		next := k.newer
-		if k.params && !keepsParams(k.grant) {
-			s.grow(k, -k.dropParams())
-		}
+		s.dropUnwanted(k, wanted(k.grant))
 		for _, r := range []*ring{&k.ok, &k.failed} {
 			for r.count > 0 && r.at(0).at < before {
 				s.grow(k, -r.pop())
@@ -190,13 +184,18 @@ func bounded(name string) string {
 	return strings.Clone(cutText(name, maxName))
 }
 
-// dropParams returns how many bytes are free by that.
-func (k *keyLog) dropParams() (freed int) {
+// dropUnwanted forgets the texts of a key that its owner wants kept no longer.
+func (s *shard) dropUnwanted(k *keyLog, keep optional) {
+	gone := k.kept &^ keep
+	if gone == 0 {
+		return
+	}
+	freed := 0
 	for _, r := range []*ring{&k.ok, &k.failed} {
 		for i := range r.count {
-			freed += r.at(i).dropParams()
+			freed += r.at(i).drop(gone)
 		}
 	}
-	k.params = false
-	return freed
+	k.kept &= keep
+	s.grow(k, -freed)
 }

@@ -35,7 +35,8 @@ type Plot struct {
 	Begin  time.Time
 	Step   time.Duration
 	Series []Series
-	Narrow bool // for a third of a screen's width, or a phone's
+	Narrow bool    // for a third of a screen's width, or a phone's
+	Limit  float64 // a line across, with what it is; 0 is none
 }
 
 // What is drawn lies between these, or is zero: beyond them sums and shares would not
@@ -130,7 +131,18 @@ func (p *Plot) largest() float64 {
 		}
 		most = max(most, sum)
 	}
+	if p.limited(most) {
+		most = max(most, p.Limit)
+	}
 	return most
+}
+
+// limited tells whether the limit is drawn. One that is far above all values would make them
+// unreadable.
+func (p *Plot) limited(most float64) bool {
+	const far = 20
+	limit, ok := tame(p.Limit)
+	return ok && limit > 0 && most > 0 && limit < far*most
 }
 
 // className leaves out what could not stand in an attribute.

@@ -175,9 +175,21 @@ func TestBars(t *testing.T) {
 		t.Errorf("the first bar says %q, want %q", bars[0][5], want)
 	}
 	for i := range 60 {
-		row := fmt.Sprintf(`<tr><th scope="row">%s</th><td>%s</td><td>%s</td></tr>`, p.at(i).Format("2006-01-02 15:04"), grouped(p.Series[0].Values[i]), grouped(p.Series[1].Values[i]))
+		row := fmt.Sprintf(`<tr><th scope="row" data-at="%s">%s</th><td>%s</td><td>%s</td></tr>`, p.at(i).Format(time.RFC3339), p.at(i).Format("2006-01-02 15:04"), grouped(p.Series[0].Values[i]), grouped(p.Series[1].Values[i]))
 		if !strings.Contains(svg, row) {
 			t.Errorf("the table lacks %s", row)
+		}
+	}
+}
+
+// TestLimit: a limit is drawn where it is in reach, and below it stays room for the values.
+func TestLimit(t *testing.T) {
+	for limit, drawn := range map[float64]bool{0: false, 40_000: true, 60_000: true, 900_000: true, 2_000_000: false, math.Inf(1): false, math.NaN(): false, -5: false} {
+		p := traffic(16)
+		p.Limit = limit
+		svg := string(p.SVG())
+		if strings.Contains(svg, "chart-limit") != drawn || strings.Contains(svg, ">limit ") != drawn || strings.Contains(svg, "NaN") {
+			t.Errorf("a limit of %v is drawn: %v", limit, !drawn)
 		}
 	}
 }

@@ -15,11 +15,12 @@ func (p *Plot) SVG() template.HTML {
 		class += " chart-narrow"
 	}
 	c.add(`<figure class="chart"><svg class="`, class, `" viewBox="0 0 `, coordinate(p.width()), ` `, coordinate(height),
-		`" width="100%" role="img" aria-labelledby="`, id, `-title" aria-describedby="`, id, `-desc">`)
+		`" width="100%" data-left="`, coordinate(left), `" data-slot="`, strconv.FormatFloat(p.slot(), 'f', 3, 64), `" role="img" aria-labelledby="`, id, `-title" aria-describedby="`, id, `-desc">`)
 	c.element(`title id="`+id+`-title"`, p.Title, "title")
 	c.element(`desc id="`+id+`-desc"`, p.describe(), "desc")
 	ticks := p.Unit.ticks(p.largest())
 	p.axes(c, ticks)
+	p.limit(c, ticks[len(ticks)-1])
 	for i := range p.Series {
 		c.add(`<g class="`, classOf(i, p.Series[i].Class), `">`)
 		if p.Kind == Bars {
@@ -70,9 +71,27 @@ func (p *Plot) axes(c *canvas, ticks []float64) {
 			if p.Kind == Lines || p.Step >= 24*time.Hour {
 				x += p.slot() / 2
 			}
-			c.element(`text class="chart-tick" text-anchor="middle" x="`+coordinate(x)+`" y="`+coordinate(height-6)+`"`, at.Format(layout), "text")
+			c.element(`text class="chart-tick"`+p.stamp(at)+` text-anchor="middle" x="`+coordinate(x)+`" y="`+coordinate(height-6)+`"`, at.Format(layout), "text")
 		}
 	}
+}
+
+// stamp marks a time for a script that writes it in the reader's zone. Days are UTC days.
+func (p *Plot) stamp(at time.Time) string {
+	if p.Step >= 24*time.Hour {
+		return ""
+	}
+	return ` data-at="` + at.Format(time.RFC3339) + `"`
+}
+
+// limit draws the line that values should stay below.
+func (p *Plot) limit(c *canvas, most float64) {
+	if p.Limit > most || !p.limited(most) {
+		return
+	}
+	at := y(p.Limit, most)
+	c.add(`<line class="chart-limit" x1="`, coordinate(left), `" x2="`, coordinate(p.width()-right), `" y1="`, coordinate(at), `" y2="`, coordinate(at), `"/>`)
+	c.element(`text class="chart-tick" text-anchor="end" x="`+coordinate(p.width()-right)+`" y="`+coordinate(at-5)+`"`, "limit "+p.Unit.short(p.Limit), "text")
 }
 
 // mostLabels is how many times stand below a wide drawing; a narrow one has half of them.
@@ -207,7 +226,7 @@ func (p *Plot) table(c *canvas) {
 		if p.Step >= 24*time.Hour {
 			layout = "2006-01-02"
 		}
-		c.element(`th scope="row"`, p.at(i).Format(layout), "th")
+		c.element(`th scope="row"`+p.stamp(p.at(i)), p.at(i).Format(layout), "th")
 		for j := range p.Series {
 			v, ok := p.Series[j].value(i)
 			text := ""

@@ -6,18 +6,33 @@
 
   // Copy buttons, also those of parts that are loaded later.
   function showCopy() {
-    if (navigator.clipboard) all("[data-copy]", function (button) { button.hidden = false; });
+    if (navigator.clipboard) all("[data-copy], [data-copy-from]", function (button) { button.hidden = false; });
   }
   showCopy();
   document.addEventListener("click", function (event) {
-    var button = event.target.closest("[data-copy]");
+    var button = event.target.closest("[data-copy], [data-copy-from]");
     if (!button) return;
-    navigator.clipboard.writeText(button.dataset.copy).then(function () {
-      var was = button.textContent;
-      button.textContent = "Copied";
-      setTimeout(function () { button.textContent = was; }, 1500);
+    var from = button.dataset.copyFrom;
+    navigator.clipboard.writeText(from ? document.querySelector(from).textContent : button.dataset.copy).then(function () {
+      toast(button.getAttribute("aria-label") ? button.getAttribute("aria-label").replace("Copy", "Copied") : "Copied");
     });
   });
+
+  // Toasts: short messages that go by themselves. Other scripts send them as events.
+  var toasts;
+  function toast(text) {
+    if (!toasts) {
+      toasts = document.createElement("div");
+      toasts.className = "toasts";
+      toasts.setAttribute("role", "status");
+      document.body.append(toasts);
+    }
+    var one = document.createElement("p");
+    one.textContent = text;
+    toasts.append(one);
+    setTimeout(function () { one.remove(); }, 4000);
+  }
+  document.addEventListener("toast", function (event) { toast(event.detail); });
 
   // The theme: the system's, light or dark.
   all("[data-theme-menu]", function (menu) {
@@ -146,6 +161,89 @@
       });
     }
     ask();
+  });
+
+  // Times in the reader's zone; UTC is a hover away. Without this they are UTC.
+  function localTimes(root) {
+    root.querySelectorAll("time[data-local]").forEach(function (time) {
+      var at = new Date(time.dateTime);
+      if (isNaN(at)) return;
+      time.title = time.dateTime.replace("T", " ").replace("Z", " UTC");
+      time.textContent = time.dataset.local === "time" ? at.toLocaleTimeString() : at.toLocaleString();
+    });
+    root.querySelectorAll("[data-at]").forEach(function (mark) {
+      var at = new Date(mark.dataset.at), utc = mark.dataset.at.replace("T", " ").replace(/:00Z$/, " UTC"), tick = mark.localName === "text";
+      mark.textContent = tick ? at.toLocaleTimeString([], {hour: "2-digit", minute: "2-digit", hourCycle: "h23"}) : at.toLocaleString([], {dateStyle: "short", timeStyle: "short"});
+      if (!tick) return mark.setAttribute("title", utc);
+      mark.append(document.createElementNS(mark.namespaceURI, "title"));
+      mark.lastChild.textContent = utc;
+    });
+    root.querySelectorAll(".chart-data tr:has([data-at])").forEach(function (row) { row.closest("table").querySelector("th").textContent = "Time"; });
+  }
+
+  // What a plot shows at one time, by the pointer or the arrow keys: its table has the values.
+  function readable(root) {
+    root.querySelectorAll("figure.chart").forEach(function (figure) {
+      var svg = figure.querySelector("svg[data-slot]"), rows = figure.querySelectorAll("tbody tr"), heads = figure.querySelectorAll("thead th");
+      if (!svg || !rows.length) return;
+      var left = +svg.dataset.left, slot = +svg.dataset.slot, now = -1;
+      var shown = document.createElement("p"), line = document.createElementNS(svg.namespaceURI, "line");
+      shown.className = "chart-shown small muted";
+      shown.setAttribute("role", "status");
+      svg.after(shown);
+      svg.tabIndex = 0;
+      line.setAttribute("class", "chart-cursor");
+      line.setAttribute("y1", 12);
+      line.setAttribute("y2", 214);
+      function show(i) {
+        now = Math.max(0, Math.min(rows.length - 1, i));
+        line.setAttribute("x1", left + slot * (now + 0.5));
+        line.setAttribute("x2", left + slot * (now + 0.5));
+        svg.append(line);
+        shown.textContent = Array.from(rows[now].children).map(function (cell, at) { return at ? heads[at].textContent + " " + (cell.textContent || "none") : cell.textContent; }).join(" · ");
+      }
+      function hide() { line.remove(); shown.textContent = ""; now = -1; }
+      svg.addEventListener("pointermove", function (event) {
+        var box = svg.getBoundingClientRect();
+        show(Math.floor(((event.clientX - box.left) / box.width * svg.viewBox.baseVal.width - left) / slot));
+      });
+      svg.addEventListener("pointerleave", hide);
+      svg.addEventListener("blur", hide);
+      svg.addEventListener("focus", function () { if (svg.matches(":focus-visible")) show(rows.length - 1); });
+      svg.addEventListener("keydown", function (event) {
+        var to = {ArrowLeft: now - 1, ArrowRight: now + 1, Home: 0, End: rows.length - 1}[event.key];
+        if (to === undefined) return;
+        event.preventDefault();
+        show(to);
+      });
+    });
+  }
+  function enliven(root) { localTimes(root); readable(root); }
+  enliven(document);
+
+  // Parts of a page that are taken from a fresh copy of it every few seconds, unless
+  // somebody is in the middle of them.
+  all("[data-refresh]", function (part) {
+    var id = part.id, pause = 1000 * part.dataset.refresh;
+    function busy() {
+      var here = document.getElementById(id), chosen = window.getSelection();
+      return document.hidden || here.contains(document.activeElement) || !chosen.isCollapsed && here.contains(chosen.anchorNode);
+    }
+    function again() { setTimeout(refresh, pause); }
+    function refresh() {
+      if (busy()) return again();
+      fetch(location.href).then(function (page) {
+        if (!page.ok || page.redirected) throw new Error(page.status);
+        return page.text();
+      }).then(function (text) {
+        var fresh = new DOMParser().parseFromString(text, "text/html").getElementById(id);
+        if (!fresh || busy()) return;
+        enliven(fresh);
+        document.getElementById(id).replaceWith(fresh);
+        showCopy();
+      }).catch(function () { /* the next one may succeed */ }).then(again);
+    }
+    again();
   });
 
   // Forms that act as soon as something is chosen.

@@ -383,7 +383,7 @@ func (c *call) record(err error, took time.Duration) {
 		Network: "storage", Method: c.command.name, Outcome: outcome, BytesIn: c.read, BytesOut: c.answer.written, Took: took,
 	})
 	c.gateway.cfg.RequestLog.Record(c.grant, &requestlog.Entry{
-		At: time.Now().Add(-took), Network: "storage", Method: c.command.name, Outcome: outcome, Error: told, Took: took,
+		ID: c.w.Header().Get("X-Request-Id"), At: time.Now().Add(-took), Network: "storage", Method: c.command.name, Outcome: outcome, Error: told, Took: took,
 	})
 	_ = c.settle()
 }

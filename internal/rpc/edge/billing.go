@@ -99,7 +99,7 @@ func (x *exchange) pay(ctx context.Context, total int64) error {
 func (x *exchange) recordRefused(err error) {
 	o := executed{err: err, told: requestlog.Told(err), begun: time.Now()}
 	for i := range x.calls {
-		x.record(i, &o, 0, 0)
+		x.record(i, &o, 0, nil)
 	}
 }
 
@@ -156,7 +156,7 @@ func codeOf(err error) nodegate.Code {
 }
 
 // record counts one request of the body and adds it to the key's request log.
-func (x *exchange) record(i int, o *executed, credits int64, out int) {
+func (x *exchange) record(i int, o *executed, credits int64, out []byte) {
 	outcome := nodegate.OutcomeOK
 	if o.err != nil {
 		outcome = nodegate.AsError(o.err).Code.String()
@@ -168,23 +168,28 @@ func (x *exchange) record(i int, o *executed, credits int64, out int) {
 	}
 	x.edge.cfg.Usage.Record(x.grant, usage.Event{
 		Network: x.network.Name, Method: x.calls[i].method.counted, Outcome: outcome,
-		Credits: credits, BytesIn: int64(in), BytesOut: int64(out), Took: o.took,
+		Credits: credits, BytesIn: int64(in), BytesOut: int64(len(out)), Took: o.took,
 	})
 	if x.edge.cfg.RequestLog != nil {
-		x.remember(i, o, outcome, credits)
+		x.remember(i, o, outcome, credits, out)
 	}
 }
 
-func (x *exchange) remember(i int, o *executed, outcome string, credits int64) {
+func (x *exchange) remember(i int, o *executed, outcome string, credits int64, out []byte) {
+	if x.id == "" { // a message of a WebSocket has none
+		x.id = x.edge.ids.New()
+	}
 	e := requestlog.Entry{
+		ID: x.id, Place: i, Reply: out,
 		At: o.begun, Network: x.network.Name, Method: x.calls[i].method.shown(), Outcome: outcome,
 		Took: o.took, Credits: credits, Params: x.scan.Requests[i].Params,
 	}
 	if len(x.traces) > 0 {
-		e.Node, e.Cache, e.Level = x.traces[i].Node, x.traces[i].Cache, x.traces[i].Verified
+		t := &x.traces[i]
+		e.Node, e.Cache, e.Level, e.Waited = t.Node, t.Cache, t.Verified, t.Waited
 	}
 	if o.err != nil {
-		e.Error = o.told
+		e.Error, e.Number = o.told, number(nodegate.AsError(o.err))
 		if e.Error == "" {
 			e.Error = requestlog.Told(o.err)
 		}
@@ -196,7 +201,7 @@ func (x *exchange) remember(i int, o *executed, outcome string, credits int64) {
 // error to answer. The key is known, so it pays as for a call: an account that can't pay is
 // refused for that instead, so that floods of bad requests meet its limits. 429, 402 and
 // the service's own failures are free.
-func (e *Edge) fine(ctx context.Context, n *network, grant *nodegate.Grant, err error) error {
+func (e *Edge) fine(ctx context.Context, n *network, grant *nodegate.Grant, id string, err error) error {
 	if grant == nil {
 		return err
 	}
@@ -207,13 +212,21 @@ func (e *Edge) fine(ctx context.Context, n *network, grant *nodegate.Grant, err 
 		e.cfg.Metrics.Refused(nodegate.AsError(limit).Code)
 		err, credits = limit, 0
 	}
-	e.recordOther(n, grant, err, credits)
+	e.recordOther(n, grant, id, err, credits)
 	return err
 }
 
 // recordOther counts a request without calls.
-func (e *Edge) recordOther(n *network, grant *nodegate.Grant, err error, credits int64) {
+func (e *Edge) recordOther(n *network, grant *nodegate.Grant, id string, err error, credits int64) {
 	code := nodegate.AsError(err).Code
 	e.cfg.Usage.Record(grant, usage.Event{Network: n.Name, Method: obs.Other, Outcome: code.String(), Credits: credits})
-	e.cfg.RequestLog.Record(grant, &requestlog.Entry{Network: n.Name, Method: obs.Other, Outcome: code.String(), Error: requestlog.Told(err), Credits: credits})
+	if e.cfg.RequestLog == nil {
+		return
+	}
+	if id == "" {
+		id = e.ids.New()
+	}
+	e.cfg.RequestLog.Record(grant, &requestlog.Entry{
+		ID: id, Network: n.Name, Method: obs.Other, Outcome: code.String(), Error: requestlog.Told(err), Number: number(nodegate.AsError(err)), Credits: credits,
+	})
 }

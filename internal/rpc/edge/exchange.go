@@ -26,6 +26,7 @@ type exchange struct {
 	failed int              // calls that were answered with an error
 	cost   int64            // credits of all calls together
 
+	id      string // as the client has it; "" until somebody needs it
 	edge    *Edge
 	network *network
 	grant   *nodegate.Grant
@@ -58,7 +59,7 @@ func (x *exchange) release() {
 	x.calls = x.calls[:0]
 	clear(x.ahead)
 	x.ahead, x.traces, x.took, x.ended, x.failed, x.cost = x.ahead[:0], x.traces[:0], 0, time.Time{}, 0, 0
-	x.edge, x.network, x.grant, x.socket, x.share = nil, nil, nil, nil, nil
+	x.id, x.edge, x.network, x.grant, x.socket, x.share = "", nil, nil, nil, nil, nil
 	x.memory.release()
 	e.bodies.Put(x)
 }
@@ -106,7 +107,7 @@ func (x *exchange) respond(ctx context.Context) error {
 func (x *exchange) unreadable(ctx context.Context, fault *jsonrpc.Fault) error {
 	x.failed = 1
 	refusal := &nodegate.Error{Op: "edge.scan", Code: nodegate.InvalidRequest, Msg: fault.Message}
-	if err := x.edge.fine(ctx, x.network, x.grant, refusal); !errors.Is(err, nodegate.InvalidRequest) {
+	if err := x.edge.fine(ctx, x.network, x.grant, x.id, refusal); !errors.Is(err, nodegate.InvalidRequest) {
 		x.answer = x.edge.appendError(x.answer, nil, err)
 		return err
 	}
@@ -145,7 +146,7 @@ func (x *exchange) batch(ctx context.Context) {
 		if before-start > x.edge.cfg.ResponseBytes && req.ID != nil {
 			x.failed++
 			x.answer = x.edge.appendError(x.answer, req.ID, errResponseTooLarge)
-			x.record(i, &executed{err: errResponseTooLarge}, x.calls[i].paid, len(x.answer)-mark)
+			x.record(i, &executed{err: errResponseTooLarge}, x.calls[i].paid, x.answer[mark:])
 			continue
 		}
 		if len(x.ahead) > 0 && !x.ahead[i].done {
@@ -173,7 +174,7 @@ func (x *exchange) one(ctx context.Context, i int) error {
 		if req.ID != nil { // a notification with bad params has nobody to tell
 			x.answer = jsonrpc.AppendError(x.answer, req.ID, req.Err.Code, req.Err.Message, nil)
 		}
-		x.record(i, &executed{err: errNotARequest, told: req.Err.Message}, c.paid, len(x.answer)-mark)
+		x.record(i, &executed{err: errNotARequest, told: req.Err.Message}, c.paid, x.answer[mark:])
 		return nil
 	}
 	var o executed
@@ -188,7 +189,7 @@ func (x *exchange) one(ctx context.Context, i int) error {
 	}
 	x.took, x.ended = o.took, o.begun.Add(o.took)
 	answered := x.append(req, c.method.name, &o)
-	x.record(i, &o, x.settle(c, o.billed()), len(x.answer)-mark)
+	x.record(i, &o, x.settle(c, o.billed()), x.answer[mark:])
 	return answered
 }
 

@@ -69,7 +69,7 @@ func (e *Edge) serve(w http.ResponseWriter, req *http.Request, r route) error {
 		err = e.post(w, req, n, grant, false)
 	}
 	if err != nil {
-		err = e.fine(req.Context(), n, grant, err)
+		err = e.fine(req.Context(), n, grant, idOf(w), err)
 	}
 	return err
 }
@@ -79,6 +79,7 @@ func (e *Edge) serve(w http.ResponseWriter, req *http.Request, r route) error {
 func (e *Edge) post(w http.ResponseWriter, req *http.Request, n *network, grant *nodegate.Grant, session bool) (err error) {
 	x := e.newExchange(n, grant, nil)
 	defer x.release()
+	x.id = idOf(w)
 	if x.body, err = web.ReadBody(w, req, x.body, x.reading()); err != nil {
 		return err
 	}
@@ -103,9 +104,12 @@ func (e *Edge) post(w http.ResponseWriter, req *http.Request, n *network, grant 
 	if status < http.StatusBadRequest {
 		web.Welcome(req)
 	}
-	x.logAnswer(w.Header().Get("X-Request-Id"), status, callErr)
+	x.logAnswer(x.id, status, callErr)
 	return nil
 }
+
+// idOf is the id that a response has.
+func idOf(w http.ResponseWriter) string { return w.Header().Get("X-Request-Id") }
 
 func firstByte(b []byte) byte {
 	for _, c := range b {

@@ -218,7 +218,7 @@ func (l largeLane) run(size int, work func()) {
 // before it.
 func (x *exchange) refused(err error) error {
 	x.edge.cfg.Metrics.Refused(nodegate.AsError(err).Code)
-	x.edge.recordOther(x.network, x.grant, err, 0)
+	x.edge.recordOther(x.network, x.grant, x.id, err, 0)
 	x.notAdmitted(err)
 	return err
 }

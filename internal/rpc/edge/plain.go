@@ -53,6 +53,7 @@ func (e *Edge) plainCall(ctx context.Context, c *fastpath.Conn, r *fastpath.Requ
 	e.in.Add(float64(len(r.Body)))
 	x := e.newExchange(n, grant, nil)
 	defer x.release()
+	x.id = e.ids.New()
 	x.body = append(x.body, r.Body...)
 	x.answer = append(out, make([]byte, headRoom)...)
 	ctx = nodegate.WithGrant(ctx, grant)
@@ -113,7 +114,7 @@ func (e *Edge) addressOf(c *fastpath.Conn, r *fastpath.Request) *address {
 func (e *Edge) plainResponse(out []byte, r *fastpath.Request, x *exchange, callErr error) []byte {
 	length := len(out) - headRoom
 	e.out.Add(float64(length))
-	head := headOf{id: e.ids.New(), told: x}
+	head := headOf{id: x.id, told: x}
 	head.status, head.retry = outcome(callErr)
 	if length == 0 {
 		head.status = http.StatusNoContent

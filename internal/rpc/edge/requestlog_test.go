@@ -166,3 +166,69 @@ func TestJournalLevel(t *testing.T) {
 		t.Errorf("the entries have the levels %v", levels)
 	}
 }
+
+// TestJournalOfOneRequest: an entry has the id that the client got, the code and the
+// response that it was sent, on every way that a request can take.
+func TestJournalOfOneRequest(t *testing.T) {
+	keep := nodegate.Policy{Settings: nodegate.KeySettings{KeepResponses: true}}
+	entries := func(h *house) []requestlog.Entry {
+		return h.kept.Latest("account of "+goodKey, goodKey, requestlog.Filter{}).Entries
+	}
+	for name, large := range map[string]bool{"the short way": false, "net/http": true} {
+		t.Run(name, func(t *testing.T) {
+			h := build(t)
+			h.answer, h.policy = answerOf, keep
+			body := envelope("bad")
+			if large {
+				body += strings.Repeat(" ", 70_000)
+			}
+			res, told := h.post(t, goodKey, body)
+			list := entries(h)
+			if len(list) != 1 || list[0].ID == "" || list[0].ID != res.Header.Get("X-Request-Id") || list[0].Number != 3 || list[0].Place != 0 || string(list[0].Reply) != told {
+				t.Errorf("%+v of %s, answered with %s", list, res.Header.Get("X-Request-Id"), told)
+			}
+		})
+	}
+	t.Run("a batch", func(t *testing.T) {
+		h := build(t)
+		h.answer, h.policy = answerOf, keep
+		res, told := h.post(t, goodKey, "["+envelope("echo")+","+envelope("bad")+"]")
+		list := entries(h)
+		if len(list) != 2 || list[0].ID != list[1].ID || list[0].ID != res.Header.Get("X-Request-Id") || list[0].Place+list[1].Place != 1 {
+			t.Fatalf("%+v", list)
+		}
+		for _, e := range list {
+			if !strings.Contains(told, string(e.Reply)) || e.Reply[0] != '{' {
+				t.Errorf("%s is not a part of %s", e.Reply, told)
+			}
+		}
+	})
+	t.Run("a refusal", func(t *testing.T) {
+		h := build(t)
+		res, _ := h.post(t, goodKey, "{")
+		if list := entries(h); len(list) != 1 || list[0].ID != res.Header.Get("X-Request-Id") || list[0].Number != -32600 {
+			t.Errorf("%+v", list)
+		}
+	})
+	t.Run("a WebSocket", func(t *testing.T) {
+		h := build(t)
+		h.answer = answerOf
+		h.onSocket(t, envelope("echo"), envelope("echo"))
+		if list := entries(h); len(list) != 2 || list[0].ID == "" || list[0].ID == list[1].ID {
+			t.Errorf("%+v", list)
+		}
+	})
+}
+
+// TestJournalOfWaits: the time that a node took is a part of the time of the request.
+func TestJournalOfWaits(t *testing.T) {
+	h := buildWith(t, func(c *edge.Config) { c.Networks[0].Traced = true })
+	h.answer = func(ctx context.Context, _ string) ([]byte, error) {
+		nodegate.TraceFrom(ctx).Waited = 7 * time.Microsecond
+		return []byte("1"), nil
+	}
+	h.post(t, goodKey, envelope("echo"))
+	if e := h.kept.Latest("account of "+goodKey, goodKey, requestlog.Filter{}).Entries; len(e) != 1 || e[0].Waited != 7*time.Microsecond {
+		t.Errorf("got %+v", e)
+	}
+}

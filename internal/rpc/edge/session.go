@@ -21,7 +21,7 @@ func (e *Edge) ServeGranted(w http.ResponseWriter, req *http.Request, network st
 			err = e.post(w, req, n, grant, true)
 		}
 		if err != nil {
-			err = e.fine(req.Context(), n, grant, err)
+			err = e.fine(req.Context(), n, grant, id, err)
 		}
 	}
 	if err != nil {

@@ -69,14 +69,14 @@ type socket struct {
 func (e *Edge) serveSocket(w http.ResponseWriter, req *http.Request, r route) error {
 	n, grant, err := e.admit(w, req, r)
 	if err != nil {
-		return e.fine(req.Context(), n, grant, err)
+		return e.fine(req.Context(), n, grant, idOf(w), err)
 	}
 	if !ws.Wants(req) {
 		return notASocket(w, req)
 	}
 	share, err := e.shares.openSocket(grant)
 	if err != nil {
-		return e.fine(req.Context(), n, grant, err)
+		return e.fine(req.Context(), n, grant, idOf(w), err)
 	}
 	if !e.enter() {
 		e.shares.closeSocket(share, 0)
@@ -214,7 +214,7 @@ func (s *socket) receive() bool {
 // refuse answers a message that there was no memory to read. Its id is not known.
 func (s *socket) refuse(x *exchange, err error) bool {
 	s.edge.cfg.Metrics.Refused(nodegate.AsError(err).Code)
-	s.edge.recordOther(s.network, s.grant, err, 0)
+	s.edge.recordOther(s.network, s.grant, "", err, 0)
 	var room [ws.HeadRoom]byte
 	return s.written(s.conn.WriteMessage(s.edge.appendError(append(x.answer, room[:]...), nil, err)))
 }

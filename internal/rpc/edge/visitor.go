@@ -48,7 +48,7 @@ func (s *socket) welcome(ctx context.Context) error {
 		return err
 	}
 	if err := s.visitor.request(s.network).Check(&policy.Settings); err != nil {
-		return s.edge.fine(ctx, s.network, s.grant, err)
+		return s.edge.fine(ctx, s.network, s.grant, "", err)
 	}
 	s.visitor.checked.Store(policy)
 	return nil

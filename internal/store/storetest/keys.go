@@ -19,7 +19,7 @@ func fullKey(accountID, id string) *nodegate.Key {
 	k.Secrets[0].Expires = time.Time{}
 	k.Settings = nodegate.KeySettings{
 		SecretRequired: true, Methods: []string{"eth_call", "net_version"}, Addresses: []string{"0x00000000000000000000000000000000000000ff"},
-		Origins: []string{"https://*.example.com"}, UserAgents: []string{`curl "quoted" <b>`, "ü"}, CreditsPerSecond: 10, CreditsPerDay: 1 << 40, KeepParams: true,
+		Origins: []string{"https://*.example.com"}, UserAgents: []string{`curl "quoted" <b>`, "ü"}, CreditsPerSecond: 10, CreditsPerDay: 1 << 40, KeepParams: true, KeepResponses: true,
 	}
 	k.Revoked = noon().Add(time.Second).UTC()
 	return k

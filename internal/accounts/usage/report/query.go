@@ -1,6 +1,7 @@
 package report
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -18,6 +19,7 @@ const (
 	Day       Range = "24h"
 	Week      Range = "7d"
 	Month     Range = "30d"
+	Custom    Range = "custom" // from Query.From to Query.To
 )
 
 // rangeOf is a row of the table of ranges.
@@ -88,7 +90,42 @@ type Query struct {
 	Method    string
 	Outcome   string // "ok", or a Code's name
 	Range     Range
+	From, To  time.Time // of Custom only
 	By        Dimension // "" makes no groups
+	Stack     Dimension // "" makes no stacks
+	Compare   bool      // with the period before
+}
+
+// longest is how much time a report covers at most.
+const longest = 2 * 366 * day
+
+// customs are the steps of ranges that somebody chose, by how long they are.
+var customs = [...]rangeOf{
+	{back: 3 * time.Hour, step: time.Minute, series: nodegate.ByMinute},
+	{back: 16 * time.Hour, step: 10 * time.Minute, series: nodegate.ByMinute},
+	{back: 4 * day, step: time.Hour, series: nodegate.ByHour},
+	{back: 14 * day, step: 3 * time.Hour, series: nodegate.ByHour},
+	{back: longest, step: day, series: nodegate.ByDay},
+}
+
+// period is the time of a query: its row, where it begins and where it ends.
+func (q *Query) period(now time.Time) (row *rangeOf, begin, end time.Time) {
+	if q.Range != Custom {
+		row = q.Range.row()
+		begin, end = row.window(now)
+		return row, begin, end
+	}
+	custom := customs[len(customs)-1]
+	for _, c := range customs {
+		if q.To.Sub(q.From) <= c.back && now.Sub(q.From) < c.series.Kept() {
+			custom = c
+			break
+		}
+	}
+	custom.groups = custom.series
+	begin = custom.series.Start(q.From)
+	steps := (min(q.To.Sub(begin), now.Sub(begin)+custom.step) + custom.step - 1) / custom.step
+	return &custom, begin, begin.Add(max(steps, 1) * custom.step)
 }
 
 // maxFilter is the longest name that can be asked for.
@@ -99,7 +136,11 @@ func (q *Query) check() error {
 	if q.AccountID == "" {
 		return invalid("a report is about an account: name one")
 	}
-	if q.Range.row() == nil {
+	if q.Range == Custom {
+		if err := q.checkTime(); err != nil {
+			return err
+		}
+	} else if q.Range.row() == nil {
 		var names []string
 		for _, r := range Ranges() {
 			names = append(names, string(r))
@@ -111,11 +152,24 @@ func (q *Query) check() error {
 			return invalid("a filter has at most 256 bytes")
 		}
 	}
-	switch q.By {
-	case nodegate.NoDimension, nodegate.ByNetwork, nodegate.ByMethod, nodegate.ByKey, nodegate.ByOutcome:
-		return nil
+	for _, by := range []Dimension{q.By, q.Stack} {
+		if by != nodegate.NoDimension && !slices.Contains(Dimensions(), by) {
+			return invalid("usage is grouped by network, method, key or outcome")
+		}
 	}
-	return invalid("usage is grouped by network, method, key or outcome")
+	return nil
+}
+
+func (q *Query) checkTime() error {
+	switch {
+	case q.From.IsZero() || q.To.IsZero():
+		return invalid("a range of your own needs its first and its last day")
+	case !q.To.After(q.From):
+		return invalid("the last day is before the first")
+	case q.To.Sub(q.From) > longest:
+		return invalid("a report covers at most two years")
+	}
+	return nil
 }
 
 func invalid(msg string) error {

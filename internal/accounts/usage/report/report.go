@@ -59,6 +59,8 @@ type Result struct {
 	Series     []Point // one for each step, also where nothing happened
 	Groups     []Group // the largest first
 	GroupCount int     // how many there are in all
+	Stacks     []Stack // the parts of the series, the largest first
+	Before     *Sums   // of the period before; nil without Compare
 	Standing   Standing
 	RunsOut    time.Time // when today's credits are used up at the rate of the last hour; zero: not today
 }
@@ -93,16 +95,19 @@ func (r *Reports) Make(ctx context.Context, q Query, plan nodegate.Plan, now tim
 	if err := q.check(); err != nil {
 		return nil, err
 	}
-	row := q.Range.row()
-	result := &Result{Query: q, Step: row.step}
-	result.Begin, result.End = row.window(now)
+	row, begin, end := q.period(now)
+	result := &Result{Query: q, Step: row.step, Begin: begin, End: end}
 	sums := nodegate.UsageSums{
 		AccountID: q.AccountID, KeyID: q.KeyID, Network: q.Network, Method: q.Method, Outcome: q.Outcome, From: result.Begin, To: result.End,
 	}
 	var series, groups []nodegate.UsageSum
 	if err := together(
 		func() (err error) {
-			series, groups, err = r.read(ctx, row, sums, q.By)
+			series, groups, err = r.read(ctx, row, sums, &q)
+			return err
+		},
+		func() (err error) {
+			result.Before, err = r.before(ctx, row, sums, q.Compare)
 			return err
 		},
 		func() (err error) {
@@ -123,12 +128,13 @@ const readings = 3
 
 // read reads the series and the groups until they are of the same requests: a server may
 // add usage between the two.
-func (r *Reports) read(ctx context.Context, row *rangeOf, sums nodegate.UsageSums, by Dimension) (series, groups []nodegate.UsageSum, err error) {
+func (r *Reports) read(ctx context.Context, row *rangeOf, sums nodegate.UsageSums, q *Query) (series, groups []nodegate.UsageSum, err error) {
+	by := q.By
 	for range readings {
 		err := together(
 			func() (err error) {
 				part := sums
-				part.Resolution, part.Step = row.series, row.step
+				part.Resolution, part.Step, part.By = row.series, row.step, q.Stack
 				series, err = r.cfg.Store.SumUsage(ctx, part)
 				return err
 			},
@@ -168,7 +174,12 @@ func together(do ...func() error) error {
 func (r *Result) fill(series, groups []nodegate.UsageSum) {
 	at := map[time.Time]*nodegate.UsageSum{}
 	for i := range series {
-		at[series[i].At] = &series[i]
+		if sum := at[series[i].At]; sum != nil {
+			sum.Add(&series[i])
+			continue
+		}
+		sum := series[i]
+		at[sum.At] = &sum
 	}
 	for t := r.Begin; t.Before(r.End); t = t.Add(r.Step) {
 		p := Point{At: t}
@@ -176,6 +187,9 @@ func (r *Result) fill(series, groups []nodegate.UsageSum) {
 			p.Sums = sumsOf(u)
 		}
 		r.Series = append(r.Series, p)
+	}
+	if r.Query.Stack != nodegate.NoDimension {
+		r.stack(series)
 	}
 	all := series
 	if r.Query.By != nodegate.NoDimension {

@@ -1,0 +1,256 @@
+package abi
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/ethereum/go-ethereum/crypto"
+)
+
+// MaxText bounds an ABI.
+const MaxText = 48 << 10
+
+// ABI are the functions, events and errors of contracts.
+type ABI struct {
+	functions, errors map[string]*entry // by the first four bytes of their hash
+	events            map[string]*entry // by the whole hash
+}
+
+// entry is one of them.
+type entry struct {
+	kind      string // function, event or error
+	name      string
+	inputs    []field
+	outputs   []field
+	anonymous bool
+}
+
+func (e *entry) signature() string { return e.name + "(" + namesOf(e.inputs) + ")" }
+
+var errNothing = errors.New("no function, event or error in it")
+
+// Parse reads an ABI: JSON, an object with a member abi, or one signature a line.
+func Parse(text string) (*ABI, error) {
+	if len(text) > MaxText {
+		return nil, fmt.Errorf("larger than %d KiB", MaxText>>10)
+	}
+	text = strings.TrimSpace(text)
+	a := &ABI{functions: map[string]*entry{}, errors: map[string]*entry{}, events: map[string]*entry{}}
+	var err error
+	if strings.HasPrefix(text, "[") || strings.HasPrefix(text, "{") {
+		err = a.readJSON([]byte(text))
+	} else {
+		err = a.readLines(text)
+	}
+	if err == nil && len(a.functions)+len(a.events)+len(a.errors) == 0 {
+		err = errNothing
+	}
+	if err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+// member is an entry or a parameter in JSON.
+type member struct {
+	Type, Name                  string
+	Inputs, Outputs, Components []member
+	Indexed, Anonymous          bool
+}
+
+func (a *ABI) readJSON(text []byte) error {
+	if bytes.HasPrefix(text, []byte("{")) {
+		var artifact struct{ ABI json.RawMessage }
+		if err := json.Unmarshal(text, &artifact); err != nil {
+			return errors.New("not JSON")
+		}
+		if text = artifact.ABI; text == nil {
+			return errNothing
+		}
+	}
+	var list []member
+	if err := json.Unmarshal(text, &list); err != nil {
+		return errors.New("not the JSON of an ABI")
+	}
+	for _, m := range list {
+		e := &entry{kind: m.Type, name: m.Name, anonymous: m.Anonymous}
+		var err error
+		if e.inputs, err = fieldsOf(m.Inputs, 0); err == nil {
+			e.outputs, err = fieldsOf(m.Outputs, 0)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", m.Name, err)
+		}
+		a.add(e)
+	}
+	return nil
+}
+
+func fieldsOf(list []member, depth int) (fields []field, err error) {
+	if depth > maxDepth {
+		return nil, errType
+	}
+	for _, m := range list {
+		f := field{name: m.Name, indexed: m.Indexed}
+		var parts []field
+		if parts, err = fieldsOf(m.Components, depth+1); err != nil {
+			return nil, err
+		}
+		if f.typ, err = parseType(m.Type, parts, depth); err != nil {
+			return nil, err
+		}
+		fields = append(fields, f)
+	}
+	return fields, nil
+}
+
+func (a *ABI) add(e *entry) {
+	hash := string(crypto.Keccak256([]byte(e.signature())))
+	switch {
+	case e.kind == "function":
+		a.functions[hash[:4]] = e
+	case e.kind == "error":
+		a.errors[hash[:4]] = e
+	case e.kind == "event" && !e.anonymous:
+		a.events[hash] = e
+	}
+}
+
+// readLines reads signatures. What follows the parameters of a function up to returns is
+// skipped: view, external and so on.
+func (a *ABI) readLines(text string) error {
+	for line := range strings.Lines(text) {
+		line = strings.TrimSuffix(strings.TrimSpace(line), ";")
+		if line == "" {
+			continue
+		}
+		e, err := parseLine(line)
+		if err != nil {
+			return fmt.Errorf("%.60q: %w", line, err)
+		}
+		a.add(e)
+	}
+	return nil
+}
+
+var errLine = errors.New("not a signature, such as function balanceOf(address) returns (uint256)")
+
+func parseLine(line string) (*entry, error) {
+	e := &entry{kind: "function"}
+	head, rest, found := strings.Cut(line, "(")
+	if !found {
+		return nil, errLine
+	}
+	for i, word := range strings.Fields(head) {
+		switch {
+		case i == 0 && (word == "function" || word == "event" || word == "error"):
+			e.kind = word
+		case e.name == "":
+			e.name = word
+		default:
+			return nil, errLine
+		}
+	}
+	inside, rest, ok := enclosed(rest)
+	if !ok || e.name == "" {
+		return nil, errLine
+	}
+	var err error
+	if e.inputs, err = parseFields(inside, 0); err != nil {
+		return nil, err
+	}
+	if _, returned, ok := strings.Cut(rest, "returns"); ok {
+		returned = strings.TrimPrefix(strings.TrimSpace(returned), "(")
+		if inside, _, ok = enclosed(returned); !ok {
+			return nil, errLine
+		}
+		e.outputs, err = parseFields(inside, 0)
+	}
+	return e, err
+}
+
+// enclosed cuts a text at the bracket that closes one before it.
+func enclosed(text string) (inside, rest string, ok bool) {
+	open := 1
+	for i, c := range text {
+		switch c {
+		case '(':
+			open++
+		case ')':
+			if open--; open == 0 {
+				return text[:i], text[i+1:], true
+			}
+		}
+	}
+	return "", "", false
+}
+
+// parseFields reads a list of parameters: type, indexed or a location, name.
+func parseFields(text string, depth int) (fields []field, err error) {
+	if depth > maxDepth {
+		return nil, errType
+	}
+	for _, part := range splitTop(text) {
+		f := field{}
+		name, rest := part, ""
+		if end := typeEnd(part); end < len(part) {
+			name, rest = part[:end], part[end:]
+		}
+		if f.typ, err = parseType(strings.TrimPrefix(name, "tuple"), nil, depth); err != nil {
+			return nil, err
+		}
+		for _, word := range strings.Fields(rest) {
+			switch word {
+			case "indexed":
+				f.indexed = true
+			case "memory", "calldata", "storage", "payable":
+			default:
+				f.name = word
+			}
+		}
+		fields = append(fields, f)
+	}
+	return fields, nil
+}
+
+// typeEnd is where the type of a parameter ends: at the first space outside of brackets.
+func typeEnd(text string) int {
+	open := 0
+	for i, c := range text {
+		switch c {
+		case '(':
+			open++
+		case ')':
+			open--
+		case ' ', '\t':
+			if open == 0 {
+				return i
+			}
+		}
+	}
+	return len(text)
+}
+
+// splitTop splits at commas outside of brackets.
+func splitTop(text string) (parts []string) {
+	open, from := 0, 0
+	for i, c := range text {
+		switch c {
+		case '(':
+			open++
+		case ')':
+			open--
+		case ',':
+			if open == 0 {
+				parts, from = append(parts, strings.TrimSpace(text[from:i])), i+1
+			}
+		}
+	}
+	if last := strings.TrimSpace(text[from:]); last != "" || len(parts) > 0 {
+		parts = append(parts, last)
+	}
+	return parts
+}

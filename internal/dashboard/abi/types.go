@@ -1,0 +1,153 @@
+package abi
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// kind is what a type is made of.
+type kind uint8
+
+const (
+	uintKind kind = iota
+	intKind
+	addressKind
+	boolKind
+	fixedBytes // bytes1 to bytes32
+	bytesKind
+	stringKind
+	listKind  // T[] and T[n]
+	tupleKind // (A,B)
+)
+
+// kindType is a type of the ABI.
+type kindType struct {
+	kind   kind
+	name   string // canonical: uint256, (address,bool)[]
+	size   int    // bits of a number, bytes of fixedBytes, elements of a list; -1 is any number
+	parts  []field
+	inside *kindType // of a list
+}
+
+// field is a named value.
+type field struct {
+	name    string
+	typ     *kindType
+	indexed bool // of an event
+}
+
+// maxDepth bounds lists of lists and tuples in tuples.
+const maxDepth = 16
+
+var errType = errors.New("not a type of the ABI")
+
+// parseType reads a type's name. The parts of a tuple are given; nil reads them from the
+// name.
+func parseType(name string, parts []field, depth int) (*kindType, error) {
+	if depth > maxDepth {
+		return nil, errType
+	}
+	if open := strings.LastIndexByte(name, '['); open > 0 && strings.HasSuffix(name, "]") {
+		return parseList(name, open, parts, depth)
+	}
+	if strings.HasPrefix(name, "(") && strings.HasSuffix(name, ")") {
+		var err error
+		if parts, err = parseFields(name[1:len(name)-1], depth+1); err != nil {
+			return nil, err
+		}
+		name = "tuple"
+	}
+	if name == "tuple" {
+		return &kindType{kind: tupleKind, name: "(" + namesOf(parts) + ")", parts: parts}, nil
+	}
+	return plainType(name)
+}
+
+func parseList(name string, open int, parts []field, depth int) (*kindType, error) {
+	inside, err := parseType(name[:open], parts, depth+1)
+	if err != nil {
+		return nil, err
+	}
+	size, text := -1, name[open+1:len(name)-1]
+	if text != "" {
+		if size, err = strconv.Atoi(text); err != nil || size < 0 || size > maxValues {
+			return nil, errType
+		}
+	}
+	return &kindType{kind: listKind, name: inside.name + name[open:], size: size, inside: inside}, nil
+}
+
+func plainType(name string) (*kindType, error) {
+	switch name {
+	case "address":
+		return &kindType{kind: addressKind, name: name}, nil
+	case "bool":
+		return &kindType{kind: boolKind, name: name}, nil
+	case "string":
+		return &kindType{kind: stringKind, name: name}, nil
+	case "bytes":
+		return &kindType{kind: bytesKind, name: name}, nil
+	case "uint", "int":
+		name += "256"
+	case "function":
+		return &kindType{kind: fixedBytes, name: name, size: 24}, nil
+	}
+	for _, of := range []struct {
+		prefix     string
+		kind       kind
+		step, most int
+	}{{"uint", uintKind, 8, 256}, {"int", intKind, 8, 256}, {"bytes", fixedBytes, 1, 32}} {
+		digits, ok := strings.CutPrefix(name, of.prefix)
+		size, err := strconv.Atoi(digits)
+		if ok && err == nil && size > 0 && size <= of.most && size%of.step == 0 && digits[0] != '0' {
+			return &kindType{kind: of.kind, name: name, size: size}, nil
+		}
+	}
+	return nil, fmt.Errorf("%q: %w", name, errType)
+}
+
+// namesOf are the types of fields, as they stand in a signature.
+func namesOf(list []field) string {
+	names := make([]string, len(list))
+	for i, f := range list {
+		names[i] = f.typ.name
+	}
+	return strings.Join(names, ",")
+}
+
+// dynamic tells whether a value has an offset in its head and stands elsewhere.
+func (t *kindType) dynamic() bool {
+	switch t.kind {
+	case bytesKind, stringKind:
+		return true
+	case listKind:
+		return t.size < 0 || t.inside.dynamic()
+	case tupleKind:
+		for _, p := range t.parts {
+			if p.typ.dynamic() {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// head is how many bytes a value has in the head.
+func (t *kindType) head() int {
+	if t.dynamic() {
+		return wordSize
+	}
+	switch t.kind {
+	case listKind:
+		return t.size * t.inside.head()
+	case tupleKind:
+		n := 0
+		for _, p := range t.parts {
+			n += p.typ.head()
+		}
+		return n
+	}
+	return wordSize
+}

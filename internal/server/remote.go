@@ -62,23 +62,23 @@ func (ns *networks) openRemote(n *config.Network) (*remote, error) {
 		node = r.cache
 	}
 	if n.Ledger.Blocks == 0 {
-		r.node = ns.withRules(blocktag.New(ns.withProofs(node, r.pool, n)), n, nil)
+		r.node = ns.withRules(blocktag.New(withProofs(ns.cfg, node, r.pool, n)), n, nil)
 		return r, nil
 	}
 	r.ledger = ns.ledgers.over(node, r.pool, n)
-	tags := blocktag.New(ns.withProofs(r.ledger, r.pool, n))
+	tags := blocktag.New(withProofs(ns.cfg, r.ledger, r.pool, n))
 	r.node = ns.withRules(tags, n, tags.Beside(r.ledger.Only()))
 	return r, nil
 }
 
 // withProofs puts proofs over a network's node, where its stack has any that can be checked.
-func (ns *networks) withProofs(node nodegate.Node, source *pool.Pool, n *config.Network) nodegate.Node {
+func withProofs(cfg *config.Config, node nodegate.Node, source *pool.Pool, n *config.Network) nodegate.Node {
 	if !verify.Proves(stackOf(n)) {
 		return node
 	}
 	return proven.New(node, proven.Config{
 		Values: n.Verify == config.VerifyState, Source: source, Hash: source.Hash, Stack: stackOf(n),
-		Bytes: int64(cacheMemory(ns.cfg, memoryLimit(), provenMemory(n))),
+		Bytes: int64(cacheMemory(cfg, memoryLimit(), provenMemory(n))),
 	})
 }
 

@@ -94,7 +94,11 @@ func (a *accounts) openAlerts() error {
 			return err
 		}
 		c.Send = sender.Send
-		a.control.Accounts.SetMail(sender.Send, dashboardURL(a.cfg))
+		if knowsURL(a.cfg) {
+			a.control.Accounts.SetMail(sender.Send, dashboardURL(a.cfg))
+		} else {
+			a.log.Warn("links to reset passwords and to confirm addresses are not mailed, because users' address of the dashboard is not known: set dashboard.url")
+		}
 	}
 	a.alerts = alert.Start(c)
 	return nil

@@ -171,7 +171,7 @@ func (r *reading) answerContent() error {
 		r.status = http.StatusNotAcceptable
 		return err
 	}
-	return timedOut(r.apart(r.entity))
+	return timedOut(r.entity(short))
 }
 
 // enter begins the request as one of its account, or of its address. A CAR or a tar may be
@@ -187,12 +187,17 @@ func (r *reading) enter() (done func(), err error) {
 
 // apart runs work in a goroutine of its own, where long work gets low priority.
 func (r *reading) apart(work func(short context.Context) error) error {
-	return r.place.apart(r.req.Context(), func(ctx context.Context) error {
+	return r.place.apart(r.req.Context(), within(r, work))
+}
+
+// within does work in a context that takes the place of the request's.
+func within(r *reading, work func(short context.Context) error) func(context.Context) error {
+	return func(ctx context.Context) error {
 		r.req = r.req.WithContext(ctx)
 		short, cancel := r.shortly()
 		defer cancel()
 		return work(short)
-	})
+	}
 }
 
 // shortly bounds what is done before content is sent. Content may take as long as it

@@ -41,16 +41,16 @@ func (r *reading) entity(short context.Context) error {
 		return nil
 	}
 	if e.Kind == unixfs.Directory {
-		return r.directory(short, e)
+		return r.apart(func(short context.Context) error { return r.directory(short, e) })
 	}
 	if e.Kind == unixfs.Value && r.wantsPage() {
-		return r.showValue(e)
+		return r.apart(func(context.Context) error { return r.showValue(e) })
 	}
 	name := path.Base(r.text)
 	if len(r.found.Roots) == 1 {
 		name = "" // the CID is none
 	}
-	return r.file(short, e, name, tag)
+	return r.place.streamed(r.req.Context(), within(r, func(short context.Context) error { return r.file(short, e, name, tag) }))
 }
 
 // file sends a file under a name, which tells its type.

@@ -33,6 +33,7 @@ type shares struct {
 	requests, heavy, work *fairshare.Pool
 	lists                 *fairshare.Pool // of pin requests: a database does most of their work, which takes no turns
 	most, mostHeavy       int
+	streams               chan struct{} // a place for each file that is sent at low priority
 	spent                 *tokenbucket.Set[string]
 }
 
@@ -42,6 +43,7 @@ func newShares(cfg Config) shares {
 	// One core is always left to everything else, such as JSON-RPC.
 	slots := max(1, background.Cores()-1)
 	s.work, s.lists = fairshare.New(slots, slots), fairshare.New(1, 1)
+	s.streams = make(chan struct{}, lowStreams)
 	return s
 }
 
@@ -121,6 +123,27 @@ func (p *place) counted(ctx context.Context, beside time.Duration, work func(con
 	}
 	run(func(t *background.Thread) { err = work(fairshare.Alone(ctx, t.Lower, t.Rest)) })
 	p.shares.spent.Spend(p.owner, (beside + fairshare.Spent(ctx)).Seconds(), allowance)
+	return err
+}
+
+// lowStreams is how many files are sent at low priority at once. A slow client keeps the
+// thread of its file, and other long work needs some too.
+const lowStreams = 16
+
+// streamed does the work of sending a file, which may take as long as its client. It stays
+// in its goroutine and takes turns, unless the account has used up its allowance.
+func (p *place) streamed(ctx context.Context, work func(context.Context) error) error {
+	if p.shares.spent.Spend(p.owner, 0, allowance) > 0 {
+		select {
+		case p.shares.streams <- struct{}{}:
+			defer func() { <-p.shares.streams }()
+			return p.apart(ctx, work)
+		default:
+			fairshare.TakeTurns(ctx)
+		}
+	}
+	err := work(ctx)
+	p.shares.spent.Spend(p.owner, (atLeast + fairshare.Spent(ctx)).Seconds(), allowance)
 	return err
 }
 

@@ -100,3 +100,36 @@ func TestBodyRateOfRefused(t *testing.T) {
 		})
 	}
 }
+
+// TestBodyRateOfMessages: who sends messages that are no JSON gets an answer to each, also
+// beyond its rate.
+func TestBodyRateOfMessages(t *testing.T) {
+	h, _ := buildShares(t, edge.Bounds{BodyRate: 64 << 10}, nil)
+	var all sync.WaitGroup
+	var refused atomic.Int64
+	for range 20 {
+		c, _, err := h.dialSocket(t, "a.1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		all.Go(func() {
+			if err := c.Write(t.Context(), websocket.MessageText, []byte(strings.Repeat("[", 250<<10))); err != nil {
+				t.Error(err)
+				return
+			}
+			_, b, err := c.Read(t.Context())
+			switch {
+			case err != nil:
+				t.Error(err)
+			case strings.Contains(string(b), "limits.body_rate"):
+				refused.Add(1)
+			case !strings.Contains(string(b), "-32700"):
+				t.Errorf("%.200s", b)
+			}
+		})
+	}
+	all.Wait()
+	if refused.Load() == 0 {
+		t.Error("20 large messages at once, and none was refused")
+	}
+}

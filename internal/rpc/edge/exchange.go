@@ -122,7 +122,7 @@ func (x *exchange) notAdmitted(err error) {
 	if !x.scan.Batch && len(x.scan.Requests) > 0 { // there is none if the body is no JSON
 		id = x.scan.Requests[0].ID
 	}
-	if id == nil && !x.scan.Batch && x.socket != nil {
+	if id == nil && !x.scan.Batch && x.socket != nil && len(x.scan.Requests) > 0 {
 		return // a notification has nobody to tell, and a socket no status
 	}
 	x.answer = x.edge.appendError(x.answer, id, err)

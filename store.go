@@ -21,6 +21,8 @@ type AccountStore interface {
 	// AccountsLike lists accounts whose e-mail address holds a text, in the order of
 	// addresses, beginning after one.
 	AccountsLike(ctx context.Context, part, after string, limit int) ([]*Account, error)
+	// OtherOperator tells whether an operator besides an account can sign in.
+	OtherOperator(ctx context.Context, id string) (bool, error)
 }
 
 // KeyStore reads API keys.
@@ -92,7 +94,8 @@ type SessionStore interface {
 	// SessionByDigest returns NotFound for a session that has ended or expired.
 	SessionByDigest(ctx context.Context, d Digest, now time.Time) (*Session, error)
 	DeleteSession(ctx context.Context, d Digest) error
-	// SessionsOf lists the sessions of an account that have not expired, newest first.
+	// SessionsOf lists the 100 newest sessions of an account that have not expired, newest
+	// first.
 	SessionsOf(ctx context.Context, accountID string, now time.Time) ([]Session, error)
 	// DeleteSessions ends all sessions of an account, except one where keep is not zero.
 	DeleteSessions(ctx context.Context, accountID string, keep Digest) error

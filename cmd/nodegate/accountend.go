@@ -81,7 +81,7 @@ func (cmd *accountDelete) confirm(a *app, account *nodegate.Account) error {
 		return nil
 	}
 	if a.stdin.terminal() == nil {
-		return invalid("there is no terminal to ask: use --yes to delete " + safe(account.Email))
+		return invalid("no terminal to confirm on: add --yes to delete " + safe(account.Email))
 	}
 	answer, err := a.stdin.ask(a.stderr, "type "+safe(account.Email)+" to delete the account", false)
 	if err != nil {

@@ -64,6 +64,21 @@ func TestPassword(t *testing.T) {
 	}
 }
 
+// TestDeleteConfirms: without a terminal an account is deleted only with --yes, also the last
+// operator's.
+func TestDeleteConfirms(t *testing.T) {
+	data := t.TempDir()
+	if code, _, stderr := runProcess(t, data, "a long password\n", "account", "create", "a@example.com", "--operator", "--password-stdin"); code != 0 {
+		t.Fatal(stderr)
+	}
+	if code, _, stderr := runProcess(t, data, "a@example.com\n", "account", "delete", "a@example.com"); code == 0 || !strings.Contains(stderr, "no terminal to confirm on: add --yes to delete a@example.com") {
+		t.Errorf("exit code %d: %s", code, stderr)
+	}
+	if code, _, stderr := runProcess(t, data, "", "account", "delete", "a@example.com", "--yes"); code != 0 {
+		t.Error(stderr)
+	}
+}
+
 // TestInput reads lines as they come.
 func TestInput(t *testing.T) {
 	long := strings.Repeat("x", maxLine)

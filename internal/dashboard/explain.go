@@ -23,7 +23,7 @@ var explanations = map[nodegate.Code]string{
 	nodegate.SecretInvalid:       "The key requires its secret, and the secret was missing or wrong.",
 	nodegate.Forbidden:           "The key's settings don't allow this request. The error names the setting.",
 	nodegate.UnknownNetwork:      "There is no network of that name. Check the URL.",
-	nodegate.RateLimited:         "The credits of this second were used up. Send fewer requests at once, or change the plan.",
+	nodegate.RateLimited:         "Rate limit reached: the credits of this second were used up. Send fewer requests at once, or change the plan.",
 	nodegate.CreditsSpent:        "Today's credits were used up. They reset at 00:00 UTC.",
 	nodegate.AccountBusy:         "The account used its whole share of this server. Send fewer requests at once.",
 	nodegate.HTTPMethod:          "The request wasn't a POST.",

@@ -144,3 +144,19 @@ func TestShortForms(t *testing.T) {
 		}
 	}
 }
+
+// TestStatusBars: the bars of the status page and the history of the Playground are styled
+// apart.
+func TestStatusBars(t *testing.T) {
+	style, err := staticFiles.ReadFile("static/style.css")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page, err := pageFiles.ReadFile("pages/status.html")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(page), `<ol class="days"`) || !strings.Contains(string(style), "\n.days li {") || strings.Contains(string(style), ".history li") {
+		t.Error("the status page's bars need the class days, which nothing else has")
+	}
+}

@@ -69,6 +69,31 @@ func (d *booth) entries(t *testing.T) int {
 	return len(list)
 }
 
+// TestLastOperatorStays: the only operator can't delete the own account by the dashboard.
+func TestLastOperatorStays(t *testing.T) {
+	d := newBooth(t, nil)
+	a, operator := d.person(t, "operator@example.com", true)
+	form := url.Values{"password": {boothPassword}}
+	got := d.ask(http.MethodPost, "/account/delete", operator, form)
+	if got.Code != http.StatusUnprocessableEntity || !strings.Contains(got.Body.String(), "This account is the only operator") {
+		t.Errorf("%d %s", got.Code, got.Body)
+	}
+	b, _ := d.person(t, "second@example.com", true)
+	if got := d.ask(http.MethodPost, "/operator/accounts/"+b.ID+"/suspend", operator, nil); got.Code != http.StatusSeeOther {
+		t.Errorf("with another operator: %d %s", got.Code, got.Body)
+	}
+	if got := d.ask(http.MethodPost, "/account/delete", operator, form); got.Code != http.StatusUnprocessableEntity {
+		t.Errorf("the other is suspended: %d", got.Code)
+	}
+	d.person(t, "third@example.com", true)
+	if got := d.ask(http.MethodPost, "/account/delete", operator, form); got.Code != http.StatusSeeOther {
+		t.Errorf("with another operator: %d %s", got.Code, got.Body)
+	}
+	if _, err := d.cfg.Accounts.Find(t.Context(), a.ID); err == nil {
+		t.Error("the account is still there")
+	}
+}
+
 const oddMarkup = `<script>alert("1")</script>`
 
 // TestOperatorEscapes puts markup everywhere a page of the operator shows a text.

@@ -1,6 +1,8 @@
 package dashboard
 
 import (
+	"errors"
+
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/accounts/account"
 )
@@ -23,7 +25,7 @@ func createAccount(v *visit) error {
 	return showAccounts(v, statusOf(nodegate.AsError(err).Code), accountsData{Email: n.Email, Plan: n.Plan, NewOperator: n.Operator, Problem: problem})
 }
 
-// another refuses what operators can't do to themselves: there is always one left.
+// another refuses what operators can't do to themselves by a slip.
 func another(v *visit) error {
 	if v.req.PathValue("id") != v.account.ID {
 		return nil
@@ -31,10 +33,19 @@ func another(v *visit) error {
 	return &nodegate.Error{Op: "dashboard.operator", Code: nodegate.InvalidInput, Msg: "this is your own account: ask another operator, or use the command line"}
 }
 
+// keeping makes a change of the account that the page is about. Two operators may do the same
+// to each other in the same moment: one of them is refused.
+func keeping(v *visit, change func(id string) error) error {
+	id := v.req.PathValue("id")
+	return v.cfg.Accounts.KeepOperator(v.req.Context(), id, func() error { return change(id) })
+}
+
 func setRole(v *visit) error {
 	err := another(v)
 	if err == nil {
-		err = v.cfg.Accounts.SetOperator(v.req.Context(), v.actor(), v.req.PathValue("id"), v.req.PostFormValue("role") == "operator")
+		err = keeping(v, func(id string) error {
+			return v.cfg.Accounts.SetOperator(v.req.Context(), v.actor(), id, v.req.PostFormValue("role") == "operator")
+		})
 	}
 	return afterChange(v, err, "role")
 }
@@ -46,7 +57,7 @@ func resumeAccount(v *visit) error { return setSuspended(v, false, "resumed") }
 func setSuspended(v *visit, on bool, done string) error {
 	err := another(v)
 	if err == nil {
-		err = v.cfg.Accounts.SetSuspended(v.req.Context(), v.actor(), v.req.PathValue("id"), on)
+		err = keeping(v, func(id string) error { return v.cfg.Accounts.SetSuspended(v.req.Context(), v.actor(), id, on) })
 	}
 	return afterChange(v, err, done)
 }
@@ -64,7 +75,11 @@ func deleteAccount(v *visit) error {
 	if v.req.PostFormValue("email") != a.Email {
 		return afterChange(v, &nodegate.Error{Op: "dashboard.operator", Code: nodegate.InvalidInput, Msg: "enter the e-mail address of the account to delete it"}, "")
 	}
-	if err := v.cfg.Accounts.Delete(v.req.Context(), v.actor(), a.ID); err != nil {
+	err = keeping(v, func(id string) error { return v.cfg.Accounts.Delete(v.req.Context(), v.actor(), id) })
+	if errors.Is(err, nodegate.InvalidInput) {
+		return afterChange(v, err, "")
+	}
+	if err != nil {
 		return err
 	}
 	return v.seeOther("/operator/accounts?done=account-deleted")

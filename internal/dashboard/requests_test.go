@@ -154,7 +154,7 @@ func TestRequestPanel(t *testing.T) {
 			`name="params" value="[{&#34;to&#34;:&#34;0x1&#34;},&#34;latest&#34;]"`, ">Replay<", "Copy as curl", "Copy as viem", "Copy as ethers", "Copy as cast", "/main/v3/", "$KEY", "Response", `&#34;code&#34;: 3`,
 		}, []string{"refused before it was executed"}},
 		{"cafe-2.1", []string{"call number 1, counted from 0", "not cached", ">Open in Playground<", "none were kept of this request"}, []string{">Replay<", "Copy as curl"}},
-		{"cafe-3.0", []string{"The credits of this second were used up.", "tag warn", "refused before it was executed"}, nil},
+		{"cafe-3.0", []string{"Rate limit reached: the credits of this second were used up.", "tag warn", "refused before it was executed"}, nil},
 		{"cafe-4.0", []string{`id="request"`}, []string{"Playground</button>", ">Replay<"}},
 		{"cafe-2.0", []string{"no longer kept"}, []string{`id="request"`}},
 		{"cafe-9.0", []string{"no longer kept"}, []string{`id="request"`, "private", "eth_foreign"}},
@@ -204,8 +204,8 @@ func TestLiveView(t *testing.T) {
 
 // TestSilentServers: the page says when a server did not answer.
 func TestSilentServers(t *testing.T) {
-	far := newJournal(t)
-	near := requestlog.New(requestlog.Config{Ask: func(_ context.Context, q []byte) ([][]byte, int, error) { return [][]byte{far.Answer(q)}, 1, nil }})
+	far, silent := newJournal(t), 1
+	near := requestlog.New(requestlog.Config{Ask: func(_ context.Context, q []byte) ([][]byte, int, error) { return [][]byte{far.Answer(q)}, silent, nil }})
 	t.Cleanup(near.Close)
 	d, cookie, keys := crowded(t, 0, 1)
 	d.cfg.RequestLog = near
@@ -213,9 +213,13 @@ func TestSilentServers(t *testing.T) {
 	far.Record(grant, &requestlog.Entry{ID: "far-1", Method: "eth_farAway", Outcome: "ok", Network: "main"})
 	for path, text := range map[string]string{"/requests": "<code>eth_farAway</code>", "/requests?open=far-1.0": `id="request"`} {
 		page := d.ask(http.MethodGet, path, cookie, nil).Body.String()
-		if !strings.Contains(page, text) || !strings.Contains(page, "1 server did not answer in time") || !strings.Contains(page, "1 in the last hour") {
+		if !strings.Contains(page, text) || !strings.Contains(page, "1 server did not answer in time. Its requests") || !strings.Contains(page, "1 in the last hour") {
 			t.Errorf("%s: %s", path, page)
 		}
+	}
+	silent = 2
+	if page := d.ask(http.MethodGet, "/requests", cookie, nil).Body.String(); !strings.Contains(page, "2 servers did not answer in time. Their requests") {
+		t.Errorf("two servers: %s", page)
 	}
 }
 

@@ -61,6 +61,31 @@ func TestStatusPage(t *testing.T) {
 	}
 }
 
+// TestStatusWithoutStore: the page tells how networks are while the store fails, which is
+// asked once for everybody who opens the page.
+func TestStatusWithoutStore(t *testing.T) {
+	d := newBooth(t, func(c *Config) {
+		c.Status = func() []NetworkUp { return []NetworkUp{{"devnet", true}, {"mainnet", false}} }
+	})
+	if err := d.store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for range 3 {
+		got := d.ask(http.MethodGet, "/status", "", nil)
+		for _, want := range []string{"Some networks are unavailable", ">operational<", ">unavailable<", "The history isn't available right now."} {
+			if !strings.Contains(got.Body.String(), want) {
+				t.Errorf("the page (%d) lacks %q:\n%s", got.Code, want, got.Body)
+			}
+		}
+		if got.Code != http.StatusOK {
+			t.Errorf("%d", got.Code)
+		}
+	}
+	if n := strings.Count(d.log.String(), "no history"); n != 1 {
+		t.Errorf("the store was asked %d times: %s", n, d.log)
+	}
+}
+
 // TestTrafficPage adds up all accounts, by network, and operators' Overview has the health.
 func TestTrafficPage(t *testing.T) {
 	d := newBooth(t, func(c *Config) {

@@ -31,6 +31,7 @@ type statusBoard struct {
 type statusData struct {
 	At       time.Time
 	AllUp    bool
+	NoPast   bool // the history can't be read
 	Networks []networkHistory
 }
 
@@ -51,28 +52,26 @@ func statusPage(v *visit) error {
 	if v.cfg.Status == nil {
 		return errNotHere
 	}
-	data, err := v.status.current(v)
-	if err != nil {
-		return err
-	}
-	return v.show("status", data)
+	return v.show("status", v.status.current(v))
 }
 
-// current works the page out where it is old. Others wait meanwhile: it is theirs too.
-func (b *statusBoard) current(v *visit) (*statusData, error) {
+// current works the page out where it is old. Others wait meanwhile: it is theirs too, also
+// without the history when the store fails, which is not tried again for each of them.
+func (b *statusBoard) current(v *visit) *statusData {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.data != nil && time.Since(b.at) < statusFresh {
-		return b.data, nil
+		return b.data
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(v.req.Context()), 10*time.Second)
 	defer cancel()
 	history, err := v.cfg.Reports.History(ctx, statusDays, time.Now())
 	if err != nil {
-		return nil, err
+		v.cfg.Log.Warn("the status page has no history", "err", err)
 	}
 	b.data, b.at = joined(v.cfg.Status(), history), time.Now()
-	return b.data, nil
+	b.data.NoPast = err != nil
+	return b.data
 }
 
 // joined joins how networks are with how they were.

@@ -285,7 +285,7 @@ func tryCall(v *visit) error {
 	start := time.Now()
 	v.cfg.RPC(answer, inner(v.req.Context(), "/", nil, body), data.Network.Name, grant)
 	data.Answer = triedOf(answer, time.Since(start))
-	data.Answer.decode(data)
+	data.Answer.decode(data, v.book)
 	return v.show("try", data)
 }
 

@@ -4,12 +4,14 @@ import (
 	"bytes"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/nodegate/nodegate/internal/dashboard/abi"
+	"github.com/nodegate/nodegate/internal/dashboard/apidoc"
 )
 
 // tried is what came of a request.
@@ -70,6 +72,7 @@ func (t *tried) succeeded() bool {
 
 // outcome is the part of an envelope that differs.
 type outcome struct {
+	ID     json.RawMessage
 	Result json.RawMessage
 	Error  *struct{ Data json.RawMessage }
 }
@@ -84,7 +87,7 @@ func (t *tried) envelopes() (list []outcome, ok bool) {
 }
 
 // decode reads results, logs and the data of reverts by the ABI that was pasted.
-func (t *tried) decode(d *tryData) {
+func (t *tried) decode(d *tryData, b *apidoc.Book) {
 	if strings.TrimSpace(d.ABI) == "" {
 		return
 	}
@@ -94,14 +97,20 @@ func (t *tried) decode(d *tryData) {
 		return
 	}
 	list, _ := t.envelopes()
+	dataOf := d.callsOf(b)
 	for _, e := range list {
 		if e.Error != nil {
 			err = t.add(a.Revert(hexBytes(e.Error.Data)))
 		} else {
-			err = t.decodeResult(a, callData(d), e.Result)
+			err = t.decodeResult(a, e.Result, func() ([]byte, error) { return dataOf(e.ID) })
+		}
+		if errors.Is(err, abi.ErrLarge) {
+			break
 		}
 	}
 	switch {
+	case len(t.Decoded) > 0 && errors.Is(err, abi.ErrLarge):
+		t.ABIProblem = "Only the first part was decoded: " + err.Error() + "."
 	case len(t.Decoded) > 0:
 	case err != nil:
 		t.ABIProblem = "Nothing was decoded: " + err.Error() + "."
@@ -111,14 +120,17 @@ func (t *tried) decode(d *tryData) {
 }
 
 func (t *tried) add(d *abi.Decoded, err error) error {
+	if err == nil && len(t.Decoded) == maxDecoded {
+		return abi.ErrLarge
+	}
 	if err == nil {
 		t.Decoded = append(t.Decoded, d)
 	}
 	return err
 }
 
-// maxLogs is how many logs of an answer are decoded.
-const maxLogs = 50
+// maxDecoded is how many results and logs of an answer are shown decoded.
+const maxDecoded = 50
 
 // logLine is what is read of a log.
 type logLine struct {
@@ -127,8 +139,12 @@ type logLine struct {
 }
 
 // decodeResult decodes bytes that a call returned, or the logs of a list or of a receipt.
-func (t *tried) decodeResult(a *abi.ABI, data []byte, result json.RawMessage) (err error) {
+func (t *tried) decodeResult(a *abi.ABI, result json.RawMessage, callData func() ([]byte, error)) (err error) {
 	if result := hexBytes(result); result != nil {
+		data, err := callData()
+		if err != nil {
+			return err
+		}
 		return t.add(a.Result(data, result))
 	}
 	var receipt struct{ Logs []logLine }
@@ -136,24 +152,57 @@ func (t *tried) decodeResult(a *abi.ABI, data []byte, result json.RawMessage) (e
 	if json.Unmarshal(result, &logs) != nil && json.Unmarshal(result, &receipt) == nil {
 		logs = receipt.Logs
 	}
-	for _, l := range logs[:min(len(logs), maxLogs)] {
+	for _, l := range logs {
 		topics := make([][]byte, len(l.Topics))
 		for i, topic := range l.Topics {
 			topics[i], _ = hex.DecodeString(strings.TrimPrefix(topic, "0x"))
 		}
 		data, _ := hex.DecodeString(strings.TrimPrefix(l.Data, "0x"))
-		err = t.add(a.Log(topics, data))
+		if err = t.add(a.Log(topics, data)); errors.Is(err, abi.ErrLarge) {
+			return err
+		}
 	}
 	return err
 }
 
+// errNoCall is for a result of a batch of which it isn't clear which call it belongs to.
+var errNoCall = errors.New("a result doesn't belong to exactly one call with data")
+
+// callsOf finds the data of the call that a result, by its id, belongs to.
+func (d *tryData) callsOf(b *apidoc.Book) func(id json.RawMessage) ([]byte, error) {
+	if d.Mode != fromBatch {
+		return func(json.RawMessage) ([]byte, error) { return callData(d.Row, []byte(d.Params)), nil }
+	}
+	var list []struct {
+		ID, Params json.RawMessage
+		Method     string
+	}
+	calls := map[string][]byte{}
+	if json.Unmarshal([]byte(batchOf(d.Batch)), &list) != nil {
+		list = nil // the service has refused it
+	}
+	for _, one := range list {
+		data := callData(b.Find(one.Method), one.Params)
+		if _, twice := calls[string(one.ID)]; twice {
+			data = nil
+		}
+		calls[string(one.ID)] = data
+	}
+	return func(id json.RawMessage) ([]byte, error) {
+		if len(calls[string(id)]) == 0 {
+			return nil, errNoCall
+		}
+		return calls[string(id)], nil
+	}
+}
+
 // callData is the data of the call that is in the parameters, or nil.
-func callData(d *tryData) []byte {
+func callData(row *apidoc.Method, params []byte) []byte {
 	var list []json.RawMessage
-	if d.Row == nil || json.Unmarshal([]byte(d.Params), &list) != nil {
+	if row == nil || json.Unmarshal(params, &list) != nil {
 		return nil
 	}
-	for i, p := range d.Row.Params {
+	for i, p := range row.Params {
 		var call struct{ Data, Input json.RawMessage }
 		if p.Type != "Call" || i >= len(list) || json.Unmarshal(list[i], &call) != nil {
 			continue

@@ -48,7 +48,7 @@ func TestUsageViews(t *testing.T) {
 		{"network=main", 200, []string{"<h1>Usage of main</h1>"}, []string{"eth_a"}},
 		{"range=custom&from=" + date(3) + "&to=" + date(1) + "&by=network", 200, []string{date(3) + " to " + date(1), `value="` + date(3) + `"`, "from=" + date(3), "to=" + date(1), `name="by" value="network"`}, nil},
 		{"range=custom&from=" + date(1) + "&to=" + date(3), 422, []string{"The last day is before the first."}, nil},
-		{"range=custom", 422, []string{"needs its first and its last day"}, nil},
+		{"range=custom", 422, []string{"A custom range needs a first and a last day."}, nil},
 		{"range=custom&from=x&to=" + url.QueryEscape("<b>"), 422, nil, []string{"<b>"}},
 	} {
 		got := d.ask(http.MethodGet, "/usage?"+c.query, cookie, nil)

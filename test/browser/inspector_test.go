@@ -126,7 +126,10 @@ func TestPlayground(t *testing.T) {
 	fillIn(t, ctx, "method", "eth_getBalance")
 	Do(t, ctx, chromedp.WaitVisible(`[name="shown"][value="eth_getBalance"] ~ fieldset`))
 
-	Do(t, ctx, chromedp.Navigate(base+"/try?network=devnet&method=eth_subscribe"), chromedp.WaitVisible(`[data-subscribe]`), chromedp.Click(`[data-subscribe]`))
+	Do(t, ctx, chromedp.Navigate(base+"/try?network=devnet&method=eth_subscribe"), chromedp.WaitVisible(`[data-subscribe]`))
+	fillIn(t, ctx, "p0", "newHeads")
+	eventually(t, ctx, "#preview", `["newHeads"]`) // the filter is optional: left empty it is left out
+	Do(t, ctx, chromedp.Click(`[data-subscribe]`))
 	eventually(t, ctx, "[data-socket-status]", "Waiting for events")
 	eventually(t, ctx, "[data-events]", `"result"`)
 	call(t, s, `{"jsonrpc":"2.0","id":1,"method":"evm_mine","params":[]}`)

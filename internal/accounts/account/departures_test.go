@@ -2,6 +2,7 @@ package account
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"slices"
@@ -89,6 +90,54 @@ func TestDelete(t *testing.T) {
 	want(t, d.Delete(t.Context(), actor(), a.ID), nodegate.NotFound, "")
 }
 
+// TestDeleteIsDone also where something of the account stays behind.
+func TestDeleteIsDone(t *testing.T) {
+	d := newDesk(t)
+	a := d.customer(t, "a@example.com")
+	d.store.metaFails = errors.New("the disk is full")
+	if err := d.Delete(t.Context(), actor(), a.ID); err != nil {
+		t.Error(err)
+	}
+	if !strings.Contains(d.log.String(), "the disk is full") {
+		t.Error("the log says nothing")
+	}
+}
+
+// TestLastOperator: there is always an operator who can sign in, unless the command line
+// says otherwise.
+func TestLastOperator(t *testing.T) {
+	d := newDesk(t)
+	a, b := d.person(t, "a@example.com"), d.person(t, "b@example.com")
+	for _, one := range []*nodegate.Account{a, b} {
+		if err := d.SetOperator(t.Context(), actor(), one.ID, true); err != nil {
+			t.Fatal(err)
+		}
+	}
+	results := make(chan error, 2)
+	for _, one := range []*nodegate.Account{a, b} { // each demotes the other
+		go func() {
+			results <- d.KeepOperator(t.Context(), one.ID, func() error { return d.SetOperator(t.Context(), actor(), one.ID, false) })
+		}()
+	}
+	first, second := <-results, <-results
+	if (first == nil) == (second == nil) {
+		t.Fatalf("%v, %v", first, second)
+	}
+	want(t, cmp.Or(first, second), nodegate.InvalidInput, "the only operator")
+	last, err := d.Find(t.Context(), a.ID)
+	if err == nil && !last.Operator {
+		last, err = d.Find(t.Context(), b.ID)
+	}
+	if err != nil || !last.Operator {
+		t.Fatalf("%+v, %v", last, err)
+	}
+	token := d.signIn(t, last.Email, actor().From)
+	want(t, d.DeleteOwn(t.Context(), actor(), token, password), nodegate.InvalidInput, "the only operator")
+	if err := d.Delete(t.Context(), actor(), last.ID); err != nil { // as the command line does
+		t.Error(err)
+	}
+}
+
 // TestExport: an export has all that is kept and nothing that lets anybody in.
 func TestExport(t *testing.T) {
 	d := newDesk(t)
@@ -135,6 +184,44 @@ func TestExport(t *testing.T) {
 	broken := errors.New("broken")
 	if err := WriteExport(&b, e, func(func(nodegate.Pin) bool) error { return broken }); !errors.Is(err, broken) {
 		t.Errorf("a listing that fails: %v", err)
+	}
+}
+
+// TestExportNamesNobodyElse: what operators and strangers did is told without who and where
+// they are; what the account itself did is told in full, also under an earlier address.
+func TestExportNamesNobodyElse(t *testing.T) {
+	d := newDesk(t)
+	self := func(email string) nodegate.Actor { return nodegate.Actor{Name: email, From: "192.0.2.50"} }
+	a, err := d.Create(t.Context(), self("old@example.com"), NewAccount{Email: "old@example.com"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	token, _, err := d.NewLink(t.Context(), nodegate.Actor{Name: "stranger", From: "192.0.2.99"}, nodegate.LinkEmail, a.ID, "new@example.com")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.UseLink(t.Context(), token, "", "192.0.2.51"); err != nil {
+		t.Fatal(err)
+	}
+	for _, by := range []nodegate.Actor{self("new@example.com"), actor(), self("old@example.com")} { // the old address is somebody else's by now
+		if err := d.SetPlan(t.Context(), by, a.ID, "unlimited"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	e, err := d.Export(t.Context(), a.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, one := range e.Audit {
+		got = append(got, one.Action+" "+one.Actor+" "+one.From)
+	}
+	want := []string{
+		"account.plan operator ", "account.plan operator ", "account.plan new@example.com 192.0.2.50", "account.email new@example.com 192.0.2.51",
+		"account.link stranger ", "account.create old@example.com 192.0.2.50",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("the export has %q", got)
 	}
 }
 

@@ -124,6 +124,7 @@ type hooked struct {
 	afterAccount  func()
 	afterSave     func()
 	saveFails     error // what Save answers, whatever it did
+	metaFails     error // what DeleteMeta answers
 }
 
 // take returns a hook and takes it out, so that what it does is not hooked again.
@@ -147,6 +148,13 @@ func (h *hooked) Account(ctx context.Context, id string) (*nodegate.Account, err
 	a, err := h.Store.Account(ctx, id)
 	h.take(&h.afterAccount)()
 	return a, err
+}
+
+func (h *hooked) DeleteMeta(ctx context.Context, name string) error {
+	if h.metaFails != nil {
+		return h.metaFails
+	}
+	return h.Store.DeleteMeta(ctx, name)
 }
 
 func (h *hooked) Save(ctx context.Context, c *nodegate.Change) error {

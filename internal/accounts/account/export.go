@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/nodegate/nodegate"
@@ -140,19 +141,36 @@ func (s *exports) addUsage(ctx context.Context, e *Export) error {
 
 // addAudit lists what happened to the account, newest first.
 func (s *exports) addAudit(ctx context.Context, e *Export) error {
+	self := e.Account.Email
 	for before := int64(0); ; {
 		entries, err := s.store.AuditBefore(ctx, e.Account.ID, before, auditPage)
 		if err != nil {
 			return err
 		}
 		for _, one := range entries {
-			e.Audit = append(e.Audit, ExportedEntry{one.At, one.Actor, one.From, one.Action, one.Subject, one.Detail})
+			e.Audit = append(e.Audit, exportedEntry(&one, self))
 			before = one.Number
+			if old, _, moved := strings.Cut(one.Detail, movedTo); moved && one.Action == emailAction {
+				self = old // in all entries before this one
+			}
 		}
 		if len(entries) < auditPage {
 			return nil
 		}
 	}
+}
+
+// exportedEntry leaves out who and where others are: that is not the account's to know.
+func exportedEntry(one *nodegate.AuditEntry, self string) ExportedEntry {
+	e := ExportedEntry{one.At, one.Actor, one.From, one.Action, one.Subject, one.Detail}
+	switch one.Actor {
+	case self:
+	case stranger:
+		e.From = ""
+	default:
+		e.Actor, e.From = "operator", ""
+	}
+	return e
 }
 
 // WriteExport writes an export as JSON, with the pins that list hands out one by one: an

@@ -18,6 +18,12 @@ const (
 	printedTime = 24 * time.Hour
 )
 
+// What the audit log says about a new address: the old one, movedTo, the new one.
+const (
+	emailAction = "account.email"
+	movedTo     = " to "
+)
+
 // LinkPath is where the dashboard takes links, with the token behind it.
 const LinkPath = "/login/link/"
 
@@ -157,6 +163,9 @@ func (l *links) resetPassword(ctx context.Context, actor nodegate.Actor, link *n
 		return err
 	}
 	return l.saver.alter(ctx, actor, link.AccountID, func(c *nodegate.Change) error {
+		if link.Email != c.Account.Email {
+			return errLink // whoever reads mail at an address that the account has left
+		}
 		c.Account.Password = hash
 		l.spend(c, link)
 		c.EndSessions = true
@@ -185,7 +194,7 @@ func (l *links) confirmEmail(ctx context.Context, actor nodegate.Actor, link *no
 				return err
 			}
 			c.Account.Email = link.Email
-			c.Audit = nodegate.AuditEntry{Action: "account.email", Detail: before + " to " + link.Email}
+			c.Audit = nodegate.AuditEntry{Action: emailAction, Detail: before + movedTo + link.Email}
 		} else if link.Email != before {
 			return errLink // it is about an address that the account has left
 		}

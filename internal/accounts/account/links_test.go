@@ -423,3 +423,57 @@ func TestNoMail(t *testing.T) {
 		}
 	}
 }
+
+// TestMoveAfterReset: a change of the address that still waits to be mailed ends with the
+// password that it was asked for with, and with the account.
+func TestMoveAfterReset(t *testing.T) {
+	p := newPost(t)
+	sentinel := p.person(t, "sentinel@example.com")
+	for name, change := range map[string]func(id string) error{
+		"password":   func(id string) error { return p.SetPassword(t.Context(), actor(), id, "another password") },
+		"suspension": func(id string) error { return p.SetSuspended(t.Context(), actor(), id, true) },
+		"deletion":   func(id string) error { return p.Delete(t.Context(), actor(), id) },
+		"address": func(id string) error {
+			token, _, err := p.NewLink(t.Context(), actor(), nodegate.LinkEmail, id, "moved@example.com")
+			if err == nil {
+				_, err = p.UseLink(t.Context(), token, "", "192.0.2.1")
+			}
+			return err
+		},
+	} {
+		a := p.person(t, name+"@example.com")
+		session := p.signIn(t, a.Email, actor().From)
+		gate := make(chan struct{})
+		if err := p.outbox.add(func(context.Context) { <-gate }); err != nil {
+			t.Fatal(err)
+		}
+		if err := p.RequestEmail(t.Context(), actor(), session, password, "thief-"+name+"@example.com"); err != nil {
+			t.Fatal(err)
+		}
+		if err := change(a.ID); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		close(gate)
+		if name == "address" {
+			p.next(t, a.Email, "Your e-mail address was changed")
+		}
+		if err := p.RequestVerify(sentinel, actor()); err != nil {
+			t.Fatal(err)
+		}
+		p.next(t, sentinel.Email, "Confirm") // mails come in order: the other is not sent
+	}
+}
+
+// TestResetOfOldAddress: a link that is about an address that the account has left sets no
+// password.
+func TestResetOfOldAddress(t *testing.T) {
+	d := newDesk(t)
+	a := d.person(t, "a@example.com")
+	token, err := d.links.issue(t.Context(), actor(), &nodegate.Link{Purpose: nodegate.LinkReset, AccountID: a.ID, Email: "old@example.com", Expires: now().Add(resetTime)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = d.UseLink(t.Context(), token, "another password", "192.0.2.1")
+	want(t, err, nodegate.NotFound, "this link doesn't work any more")
+	d.signIn(t, a.Email, "192.0.2.1")
+}

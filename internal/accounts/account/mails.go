@@ -19,6 +19,9 @@ const (
 	mailsTo      = 5  // to one reader, for one purpose
 )
 
+// stranger is who isn't signed in, in the audit log.
+const stranger = "stranger"
+
 // mailLimits counts mails that somebody asked for within an hour.
 type mailLimits struct {
 	mu              sync.Mutex
@@ -120,7 +123,7 @@ func (l *links) request(email, from string, do func(ctx context.Context, actor n
 	case !l.limits.mayAsk(place):
 		return errTooManyMails
 	}
-	actor := nodegate.Actor{Name: "stranger", From: place}
+	actor := nodegate.Actor{Name: stranger, From: place}
 	return l.outbox.add(func(ctx context.Context) {
 		if err := do(ctx, actor, email); err != nil {
 			l.log.Error("can't mail a link", "err", err)
@@ -179,8 +182,20 @@ func (l *links) RequestEmail(ctx context.Context, actor nodegate.Actor, token, p
 	})
 }
 
+// mailMove is done a while after somebody gave the password of a. A password that was reset
+// meanwhile has ended all links of the account, so that no new one may follow.
 func (l *links) mailMove(ctx context.Context, actor nodegate.Actor, a *nodegate.Account, email string) error {
-	_, err := l.freeAddress(ctx, email)
+	current, err := l.store.Account(ctx, a.ID)
+	if errors.Is(err, nodegate.NotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if !current.Suspended.IsZero() || current.Password != a.Password || current.Email != a.Email {
+		return nil
+	}
+	_, err = l.freeAddress(ctx, email)
 	if errors.Is(err, nodegate.Conflict) {
 		if !l.limits.maySend(nodegate.LinkEmail, email) {
 			return nil

@@ -69,7 +69,7 @@ func New(cfg Config) *Service {
 		links:      &links{store: cfg.Store, saver: saver, accounts: accounts, signIns: signIns, vault: cfg.Vault, log: cfg.Log},
 		auditLog:   &auditLog{store: cfg.Store, saver: saver, vault: cfg.Vault},
 		statements: &statements{store: cfg.Store, plans: plans, stored: cfg.Stored},
-		departures: &departures{saver: saver, signIns: signIns, cards: cards, meta: cfg.Store},
+		departures: &departures{saver: saver, signIns: signIns, cards: cards, store: cfg.Store, log: cfg.Log},
 		exports:    &exports{store: cfg.Store},
 	}
 }

@@ -32,7 +32,7 @@ func TestForeignKeys(t *testing.T) {
 		"Create", "Find", "List", "SetPlan", "SetDevelopment", "CreateKey", "Keys", "ListKeys", "CountKeys", "BeginCard", "PutCard", "RemoveCard",
 		"SignIn", "SignUp", "PlanOf", "Plans", "PlanNames", "SetPlans", "Session", "SignOut", "SetPassword", "ChangePassword", "Audit", "VerifyAudit", "AuditBefore", "Record", "Search", "Statement", "Device", "Close",
 		"Delete", "DeleteOwn", "EndSession", "EndSessions", "Export", "Link", "Mails", "NewLink", "RequestEmail", "RequestReset", "RequestSignUp", "RequestVerify",
-		"Sessions", "SetMail", "SetOperator", "SetSuspended", "StandardPlan", "UseLink",
+		"Sessions", "SetMail", "SetOperator", "SetSuspended", "KeepOperator", "StandardPlan", "UseLink",
 		"KeyProblems", "SealReceipt", "OpenReceipt", // they read no key; for receipts see TestReceipt
 	}
 	checkMethods(t, calls, noKey)
@@ -100,6 +100,7 @@ func TestMissingAccounts(t *testing.T) {
 		"Delete":       func() error { return d.Delete(ctx, actor(), "a-nobody") },
 		"SetSuspended": func() error { return d.SetSuspended(ctx, actor(), "a-nobody", true) },
 		"SetOperator":  func() error { return d.SetOperator(ctx, actor(), "a-nobody", true) },
+		"KeepOperator": func() error { return d.KeepOperator(ctx, "a-nobody", func() error { return nil }) },
 		"Export":       func() error { _, err := d.Export(ctx, "a-nobody"); return err },
 		"EndSessions":  func() error { return d.EndSessions(ctx, actor(), "a-nobody") },
 		"EndSession":   func() error { return d.EndSession(ctx, actor(), "no token", "0011223344556677") },

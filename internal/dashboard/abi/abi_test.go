@@ -2,6 +2,7 @@ package abi
 
 import (
 	"encoding/hex"
+	"errors"
 	"math/big"
 	"strings"
 	"testing"
@@ -138,6 +139,58 @@ func TestHostile(t *testing.T) {
 	huge, _ := hex.DecodeString(strings.Repeat("0", 62) + "20" + strings.Repeat("0", 60) + "0040" + strings.Repeat("0", 64))
 	if got, err := empty.Result(nil, huge); err == nil && len(got.Values) > 1 {
 		t.Errorf("%v", got)
+	}
+}
+
+// blobs is the encoding of a list whose n offsets all point to one value of size bytes.
+func blobs(n, size int) []byte {
+	word := func(v int) []byte { return common.LeftPadBytes(big.NewInt(int64(v)).Bytes(), 32) }
+	data := append(word(32), word(n)...)
+	for range n {
+		data = append(data, word(32*n)...)
+	}
+	return append(append(data, word(size)...), make([]byte, size)...)
+}
+
+// TestBudget: a few bytes that are pointed to often don't become much text, neither in one
+// result nor in many.
+func TestBudget(t *testing.T) {
+	for _, c := range []struct{ signature, name string }{
+		{"f() returns (bytes[])", "bytes"}, {"f() returns (string[])", "text"},
+		{"f() returns (tuple(uint8 " + strings.Repeat("x", 30_000) + ")[])", "names"},
+	} {
+		a, err := Parse(c.signature)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := a.Result(nil, blobs(1_000, 100_000)); !errors.Is(err, ErrLarge) {
+			t.Errorf("%s: %v, %v", c.name, got != nil, err)
+		}
+	}
+	a, err := Parse("f() returns (string[])")
+	if err != nil {
+		t.Fatal(err)
+	}
+	one := blobs(1, 100_000)
+	for i := range 3 {
+		got, err := a.Result(nil, one)
+		if whole := i < 2; whole != (err == nil) || whole != (got != nil) {
+			t.Errorf("result %d: %v", i, err)
+		}
+	}
+}
+
+// TestTypeSize: types that no value can have are refused, and none is measured for each value.
+func TestTypeSize(t *testing.T) {
+	for _, text := range []string{
+		"f() returns (uint256[10000][2])", "f() returns (uint256" + strings.Repeat("[10000]", 15) + ")", "f() returns ((uint8[6000],uint8[6000]))",
+	} {
+		if _, err := Parse(text); !errors.Is(err, errType) {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	if _, err := Parse("f() returns (uint256[100][100],(string,uint8[9])[5])"); err != nil {
+		t.Error(err)
 	}
 }
 

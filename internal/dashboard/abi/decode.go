@@ -10,10 +10,25 @@ import (
 	"github.com/ethereum/go-ethereum/common"
 )
 
+// Offsets may point to the same bytes many times, so that neither the values nor their text
+// are bounded by the size of what is decoded.
 const (
 	wordSize  = 32
-	maxValues = 10_000 // of one decoding: offsets may point to the same bytes many times
+	maxValues = 10_000    // of a response
+	maxBytes  = 256 << 10 // of text, of a response
 )
+
+// budget is what may still be produced.
+type budget struct{ values, bytes int }
+
+// spend is called before text is made.
+func (b *budget) spend(bytes int) error {
+	if b.bytes -= bytes; b.bytes < 0 {
+		b.bytes = 0
+		return ErrLarge
+	}
+	return nil
+}
 
 // Decoded is what was found in some bytes.
 type Decoded struct {
@@ -24,9 +39,11 @@ type Decoded struct {
 // Value is one of them, as text.
 type Value struct{ Name, Type, Text string }
 
+// ErrLarge is returned for more than may be decoded of a response.
+var ErrLarge = errors.New("there is too much to decode")
+
 var (
 	errShort = errors.New("the data is shorter than the ABI says")
-	errMany  = errors.New("too many values")
 	errOff   = errors.New("the data isn't what the ABI says")
 )
 
@@ -37,7 +54,7 @@ func (a *ABI) Result(data, result []byte) (*Decoded, error) {
 	if e == nil {
 		return nil, errors.New("the ABI doesn't have the function that was called")
 	}
-	return e.decode(e.outputs, result)
+	return a.decode(e, e.outputs, result)
 }
 
 func (a *ABI) functionOf(data []byte) (only *entry) {
@@ -75,7 +92,7 @@ func (a *ABI) Revert(data []byte) (*Decoded, error) {
 	if e == nil {
 		return nil, errors.New("the ABI doesn't have this error")
 	}
-	return e.decode(e.inputs, data[4:])
+	return a.decode(e, e.inputs, data[4:])
 }
 
 // Log decodes a log. A value of a dynamic type that is indexed is there as its hash only.
@@ -93,15 +110,15 @@ func (a *ABI) Log(topics [][]byte, data []byte) (*Decoded, error) {
 			plain = append(plain, f)
 		}
 	}
-	found, err := e.decode(plain, data)
+	found, err := a.decode(e, plain, data)
 	if err != nil {
 		return nil, err
 	}
-	return found.mixed(e, topics[1:])
+	return a.mixed(found, e, topics[1:])
 }
 
 // mixed puts the values that are topics between the others.
-func (d *Decoded) mixed(e *entry, topics [][]byte) (*Decoded, error) {
+func (a *ABI) mixed(d *Decoded, e *entry, topics [][]byte) (*Decoded, error) {
 	all := &Decoded{What: d.What}
 	for _, f := range e.inputs {
 		if !f.indexed {
@@ -111,27 +128,46 @@ func (d *Decoded) mixed(e *entry, topics [][]byte) (*Decoded, error) {
 		if len(topics) == 0 || len(topics[0]) != wordSize {
 			return nil, errOff
 		}
-		v := Value{Name: f.name, Type: f.typ.name, Text: "0x" + hex.EncodeToString(topics[0])}
-		if f.typ.kind < bytesKind {
-			r := reader{data: topics[0], left: maxValues}
-			value, err := r.value(f.typ, 0, 0)
-			if err != nil {
-				return nil, err
-			}
-			v.Text = text(value)
+		v, err := a.topic(f, topics[0])
+		if err != nil {
+			return nil, err
 		}
 		all.Values, topics = append(all.Values, v), topics[1:]
 	}
 	return all, nil
 }
 
-func (e *entry) decode(fields []field, data []byte) (*Decoded, error) {
-	r := reader{data: data, left: maxValues}
+func (a *ABI) topic(f field, topic []byte) (v Value, err error) {
+	if err := a.left.spend(len(f.name) + len(f.typ.name)); err != nil {
+		return v, err
+	}
+	v = Value{Name: f.name, Type: f.typ.name, Text: "0x" + hex.EncodeToString(topic)}
+	if f.typ.kind >= bytesKind {
+		return v, nil
+	}
+	r := reader{data: topic, left: &a.left}
+	value, err := r.value(f.typ, 0, 0)
+	if err != nil {
+		return v, err
+	}
+	v.Text = text(value)
+	return v, nil
+}
+
+func (a *ABI) decode(e *entry, fields []field, data []byte) (*Decoded, error) {
+	d := &Decoded{What: e.signature()}
+	size := len(d.What)
+	for _, f := range fields {
+		size += len(f.name) + len(f.typ.name)
+	}
+	if err := a.left.spend(size); err != nil {
+		return nil, err
+	}
+	r := reader{data: data, left: &a.left}
 	values, err := r.fields(fields, 0)
 	if err != nil {
 		return nil, err
 	}
-	d := &Decoded{What: e.signature()}
 	for i, f := range fields {
 		d.Values = append(d.Values, Value{Name: f.name, Type: f.typ.name, Text: text(values[i])})
 	}
@@ -153,7 +189,7 @@ func text(value any) string {
 // reader decodes within some bytes.
 type reader struct {
 	data []byte
-	left int // values
+	left *budget
 }
 
 // word is 32 bytes at a place.
@@ -185,17 +221,18 @@ func (r *reader) fields(list []field, base int) (values []any, err error) {
 		if err != nil {
 			return nil, err
 		}
-		values, at = append(values, v), at+f.typ.head()
+		values, at = append(values, v), at+f.typ.head
 	}
 	return values, nil
 }
 
 // value reads a value at a place of the head.
 func (r *reader) value(t *kindType, at, base int) (any, error) {
-	if r.left--; r.left < 0 {
-		return nil, errMany
+	if r.left.values == 0 {
+		return nil, ErrLarge
 	}
-	if t.dynamic() {
+	r.left.values--
+	if t.dynamic {
 		offset, err := r.length(at)
 		if err != nil {
 			return nil, err
@@ -222,6 +259,9 @@ func (r *reader) tuple(t *kindType, at int) (any, error) {
 	}
 	members := map[string]any{}
 	for i, p := range t.parts {
+		if err := r.left.spend(len(p.name)); err != nil {
+			return nil, err
+		}
 		if p.name == "" || members[p.name] != nil {
 			return values, nil // without names it is a list
 		}
@@ -239,7 +279,7 @@ func (r *reader) list(t *kindType, at int) (any, error) {
 		}
 		at += wordSize
 	}
-	step, values := t.inside.head(), []any{}
+	step, values := t.inside.head, []any{}
 	for i := range n {
 		v, err := r.value(t.inside, at+i*step, at)
 		if err != nil {
@@ -260,7 +300,13 @@ func (r *reader) bytes(t *kindType, at int) (any, error) {
 		return nil, errShort
 	}
 	if t.kind == stringKind {
+		if err := r.left.spend(n); err != nil {
+			return nil, err
+		}
 		return string(r.data[at : at+n]), nil
+	}
+	if err := r.left.spend(2 * n); err != nil {
+		return nil, err
 	}
 	return "0x" + hex.EncodeToString(r.data[at:at+n]), nil
 }
@@ -269,6 +315,9 @@ func (r *reader) bytes(t *kindType, at int) (any, error) {
 func (r *reader) plain(t *kindType, at int) (any, error) {
 	w, err := r.word(at)
 	if err != nil {
+		return nil, err
+	}
+	if err := r.left.spend(wordSize); err != nil { // about what a number has
 		return nil, err
 	}
 	switch t.kind {

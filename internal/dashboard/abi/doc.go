@@ -6,5 +6,5 @@
 //	error InsufficientBalance(uint256 needed)
 //
 // Parse reads it; Result, Revert and Log decode. Both sides are input of strangers: sizes
-// and depths are bounded.
+// and depths are bounded, and so is what is produced for one response.
 package abi

@@ -13,8 +13,11 @@ import (
 // MaxText bounds an ABI.
 const MaxText = 48 << 10
 
-// ABI are the functions, events and errors of contracts.
+// ABI are the functions, events and errors of contracts. It decodes one response: what it
+// may produce is bounded for all its results and logs together.
 type ABI struct {
+	left budget
+
 	functions, errors map[string]*entry // by the first four bytes of their hash
 	events            map[string]*entry // by the whole hash
 }
@@ -38,7 +41,7 @@ func Parse(text string) (*ABI, error) {
 		return nil, fmt.Errorf("larger than %d KiB", MaxText>>10)
 	}
 	text = strings.TrimSpace(text)
-	a := &ABI{functions: map[string]*entry{}, errors: map[string]*entry{}, events: map[string]*entry{}}
+	a := &ABI{left: budget{values: maxValues, bytes: maxBytes}, functions: map[string]*entry{}, errors: map[string]*entry{}, events: map[string]*entry{}}
 	var err error
 	if strings.HasPrefix(text, "[") || strings.HasPrefix(text, "{") {
 		err = a.readJSON([]byte(text))

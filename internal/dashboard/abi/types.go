@@ -29,6 +29,9 @@ type kindType struct {
 	size   int    // bits of a number, bytes of fixedBytes, elements of a list; -1 is any number
 	parts  []field
 	inside *kindType // of a list
+
+	dynamic bool // a value has an offset in its head and stands elsewhere
+	head    int  // bytes of a value in the head
 }
 
 // field is a named value.
@@ -38,8 +41,10 @@ type field struct {
 	indexed bool // of an event
 }
 
-// maxDepth bounds lists of lists and tuples in tuples.
-const maxDepth = 16
+const (
+	maxDepth = 16                   // of lists of lists and tuples in tuples
+	maxHead  = maxValues * wordSize // of a type: no value that is larger can be decoded
+)
 
 var errType = errors.New("not a type of the ABI")
 
@@ -49,6 +54,14 @@ func parseType(name string, parts []field, depth int) (*kindType, error) {
 	if depth > maxDepth {
 		return nil, errType
 	}
+	t, err := readType(name, parts, depth)
+	if err != nil {
+		return nil, err
+	}
+	return t, t.measure()
+}
+
+func readType(name string, parts []field, depth int) (*kindType, error) {
 	if open := strings.LastIndexByte(name, '['); open > 0 && strings.HasSuffix(name, "]") {
 		return parseList(name, open, parts, depth)
 	}
@@ -117,37 +130,28 @@ func namesOf(list []field) string {
 	return strings.Join(names, ",")
 }
 
-// dynamic tells whether a value has an offset in its head and stands elsewhere.
-func (t *kindType) dynamic() bool {
+// measure works out once what decoding needs for each value. What the type is made of was
+// measured before.
+func (t *kindType) measure() error {
+	t.head = wordSize
 	switch t.kind {
 	case bytesKind, stringKind:
-		return true
+		t.dynamic = true
 	case listKind:
-		return t.size < 0 || t.inside.dynamic()
+		t.dynamic = t.size < 0 || t.inside.dynamic
+		t.head = t.size * t.inside.head
 	case tupleKind:
+		t.head = 0
 		for _, p := range t.parts {
-			if p.typ.dynamic() {
-				return true
-			}
+			t.dynamic = t.dynamic || p.typ.dynamic
+			t.head += p.typ.head
 		}
 	}
-	return false
-}
-
-// head is how many bytes a value has in the head.
-func (t *kindType) head() int {
-	if t.dynamic() {
-		return wordSize
+	if t.dynamic {
+		t.head = wordSize
 	}
-	switch t.kind {
-	case listKind:
-		return t.size * t.inside.head()
-	case tupleKind:
-		n := 0
-		for _, p := range t.parts {
-			n += p.typ.head()
-		}
-		return n
+	if t.head > maxHead {
+		return errType
 	}
-	return wordSize
+	return nil
 }

@@ -41,7 +41,8 @@
     form.querySelectorAll("[data-param]").forEach(function (part, i) {
       var inputs = Array.from(part.querySelectorAll("[data-kind]")), text;
       if (part.dataset.param) {
-        text = "{" + inputs.filter(json).map(function (input) { return JSON.stringify(input.dataset.label) + ": " + json(input); }).join(", ") + "}";
+        text = inputs.filter(json).map(function (input) { return JSON.stringify(input.dataset.label) + ": " + json(input); }).join(", ");
+        if (text || "required" in part.dataset) text = "{" + text + "}";
       } else {
         text = json(inputs[0]);
       }

@@ -26,9 +26,10 @@ func (s *sessionTable) SessionByDigest(ctx context.Context, d nodegate.Digest, n
 	return &list[0], nil
 }
 
-// SessionsOf lists the sessions of an account that have not expired, newest first.
+// SessionsOf lists the newest sessions of an account that have not expired, newest first. A
+// client that signs in again and again doesn't make the list endless.
 func (s *sessionTable) SessionsOf(ctx context.Context, accountID string, now time.Time) ([]nodegate.Session, error) {
-	return s.sessions(ctx, "account = $1 AND expires > $2 ORDER BY created DESC, digest", cleaned(accountID), now.UnixMicro())
+	return s.sessions(ctx, "account = $1 AND expires > $2 ORDER BY created DESC, digest LIMIT 100", cleaned(accountID), now.UnixMicro())
 }
 
 func (s *sessionTable) sessions(ctx context.Context, where string, args ...any) (list []nodegate.Session, err error) {

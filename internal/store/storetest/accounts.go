@@ -156,3 +156,16 @@ func metaOnce(t *testing.T, s Store) {
 		same(t, "a race", <-got, winner)
 	}
 }
+
+func otherOperator(t *testing.T, s Store) {
+	found := func(id string) bool { return must[bool](t)(s.OtherOperator(t.Context(), id)) }
+	suspended, silent, active := newAccount("suspended"), newAccount("silent"), newAccount("active")
+	suspended.Suspended, silent.Password = noon().UTC(), ""
+	for _, a := range []*nodegate.Account{suspended, silent, active} {
+		a.Operator = true
+		saveAccount(t, s, a)
+	}
+	saveAccount(t, s, newAccount("member"))
+	same(t, "besides a member", found("member"), true)
+	same(t, "besides the only one who can sign in", found("active"), false)
+}

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"errors"
+	"fmt"
 	"sync"
 	"testing"
 	"time"
@@ -150,6 +151,16 @@ func sessionsOf(t *testing.T, s Store) {
 	}
 	same(t, "the sessions", must[[]nodegate.Session](t)(s.SessionsOf(ctx, "a", noon())), []nodegate.Session{newer, older})
 	same(t, "by digest", must[*nodegate.Session](t)(s.SessionByDigest(ctx, newer.Digest, noon())), &newer)
+	for i := range 100 {
+		many := newSession(fmt.Sprintf("many %d", i), "a", noon().Add(time.Hour))
+		many.Created = noon().Add(time.Minute).UTC()
+		if err := s.SaveSession(ctx, many); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list := must[[]nodegate.Session](t)(s.SessionsOf(ctx, "a", noon()))
+	same(t, "many sessions", len(list), 100)
+	same(t, "the last of them", list[99].Created, noon().Add(time.Minute).UTC())
 	same(t, "the sessions of nobody", len(must[[]nodegate.Session](t)(s.SessionsOf(ctx, "nobody", noon()))), 0)
 }
 

@@ -163,7 +163,7 @@ func (q *Query) check() error {
 func (q *Query) checkTime() error {
 	switch {
 	case q.From.IsZero() || q.To.IsZero():
-		return invalid("a range of your own needs its first and its last day")
+		return invalid("a custom range needs a first and a last day")
 	case !q.To.After(q.From):
 		return invalid("the last day is before the first")
 	case q.To.Sub(q.From) > longest:

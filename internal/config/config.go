@@ -245,6 +245,7 @@ type Ledger struct {
 	MinBlockTime Duration // networks with less between two blocks have none
 	Disk         Size
 	Memory       Size
+	Usual        bool // no setting asks for one
 }
 
 // Node is one remote node of a network.

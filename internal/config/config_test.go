@@ -282,7 +282,7 @@ func TestFullFile(t *testing.T) {
 				Layer2:        &Layer2{Stack: "linea", Alias: "scroll2", Dictionary: filepath.Join(dir, "words"), Margin: 2},
 			},
 			{
-				Name: "far", Dialect: "spec", ChainID: 10, MaxLag: 7, Poll: 500 * time.Millisecond, MaxHeadAge: 5 * time.Minute, Retry: Retry{2, 50}, Hedge: Hedge{true, 200 * time.Millisecond, 10}, Verify: "state", Verified: "roots", Agree: 2, Checkpoint: someCheckpoint, Ledger: Ledger{5000, 20, 2 * time.Second, 2 << 30, 8 << 20}, Cache: 64 << 20, Layer2: &Layer2{Stack: "op", Margin: 1.2},
+				Name: "far", Dialect: "spec", ChainID: 10, MaxLag: 7, Poll: 500 * time.Millisecond, MaxHeadAge: 5 * time.Minute, Retry: Retry{2, 50}, Hedge: Hedge{true, 200 * time.Millisecond, 10}, Verify: "state", Verified: "roots", Agree: 2, Checkpoint: someCheckpoint, Ledger: Ledger{5000, 20, 2 * time.Second, 2 << 30, 8 << 20, false}, Cache: 64 << 20, Layer2: &Layer2{Stack: "op", Margin: 1.2},
 				Nodes: []Node{
 					{Name: "node-1", URL: "http://10.0.0.5:8545", WS: "ws://10.0.0.5:8546/", Role: "primary", Tier: 1, Weight: 1},
 					{

@@ -17,13 +17,14 @@ const usualBlockTime = time.Second
 
 // settleLedger gives a network of nodes its ledger, unless that would cost the operator:
 // nodes with a budget are paid for by the call, and each block takes two. What is asked for
-// is kept however fast the blocks come.
+// is kept however fast the blocks come, and so is what other settings can't do without.
 func (s *settler) settleLedger(n *Network, at string) {
 	given := s.src[at+"ledger.blocks"].origin != fromDefault
 	if !given && len(n.Nodes) > 0 && !n.hasBudget() && n.provable() {
 		n.Ledger.Blocks = UsualLedger
 	}
-	if s.src[at+"ledger.min_block_time"].origin == fromDefault && n.Ledger.Blocks > 0 && !given && n.Verified == anyLevel {
+	n.Ledger.Usual = !given && n.Ledger.Blocks > 0 && n.Verified == anyLevel && n.Agree <= 1 && n.Checkpoint == ""
+	if s.src[at+"ledger.min_block_time"].origin == fromDefault && n.Ledger.Usual {
 		n.Ledger.MinBlockTime = usualBlockTime
 	}
 }

@@ -99,7 +99,7 @@ var networkSettings = schema[Network]{
 			at:   func(n *Network) value { return whole(&n.Ledger.Blocks, 0, maxWindow) },
 		}, {
 			name: "ledger.min_block_time", remote: true, varies: true,
-			help: "no copy is kept of a network with less time between two blocks; when left out 1s, or 0s if ledger.blocks or require_verified is given",
+			help: "no copy is kept of a network with less time between two blocks; when left out 1s, or 0s if ledger.blocks, require_verified, checkpoint, or agree above 1 is given",
 			at:   func(n *Network) value { return span(&n.Ledger.MinBlockTime, 0, time.Hour) },
 		}, {
 			name: "ledger.backfill", def: "0", remote: true,

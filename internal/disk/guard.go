@@ -39,13 +39,19 @@ func NewGuard(dir string, reserve int64) *Guard {
 	return g
 }
 
+// Asking has the guard ask another function how much is free.
+func (g *Guard) Asking(free func(dir string) (int64, error)) *Guard {
+	g.free = free
+	return g
+}
+
 // Check returns InsufficientStorage while less than the reserve is free. It is cheap
 // enough to be asked before every write.
 func (g *Guard) Check() error {
 	if g == nil || !g.isFull() {
 		return nil
 	}
-	return Full("disk.check", fmt.Errorf("less than %d MiB (storage.reserve) are free in %s", g.reserve>>20, g.dir))
+	return Full("disk.check", fmt.Errorf("less than %d MiB are free in %s (see storage.reserve)", g.reserve>>20, g.dir))
 }
 
 func (g *Guard) isFull() bool {

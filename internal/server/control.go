@@ -124,8 +124,10 @@ const leastReserve = 8 << 20
 
 // guardOf keeps the reserve free on the disk of the data folder.
 func guardOf(cfg *config.Config) *disk.Guard {
-	return disk.NewGuard(cfg.Data, max(int64(cfg.Storage.Reserve), leastReserve))
+	return disk.NewGuard(cfg.Data, reserveOf(cfg))
 }
+
+func reserveOf(cfg *config.Config) int64 { return max(int64(cfg.Storage.Reserve), leastReserve) }
 
 // checkPepper notices a pepper that is not the one the store was made with: no key
 // would work, and new ones would work on this server only.

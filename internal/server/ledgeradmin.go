@@ -81,7 +81,7 @@ func (a *ledgerAdmin) each(take func(r *remote)) {
 func (a *ledgerAdmin) show(show func(network string, f *obs.LedgerFigures)) {
 	a.each(func(r *remote) {
 		s := r.ledger.Status()
-		if s.Off {
+		if !s.Open {
 			return
 		}
 		show(r.cfg.Name, &obs.LedgerFigures{

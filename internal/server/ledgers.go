@@ -45,8 +45,17 @@ type origin struct {
 }
 
 func newLedgers(c *common) *ledgers {
-	return &ledgers{cfg: c.cfg, log: c.log, guard: guardOf(c.cfg), open: map[string]*openLedger{}}
+	return &ledgers{cfg: c.cfg, log: c.log, guard: ledgerGuard(c.cfg), open: map[string]*openLedger{}}
 }
+
+// ledgerGuard stops ledgers before anything else that writes: they are copies, and the others
+// are not.
+func ledgerGuard(cfg *config.Config) *disk.Guard {
+	return disk.NewGuard(cfg.Data, ledgerReserve(reserveOf(cfg)))
+}
+
+// ledgerReserve is what ledgers leave free of a disk where others leave a reserve.
+func ledgerReserve(reserve int64) int64 { return reserve + max(reserve, 1<<30) }
 
 // showHeadAge is how long no node reports a head before responses show its age: the longest
 // time between two looks at a node.
@@ -64,7 +73,7 @@ func (l *ledgers) over(node nodegate.Node, source *pool.Pool, n *config.Network)
 	log := l.log.With("network", n.Name)
 	return ledger.New(node, ledger.Config{
 		Stack: of.stack, Blocks: n.Ledger.Blocks, Disk: int64(n.Ledger.Disk), Source: source, Log: log,
-		MinBlockTime: n.Ledger.MinBlockTime, FillPause: fillPause, Backfill: n.Ledger.Backfill,
+		MinBlockTime: n.Ledger.MinBlockTime, Usual: n.Ledger.Usual, FillPause: fillPause, Backfill: n.Ledger.Backfill,
 		Claims: func() []ledger.Claim { return claimsOf(source) }, Agree: n.Agree, Checkpoint: checkpointOf(n),
 		Last: source.Last, ShowAge: min(showHeadAge, n.MaxHeadAge), Require: levelOf(n.Verified),
 		MaxAnswer: int(l.cfg.Limits.ResponseBytes), SearchTime: l.cfg.Limits.NodeTimeout,

@@ -6,7 +6,10 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/config"
+	"github.com/nodegate/nodegate/internal/obs"
+	"github.com/nodegate/nodegate/internal/rpc/ledger"
 )
 
 // TestLedgersShare: two instances of a network use one open copy, and the folder is free
@@ -42,4 +45,32 @@ func TestLedgersShare(t *testing.T) {
 		t.Errorf("another chain afterwards: %v", err)
 	}
 	l.release(folder, log)
+}
+
+// TestLedgerReserve: ledgers stop before accounts and chains do.
+func TestLedgerReserve(t *testing.T) {
+	const gib = 1 << 30
+	for reserve, want := range map[int64]int64{leastReserve: gib + leastReserve, gib: 2 * gib, 5 * gib: 10 * gib} {
+		if got := ledgerReserve(reserve); got != want {
+			t.Errorf("with a reserve of %d they leave %d, want %d", reserve, got, want)
+		}
+	}
+	cfg := config.Default()
+	cfg.Data, cfg.Storage.Reserve = t.TempDir(), 5*gib
+	free := func(string) (int64, error) { return 6 * gib, nil }
+	if err := guardOf(cfg).Asking(free).Check(); err != nil {
+		t.Errorf("accounts: %v", err)
+	}
+	l := newLedgers(&common{cfg: cfg, log: slog.New(slog.DiscardHandler)})
+	if err := l.guard.Asking(free).Check(); !errors.Is(err, nodegate.InsufficientStorage) {
+		t.Errorf("ledgers: %v", err)
+	}
+}
+
+// TestLedgerFigures: a ledger without a copy has no figures: it would seem to be the whole
+// chain behind.
+func TestLedgerFigures(t *testing.T) {
+	r := &remote{cfg: config.Network{Name: "main"}, ledger: ledger.New(nil, ledger.Config{})}
+	a := &ledgerAdmin{networks: &networks{remotes: map[string]*remote{"main": r}}}
+	a.show(func(network string, f *obs.LedgerFigures) { t.Errorf("%s shows %+v", network, f) })
 }

@@ -21,15 +21,15 @@ var errCheckpoint = errors.New("the nodes have another block at the height of th
 type checkpoint struct {
 	want *Checkpoint // nil: none
 
-	passed bool   // the nodes have it
-	fork   uint64 // as of which fork
-	final  bool   // it was final
+	passed     bool   // the nodes have it
+	fork, lost uint64 // as of which fork
+	final      bool   // it was final
 }
 
 // ask asks which block is at the checkpoint's height, at the start and after each fork that
 // may have replaced it.
 func (c *checkpoint) ask(ctx context.Context, f *fetcher, head nodegate.Head) error {
-	if c.want == nil || head.Number < c.want.Number || c.passed && (c.final || c.fork == head.Fork) {
+	if c.want == nil || head.Number < c.want.Number || c.passed && c.lost == head.Lost && (c.final || c.fork == head.Fork) {
 		return nil
 	}
 	hash, err := f.hashOf(ctx, c.want.Number)
@@ -39,7 +39,7 @@ func (c *checkpoint) ask(ctx context.Context, f *fetcher, head nodegate.Head) er
 	if err != nil {
 		return err
 	}
-	c.passed, c.fork, c.final = true, head.Fork, c.want.Number <= head.Finalized
+	c.passed, c.fork, c.lost, c.final = true, head.Fork, head.Lost, c.want.Number <= head.Finalized
 	return nil
 }
 

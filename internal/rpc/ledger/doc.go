@@ -13,7 +13,7 @@
 //	answer.go    answers from stored blocks
 //	logs.go      log queries
 //	follow.go    the follower: one goroutine that keeps the copy at the head
-//	pace.go      networks whose blocks come too fast
+//	pace.go      networks that have no ledger: their blocks come too fast, or can't be proven
 //	vouch.go     how many nodes gave the hash of a block
 //	checkpoint.go  a block that the chain must have
 //	reorg.go     other branches

@@ -37,7 +37,9 @@ type follower struct {
 	holesAt time.Time // when to look for missing receipts
 	below   uint64    // where to go on with that; 0 is at the newest block
 
-	pruned uint64 // the newest block when the bounds were last looked at
+	pruned   uint64    // the newest block when the bounds were last looked at
+	shrinkAt time.Time // when blocks may be removed again because the disk is full
+	unproven int       // attempts in a row to open the copy that met headers without a proof
 
 	vouchers   vouchers
 	filler     filler
@@ -65,13 +67,12 @@ func (f *follower) run() {
 	defer f.node.setNear(false)
 	for pause := time.Duration(0); f.wait(ctx, pause); {
 		more, err := f.step(ctx)
-		var fast *tooFast
+		var why *off
 		switch {
 		case ctx.Err() != nil:
 			return
-		case errors.As(err, &fast):
-			f.node.off.Store(fast)
-			f.log.Info("the network has no ledger: its blocks come too fast. Set ledger.blocks to have one", "between", fast.between, "min_block_time", fast.least)
+		case errors.As(err, &why):
+			f.node.turnOff(why)
 			return
 		case err != nil:
 			pause = f.failed(err)
@@ -187,9 +188,12 @@ func (f *follower) step(ctx context.Context) (more bool, err error) {
 		return false, err
 	}
 	more, err = f.toward(ctx, head)
-	if err == nil {
+	switch {
+	case err == nil:
 		f.tries = 0
 		f.prune()
+	case errors.Is(err, nodegate.InsufficientStorage):
+		f.shrink(time.Now())
 	}
 	if err == nil && !more {
 		more = f.mend(ctx) || f.filler.step(ctx, f)
@@ -199,13 +203,11 @@ func (f *follower) step(ctx context.Context) (more bool, err error) {
 
 // open opens the copy. Which chain it is of, the nodes say.
 func (f *follower) open(ctx context.Context) error {
-	if err := f.fetch.checkPace(ctx, f.node.cfg.MinBlockTime); err != nil {
-		return err
-	}
-	genesis, err := f.fetch.hashOf(ctx, 0)
+	genesis, err := f.fetch.identify(ctx, f.node.cfg.MinBlockTime)
 	if err != nil {
-		return err
+		return f.doubt(err)
 	}
+	f.unproven = 0
 	s, err := f.node.cfg.Open(genesis)
 	if err != nil {
 		return err
@@ -219,6 +221,7 @@ func (f *follower) open(ctx context.Context) error {
 func (f *follower) reset(why string) error {
 	f.node.show(nil)
 	f.node.repairs.clear()
+	f.vouchers.forget()
 	f.log.Warn("the ledger begins with an empty copy", "why", why)
 	return f.store.Reset()
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/disk"
 	"github.com/nodegate/nodegate/internal/rpc/ledger/store"
 )
 
@@ -43,6 +44,7 @@ type rig struct {
 	chain *chain
 	store *store.Store
 	dir   string
+	guard *disk.Guard
 }
 
 func asItIs(raw []byte) ([]byte, bool) { return raw, true }
@@ -54,7 +56,7 @@ func newRig(t *testing.T, c *chain, dir string, blocks uint64) *rig {
 	r.Node = New(&below{chain: c}, Config{
 		Blocks: blocks, Disk: 1 << 40, Source: c, Fix: Forms{asItIs, asItIs}, Log: slog.New(slog.DiscardHandler),
 		Open: func(genesis [32]byte) (*store.Store, error) {
-			s, err := store.Open(store.Config{Dir: dir, Genesis: genesis, Memory: 4 << 20, Log: slog.New(slog.DiscardHandler)})
+			s, err := store.Open(store.Config{Dir: dir, Genesis: genesis, Memory: 4 << 20, Guard: r.guard, Log: slog.New(slog.DiscardHandler)})
 			r.store = s
 			return s, err
 		},

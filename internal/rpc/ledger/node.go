@@ -23,6 +23,8 @@ type Config struct {
 	Disk   int64  // bytes that they may take of the disk
 	// MinBlockTime is the shortest time between blocks of a network that is followed; 0 is any.
 	MinBlockTime time.Duration
+	// Usual is true if nobody asked for the ledger: it is off where headers can't be proven.
+	Usual bool
 	// FillPause is how long the nodes are left in peace after each block while the copy is far
 	// behind the head.
 	FillPause time.Duration
@@ -77,7 +79,7 @@ type Node struct {
 	store  atomic.Pointer[store.Store] // nil until the nodes said which chain it is
 	view   atomic.Pointer[view]        // nil while nothing is known to be on the chain
 	near   atomic.Bool                 // the follower is at the head, or about to be
-	off    atomic.Pointer[tooFast]     // why the chain is not followed; nil if it is
+	off    atomic.Pointer[off]         // why the chain is not followed; nil if it is
 	poke   chan struct{}
 	mu     sync.Mutex
 	change chan struct{} // closed with the next view

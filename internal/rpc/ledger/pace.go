@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -12,15 +13,52 @@ const (
 	paceLeast  = 16
 )
 
+// off is the error of a network that isn't followed, and why.
+type off struct{ why string }
+
+func (o *off) Error() string { return "off: " + o.why }
+
 // tooFast is why a network that nobody wanted a ledger for has none: two calls for each of
 // its blocks would be many.
-type tooFast struct{ between, least time.Duration }
-
-func (t *tooFast) Error() string {
-	return fmt.Sprintf("off: the network has a block every %s, and ledger.min_block_time is %s", t.between.Round(time.Millisecond), t.least)
+func tooFast(between, least time.Duration) error {
+	return &off{fmt.Sprintf("the network has a block every %s, and ledger.min_block_time is %s", between.Round(time.Millisecond), least)}
 }
 
-// checkPace returns tooFast if blocks come faster than they may. It goes by the time that
+// turnOff ends following. It is worth a warning where the operator set what only a ledger
+// checks.
+func (n *Node) turnOff(why *off) {
+	n.off.Store(why)
+	cfg := &n.cfg
+	if cfg.Agree > 1 || cfg.Checkpoint != nil {
+		cfg.Log.Warn("the network has no ledger, so agree and checkpoint are not enforced. Set ledger.blocks, and leave out ledger.min_block_time, to enforce them", "why", why.why)
+		return
+	}
+	cfg.Log.Info("the network has no ledger. Set ledger.blocks to have one", "why", why.why)
+}
+
+// identify asks the nodes which chain it is.
+func (f *fetcher) identify(ctx context.Context, least time.Duration) (genesis [32]byte, err error) {
+	if err := f.checkPace(ctx, least); err != nil {
+		return genesis, err
+	}
+	return f.hashOf(ctx, 0)
+}
+
+// doubt gives up on a network whose headers can't be proven, however often they are asked
+// for, unless the operator asked for a ledger.
+func (f *follower) doubt(err error) error {
+	var u *unproven
+	if !errors.As(err, &u) {
+		f.unproven = 0
+		return err
+	}
+	if f.unproven++; f.node.cfg.Usual && f.unproven >= patience {
+		return &off{"the network's headers can't be proven: " + u.what}
+	}
+	return err
+}
+
+// checkPace returns off if blocks come faster than they may. It goes by the time that
 // headers tell: ours says nothing about blocks that came before the start.
 func (f *fetcher) checkPace(ctx context.Context, least time.Duration) error {
 	if least == 0 {
@@ -44,7 +82,7 @@ func (f *fetcher) checkPace(ctx context.Context, least time.Duration) error {
 	}
 	between := time.Duration(max(to, from)-from) * time.Second / time.Duration(blocks)
 	if between < least {
-		return &tooFast{between, least}
+		return tooFast(between, least)
 	}
 	return nil
 }

@@ -1,10 +1,14 @@
 package ledger
 
 import (
+	"bytes"
+	"log/slog"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/nodegate/nodegate"
 )
 
 // TestTooFast: a network with blocks under the shortest time is not followed, and one with
@@ -44,6 +48,69 @@ func TestTooFast(t *testing.T) {
 				}
 				if _, ours := r.ask("eth_getBlockByNumber", "0x1", false); ours {
 					t.Error("it answers")
+				}
+			})
+		})
+	}
+}
+
+// TestOffWarns: a ledger that is off warns where the operator set what it checks.
+func TestOffWarns(t *testing.T) {
+	for name, c := range map[string]struct {
+		set  func(*Config)
+		want string
+	}{
+		"agree":      {func(cfg *Config) { cfg.Agree = 2 }, "WARN"},
+		"checkpoint": {func(cfg *Config) { cfg.Checkpoint = &Checkpoint{} }, "WARN"},
+		"none":       {func(cfg *Config) { cfg.Agree = 1 }, "INFO"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			chain := newChain()
+			chain.grow(20)
+			dir := t.TempDir()
+			synctest.Test(t, func(t *testing.T) {
+				var log bytes.Buffer
+				r := newRig(t, chain, dir, 10_000)
+				r.cfg.MinBlockTime, r.cfg.Log = time.Minute, slog.New(slog.NewTextHandler(&log, nil))
+				c.set(&r.cfg)
+				r.Start()
+				time.Sleep(time.Second)
+				r.Close()
+				if got := log.String(); strings.Count(got, "level=") != 1 || !strings.Contains(got, "level="+c.want) || !strings.Contains(got, "min_block_time") {
+					t.Errorf("the log is %s", got)
+				}
+			})
+		})
+	}
+}
+
+// TestUnprovable: a network whose headers can't be proven has no ledger, unless the operator
+// asked for one. Without a copy there is nothing to be behind with.
+func TestUnprovable(t *testing.T) {
+	for name, usual := range map[string]bool{"usual": true, "asked for": false} {
+		t.Run(name, func(t *testing.T) {
+			c := newChain()
+			c.grow(50)
+			c.lie = func(_ string, o map[string]any) { o["stateRoot"] = common32 }
+			dir := t.TempDir()
+			synctest.Test(t, func(t *testing.T) {
+				r := newRig(t, c, dir, 10_000)
+				r.cfg.Usual = usual
+				r.cfg.Last = func() (nodegate.Head, time.Duration, bool) { return nodegate.Head{Number: 50}, 0, true }
+				r.Start()
+				defer r.Close()
+				time.Sleep(10 * time.Minute)
+				s := r.Status()
+				if s.Off != usual || s.Open || s.Lag != 0 || s.Head != 50 || strings.Contains(s.Problem, "can't be proven") != usual {
+					t.Errorf("the ledger is %+v", s)
+				}
+				if all, by := c.called(); usual && all != patience {
+					t.Errorf("the nodes were asked %v", by)
+				}
+				c.set(func(c *chain) { c.lie = nil })
+				time.Sleep(time.Minute)
+				if s := r.Status(); s.Open == usual {
+					t.Errorf("when the headers are right it is %+v", s)
 				}
 			})
 		})

@@ -17,6 +17,7 @@ type counts struct {
 // Status is how a ledger is.
 type Status struct {
 	Off         bool   // the network is not followed; Problem says why
+	Open        bool   // there is a copy, which the figures below are of
 	First, Last uint64 // the blocks of the chain that it has, if Blocks isn't 0
 	Blocks      uint64
 	Data, Index int64 // bytes on disk: what blocks are, and what serves to find them
@@ -50,15 +51,16 @@ func (n *Node) Status() Status {
 			s.Head, s.HeadAge = head.Number, age
 		}
 	}
-	if fast := n.off.Load(); fast != nil {
-		s.Off, s.Problem = true, fast.Error()
+	if why := n.off.Load(); why != nil {
+		s.Off, s.Problem = true, why.Error()
 		return s
 	}
 	rows := n.store.Load()
 	if rows == nil {
-		s.Lag, s.Problem = s.Head, "no node has said which chain it is, or the folder can't be opened"
+		s.Problem = "no node has said which chain it is, or the folder can't be opened"
 		return s
 	}
+	s.Open = true
 	if first, tip, ok := rows.Tip(); ok {
 		s.First, s.Last, s.Blocks = first.Number, tip.Number, tip.Number-first.Number+1
 	}

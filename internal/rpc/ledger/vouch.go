@@ -22,20 +22,27 @@ type vouchers struct {
 	claims    func() []Claim // nil: not known
 	canonical func(number uint64) (store.Mark, bool, error)
 
-	fork uint64
-	of   map[string]uint64
+	of         map[string]uint64
+	fork, lost uint64 // of the chain that they gave them of
+	final      uint64 // its last final block, as far as it was shown
 }
+
+// forget is for a chain that is not the one that the nodes gave hashes of.
+func (s *vouchers) forget() { s.of, s.final = nil, 0 }
 
 // newest are the newest blocks that nodes gave of a view's chain, the highest first.
 func (s *vouchers) newest(v *view) []uint64 {
 	if s.claims == nil {
 		return nil
 	}
+	if s.lost != v.head.Lost {
+		s.forget()
+	}
 	now := make(map[string]uint64, len(s.of))
 	for _, c := range s.claims() {
 		was, did := s.of[c.Node]
 		if did && s.fork != v.head.Fork {
-			was, did = min(was, v.final), v.final > 0 // another branch has the final blocks too
+			was, did = min(was, s.final), s.final > 0 // another branch has the final blocks too
 		}
 		if number, says, yes := s.place(&c, v); says {
 			was, did = max(was, number), yes
@@ -44,7 +51,7 @@ func (s *vouchers) newest(v *view) []uint64 {
 			now[c.Node] = was
 		}
 	}
-	s.of, s.fork = now, v.head.Fork
+	s.of, s.fork, s.lost, s.final = now, v.head.Fork, v.head.Lost, v.final
 	list := make([]uint64, 0, len(now))
 	for _, number := range now {
 		list = append(list, number)

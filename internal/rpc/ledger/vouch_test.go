@@ -145,6 +145,47 @@ func TestAgreedReorg(t *testing.T) {
 	})
 }
 
+// TestAgreedFinal: blocks that became final on a new branch were not given by a node that was
+// away then.
+func TestAgreedFinal(t *testing.T) {
+	c := newChain()
+	c.grow(50) // 30 are final
+	follow(t, c, nil, func(r *rig, said *claims) {
+		said.set(says("a", c.at(50)), says("b", c.at(50)))
+		gone := says("b", c.at(50))
+		gone.Fresh = false
+		c.set(func(c *chain) { c.head.Finalized = 48 })
+		c.reorg(5, 7, 3)
+		said.set(says("a", c.at(52)), gone)
+		r.settle()
+		r.wantAgreed("final since the fork", c.at(47), 1)
+	})
+}
+
+// TestAgreedLost: when final blocks are taken back, what a node said that is away counts for
+// nothing, also below its last block.
+func TestAgreedLost(t *testing.T) {
+	c := newChain()
+	c.grow(50)
+	follow(t, c, nil, func(r *rig, said *claims) {
+		said.set(says("a", c.at(50)), says("b", c.at(47)))
+		r.wantAgreed("before", c.at(47), 2)
+		gone := says("b", c.at(47))
+		gone.Fresh = false
+		c.set(func(c *chain) {
+			c.blocks = c.blocks[:1]
+			c.head.Lost++
+		})
+		c.reorg(0, 90, 3)
+		c.set(func(c *chain) { c.head.Finalized = 80 })
+		said.set(says("a", c.at(90)), gone)
+		r.settle()
+		for _, n := range []uint64{1, 30, 47, 80, 90} {
+			r.wantAgreed("another chain", c.at(n), 1)
+		}
+	})
+}
+
 // TestAgree: blocks that too few nodes gave are passed on.
 func TestAgree(t *testing.T) {
 	c := newChain()
@@ -200,6 +241,22 @@ func TestCheckpointAhead(t *testing.T) {
 			if _, ours := r.ask("eth_getBlockByNumber", n, false); ours {
 				t.Errorf("block %s is answered", n)
 			}
+		}
+	})
+}
+
+// TestCheckpointLost: when final blocks are taken back, the checkpoint may be one of them.
+func TestCheckpointLost(t *testing.T) {
+	c := newChain()
+	c.grow(300)
+	early := func(cfg *Config) { cfg.Checkpoint = &Checkpoint{100, c.at(100).Hash()} } // before the copy
+	follow(t, c, early, func(r *rig, _ *claims) {
+		r.check(c.at(300), true)
+		c.set(func(c *chain) { c.head.Lost++ })
+		c.reorg(250, 251, 3)
+		time.Sleep(time.Minute)
+		if _, ours := r.ask("eth_getBlockByNumber", "0x12c", false); ours {
+			t.Error("it answers")
 		}
 	})
 }

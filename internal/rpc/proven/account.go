@@ -76,7 +76,9 @@ func (n *Node) keep(h *header, r *request, f *facts) {
 func proofParams(h *header, b *block, r *request) []byte {
 	keys := make([]string, len(r.slots))
 	for i := range r.slots {
-		keys[i] = quoted(r.slots[i][:])
+		if keys[i] = quoted(r.slots[i][:]); r.keys != nil {
+			keys[i] = string(r.keys[i])
+		}
 	}
 	return []byte(`[` + quoted(r.address[:]) + `,[` + strings.Join(keys, ",") + `],` + at(h, b) + `]`)
 }
@@ -139,7 +141,7 @@ func (n *Node) wholeProof(ctx context.Context, h *header, q *query, w *work) (re
 	if result = n.store.bytes(place); result != nil && q.block.raw == nil {
 		return result, false, nil
 	}
-	var failed atomic.Bool
+	var failed atomic.Bool // who waits for the same proof has to know too
 	holds := func(result []byte) error {
 		_, _, err := n.checker.Prove(h.StateRoot, params, result)
 		if err != nil {
@@ -152,13 +154,20 @@ func (n *Node) wholeProof(ctx context.Context, h *header, q *query, w *work) (re
 		if err == nil {
 			n.store.keepBytes(place, result)
 		}
-		return result, err
+		return asked{result, failed.Load()}, err
 	})
+	a, _ := got.(asked)
 	if err != nil {
-		return nil, failed.Load(), err
+		return nil, a.lied, err
 	}
 	n.held.Store(true)
-	return got.([]byte), false, nil
+	return a.result, false, nil
+}
+
+// asked is what came of a call for a proof.
+type asked struct {
+	result []byte
+	lied   bool // a node gave one that doesn't hold
 }
 
 var errCode = errors.New("the code doesn't have the hash that the proof of its account shows")

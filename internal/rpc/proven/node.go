@@ -75,14 +75,20 @@ func (n *Node) proof(ctx context.Context, row *method.Row, params []byte) ([]byt
 		return n.next.Call(ctx, row.Name, params)
 	}
 	result, lied, err := n.wholeProof(ctx, h, q, &w)
-	switch {
-	case err == nil:
+	if err == nil {
 		w.tell(nodegate.TraceFrom(ctx), h)
 		return result, nil
-	case lied && n.held.Load():
+	}
+	if lied && n.held.Load() || !lied && !fromNode(err) {
 		return nil, err
 	}
 	return n.next.Call(ctx, row.Name, params) // an error as the node words it, or a chain with other tries
+}
+
+// fromNode tells whether an error is a node's answer. Others say that there is none now: to
+// ask again would take as long, and a call of the nodes that are too busy already.
+func fromNode(err error) bool {
+	return errors.Is(err, nodegate.NodeFault) || errors.Is(err, nodegate.MethodNotFound)
 }
 
 // value answers what an account holds. What a node says without a proof is never returned.

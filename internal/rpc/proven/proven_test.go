@@ -1,12 +1,15 @@
 package proven
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"math/big"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 
 	"github.com/ethereum/go-ethereum/common"
 
@@ -248,6 +251,79 @@ func TestProof(t *testing.T) {
 	if got, err = n.Call(t.Context(), "eth_getProof", []byte(params)); err == nil {
 		t.Errorf("where proofs have held a false one is returned: %.80s", got)
 	}
+}
+
+// TestShortKeys: the keys of a proof may be short. Nodes get them as the client wrote them, and
+// repeat them so.
+func TestShortKeys(t *testing.T) {
+	n, c := over(3)
+	for _, keys := range []string{`"0x0"`, `"0x01","0x9"`, `"0x00000000000000000000000000000000000000000000000000000000000000a"`, `"` + common.Hash{}.Hex() + `","0x1"`} {
+		params := `["` + contract.Hex() + `",[` + keys + `],"0x2"]`
+		want, err := c.answer("eth_getProof", []byte(params))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, _ := ask(t, n, "eth_getProof", params); got != string(want) {
+			t.Errorf("the proof of %s is %s", keys, got)
+		}
+	}
+	for _, key := range []string{`"0x"`, `"0X0"`, `"0"`, `0`, `""`, `"0xg"`, `"0x0`, `"0x` + strings.Repeat("0", 65) + `"`} {
+		if shortWord(new([32]byte), []byte(key)) {
+			t.Errorf("%s is a slot", key)
+		}
+	}
+}
+
+// TestProofErrors: only a node's own error is asked for again, in its words. While the nodes
+// don't answer, they aren't asked twice.
+func TestProofErrors(t *testing.T) {
+	for code, calls := range map[nodegate.Code]int{
+		nodegate.NodeFault: 2, nodegate.MethodNotFound: 2,
+		nodegate.Busy: 1, nodegate.Timeout: 1, nodegate.ResponseTooLarge: 1, nodegate.AccountBusy: 1, nodegate.NoNode: 1,
+	} {
+		n, c := over(3)
+		c.errors = map[string]error{"eth_getProof": &nodegate.Error{Code: code, Msg: "no"}}
+		_, err := n.Call(t.Context(), "eth_getProof", []byte(`["`+rich.Hex()+`",[],"0x2"]`))
+		if _, by := c.called(); !errors.Is(err, code) || by["eth_getProof"] != calls {
+			t.Errorf("%v: the error is %v after %v", code, err, by)
+		}
+	}
+}
+
+// gated is a chain with one node, which lies, and answers when the gate is open.
+type gated struct {
+	lonely
+	gate <-chan struct{}
+}
+
+func (g gated) Call(ctx context.Context, name string, params []byte) ([]byte, error) {
+	if strings.HasSuffix(name, "Proof") {
+		<-g.gate
+	}
+	return g.lonely.Call(ctx, name, params)
+}
+
+// TestSharedLie: who waits for a proof of somebody else learns that it doesn't hold, too: on a
+// chain with other tries both get what the node says.
+func TestSharedLie(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, c := over(3)
+		c.lie = func(_, result string) string { return strings.Replace(result, `"nonce":"0x5"`, `"nonce":"0x6"`, 1) }
+		gate := make(chan struct{})
+		n := New(c, Config{Source: gated{lonely{c}, gate}, Hash: c.hash, Bytes: 4 << 20})
+		var running sync.WaitGroup
+		for range 2 {
+			running.Go(func() {
+				got, err := n.Call(t.Context(), "eth_getProof", []byte(`["`+rich.Hex()+`",[],"0x2"]`))
+				if err != nil || !strings.Contains(string(got), `"nonce":"0x6"`) {
+					t.Errorf("the proof is %.80s, %v", got, err)
+				}
+			})
+		}
+		synctest.Wait() // one asks, and the other waits for it
+		close(gate)
+		running.Wait()
+	})
 }
 
 // TestKept: the pieces of a state are kept by their roots, so a later block takes one proof

@@ -18,6 +18,7 @@ type query struct {
 type request struct {
 	address [20]byte
 	slots   [][32]byte
+	keys    [][]byte // the slots as a client wrote them, which nodes repeat; nil: in full
 }
 
 // maxSlots is how many slots one call may ask for: as many as go-ethereum allows.
@@ -47,7 +48,7 @@ func read(row *method.Row, params []byte) (q *query, ok bool) {
 		r.slots = make([][32]byte, 1)
 		ok = ok && hexBytes(r.slots[0][:], args[1])
 	case row.Answer == method.ProofAnswer:
-		ok = ok && r.readSlots(args[1])
+		ok = ok && r.readKeys(args[1])
 	}
 	q.accounts = []request{r}
 	return q, ok
@@ -79,6 +80,21 @@ func (r *request) readSlots(raw []byte) bool {
 	r.slots = make([][32]byte, len(list))
 	for i := range list {
 		if !hexBytes(r.slots[i][:], list[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// readKeys reads the slots of a proof. They may be short: zeros are left out before them.
+func (r *request) readKeys(raw []byte) bool {
+	list, over, ok := jsonrpc.FirstElements(nil, raw, maxSlots)
+	if !ok || over {
+		return false
+	}
+	r.slots, r.keys = make([][32]byte, len(list)), list
+	for i, token := range list {
+		if !shortWord(&r.slots[i], token) {
 			return false
 		}
 	}
@@ -153,6 +169,18 @@ func (b *block) readObject(raw []byte) bool {
 func hexBytes(dst, token []byte) bool {
 	n := len(token)
 	return n >= 2 && token[0] == '"' && token[n-1] == '"' && hexDigits(dst, token[1:n-1])
+}
+
+// shortWord reads a string of 0x and 1 to 64 digits.
+func shortWord(dst *[32]byte, token []byte) bool {
+	n := len(token) - len(`"0x"`)
+	if n < 1 || n > 2*len(dst) || string(token[:3]) != `"0x` {
+		return false
+	}
+	var full [2 + 2*len(dst)]byte
+	copy(full[:], "0x0000000000000000000000000000000000000000000000000000000000000000")
+	copy(full[len(full)-n:], token[3:len(token)-1])
+	return token[len(token)-1] == '"' && hexDigits(dst[:], full[:])
 }
 
 func hexDigits(dst, text []byte) bool {

@@ -148,19 +148,7 @@ func measureLedger(ctx context.Context, o *options, files chainfile.Files, temp 
 	if err := checkAll(contestants, list); err != nil {
 		return nil, err
 	}
-	for _, w := range list {
-		row, err := measureRow(ctx, o, contestants, w)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", w.name, err)
-		}
-		rows = append(rows, row)
-		if o.profile != "" {
-			if err := saveProfile(o, s.remote, contestants[3], w); err != nil {
-				return nil, fmt.Errorf("%s: profile: %w", w.name, err)
-			}
-		}
-	}
-	return rows, nil
+	return measureRows(ctx, o, contestants, list, s.remote, contestants[3])
 }
 
 // printLedger compares the ledger with the others.

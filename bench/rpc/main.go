@@ -108,6 +108,12 @@ func measureMethods(ctx context.Context, o *options, files chainfile.Files, temp
 	if err := checkAll(current, list); err != nil {
 		return nil, err
 	}
+	return measureRows(ctx, o, contestants, list, servers.nodegate, contestants[1])
+}
+
+// measureRows measures the workloads one after the other, and saves profiles of one
+// contestant if asked to.
+func measureRows(ctx context.Context, o *options, contestants []*contestant, list []workload, p *child.Process, profiled *contestant) (rows []row, err error) {
 	for _, w := range list {
 		row, err := measureRow(ctx, o, contestants, w)
 		if err != nil {
@@ -115,7 +121,7 @@ func measureMethods(ctx context.Context, o *options, files chainfile.Files, temp
 		}
 		rows = append(rows, row)
 		if o.profile != "" {
-			if err := saveProfile(o, servers.nodegate, contestants[1], w); err != nil {
+			if err := saveProfile(o, p, profiled, w); err != nil {
 				return nil, fmt.Errorf("%s: profile: %w", w.name, err)
 			}
 		}

@@ -11,7 +11,7 @@ var explanations = map[nodegate.Code]string{
 	nodegate.InvalidParams:       "A parameter is missing, or has the wrong type or form. Arguments are counted from 0.",
 	nodegate.Reverted:            "The contract reverted the call. The error has the reason, if the contract gave one.",
 	nodegate.ExecutionFailed:     "The node executed the call, and the execution failed.",
-	nodegate.NodeFault:           "The node refused the call with an error code of its own.",
+	nodegate.NodeFault:           "The node refused the call with an error code that only this node uses.",
 	nodegate.OutsideHistory:      "The block is older than the history that this network keeps. Ask for a newer one.",
 	nodegate.Timeout:             "The call took longer than this server allows. Ask for less, such as a smaller range of blocks.",
 	nodegate.ResponseTooLarge:    "The response is larger than this server allows. Ask for less at once.",

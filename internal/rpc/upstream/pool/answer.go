@@ -79,7 +79,7 @@ func (j *judge) result(n *node, q *query, o *outcome) verdict {
 		return broken
 	}
 	if q.numbered {
-		n.history.there(q.info.Needs, q.block, n.Head.Load())
+		n.history.there(q.info, q.block, n.Head.Load())
 	}
 	return good
 }
@@ -115,7 +115,7 @@ func (j *judge) old(n *node, q *query) verdict {
 	if head < q.block+longAgo {
 		return stale
 	}
-	n.history.gone(q.info.Needs, q.block, head)
+	n.history.gone(q.info, q.block, head)
 	return pruned
 }
 
@@ -132,7 +132,7 @@ func (j *judge) callError(n *node, q *query, e *client.CallError) verdict {
 		return lacking
 	case needs && (e.Code == numberPruned || contains(text, prunedWords)):
 		if q.numbered {
-			n.history.gone(q.info.Needs, q.block, n.Head.Load())
+			n.history.gone(q.info, q.block, n.Head.Load())
 		}
 		return pruned
 	case needs && contains(text, staleWords) && (q.hash != nil || q.numbered && q.block <= j.heads.Number()):

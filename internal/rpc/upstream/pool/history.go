@@ -13,6 +13,7 @@ import (
 // blocks and transactions are cut off at some block, so that is remembered.
 type history struct {
 	depth  atomic.Uint64 // the smallest depth whose state it did not have; 0: none yet
+	proofs atomic.Uint64 // the same of proofs, which many nodes give of fewer blocks
 	blocks atomic.Uint64 // one more than the newest block it did not have; 0: none yet
 
 	mu    sync.Mutex
@@ -24,11 +25,19 @@ type history struct {
 // maxLacking bounds the methods that are remembered: their names come from clients.
 const maxLacking = 256
 
+// window is the depth that goes for a method.
+func (h *history) window(info *method.Row) *atomic.Uint64 {
+	if info.Answer == method.ProofAnswer {
+		return &h.proofs
+	}
+	return &h.depth
+}
+
 // cut tells whether the node is known not to have what a method needs of a block.
-func (h *history) cut(needs method.Needs, block, head uint64) bool {
-	switch needs {
+func (h *history) cut(info *method.Row, block, head uint64) bool {
+	switch info.Needs {
 	case method.State:
-		d := h.depth.Load()
+		d := h.window(info).Load()
 		return d != 0 && head > block && head-block >= d
 	case method.History:
 		return block < h.blocks.Load()
@@ -37,28 +46,33 @@ func (h *history) cut(needs method.Needs, block, head uint64) bool {
 }
 
 // gone remembers that the node did not have it.
-func (h *history) gone(needs method.Needs, block, head uint64) {
-	switch needs {
+func (h *history) gone(info *method.Row, block, head uint64) {
+	switch info.Needs {
 	case method.State:
 		if head <= block {
 			return
 		}
-		if d := h.depth.Load(); d == 0 || head-block < d {
-			h.depth.Store(head - block)
+		if w := h.window(info); w.Load() == 0 || head-block < w.Load() {
+			w.Store(head - block)
 		}
 	case method.History:
-		if block+1 > h.blocks.Load() {
-			h.blocks.Store(block + 1)
-		}
+		h.goneBlock(block)
+	}
+}
+
+// goneBlock remembers that the node did not have a block, or what is in it.
+func (h *history) goneBlock(block uint64) {
+	if block+1 > h.blocks.Load() {
+		h.blocks.Store(block + 1)
 	}
 }
 
 // there remembers that the node did have it, against what was learned before.
-func (h *history) there(needs method.Needs, block, head uint64) {
-	switch needs {
+func (h *history) there(info *method.Row, block, head uint64) {
+	switch info.Needs {
 	case method.State:
-		if d := h.depth.Load(); d != 0 && head > block && head-block >= d {
-			h.depth.Store(head - block + 1)
+		if w := h.window(info); w.Load() != 0 && head > block && head-block >= w.Load() {
+			w.Store(head - block + 1)
 		}
 	case method.History:
 		if block < h.blocks.Load() {
@@ -138,6 +152,7 @@ func (h *history) offers(name string) bool {
 // forget starts over, after the node was away: it may have been changed.
 func (h *history) forget() {
 	h.depth.Store(0)
+	h.proofs.Store(0)
 	h.blocks.Store(0)
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -102,7 +102,7 @@ func (n *node) lacks(q *query) bool {
 		return true
 	}
 	head := n.Head.Load()
-	return head < q.block || n.history.cut(q.info.Needs, q.block, head)
+	return head < q.block || n.history.cut(q.info, q.block, head)
 }
 
 // clearly is how much smaller a score must be to count: nodes that are about as good

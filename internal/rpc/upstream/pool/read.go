@@ -161,7 +161,7 @@ func (r *reader) learnHistory(first, second *outcome) {
 		at, ok = hexjson.Quantity(member(second.result, "number"))
 	}
 	if head := first.node.Head.Load(); ok && head > at+longAgo {
-		first.node.history.gone(method.History, at, head)
+		first.node.history.goneBlock(at)
 	}
 }
 

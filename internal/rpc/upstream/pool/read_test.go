@@ -175,6 +175,41 @@ func TestHistoryIsLearned(t *testing.T) {
 	})
 }
 
+// TestProofWindow: a node that gives proofs of the newest blocks only still has the state of
+// older ones.
+func TestProofWindow(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		short, long := newFake("short", 1000), newFake("long", 1000)
+		short.answers("eth_getProof", "", callError(-32000, "distance to target block exceeds maximum proof window"))
+		long.answers("eth_getProof", "{}", nil)
+		p, _ := openFakes(t, nil, short, long)
+		settle()
+		const account = `["0x0000000000000000000000000000000000000001"`
+		proof := func(block string) {
+			t.Helper()
+			trace := nodegate.Trace{Want: &nodegate.Want{Block: 700, Holds: func([]byte) error { return nil }}}
+			if _, err := p.Call(nodegate.WithTrace(t.Context(), &trace), "eth_getProof", []byte(account+`,[],`+block+`]`)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for short.count("eth_getProof") == 0 {
+			proof(`"0x2bc"`)
+		}
+		for range 50 {
+			proof(`"0x2bb"`)
+			if _, err := p.Call(t.Context(), "eth_getBalance", []byte(account+`,"0x2bc"]`)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if n := short.count("eth_getProof"); n != 1 {
+			t.Errorf("asked %d times for proofs that it doesn't give", n)
+		}
+		if short.count("eth_getBalance") == 0 {
+			t.Error("never asked for state that it has")
+		}
+	})
+}
+
 // TestTheBlockIsThere: a call about a block goes to a node that has it.
 func TestTheBlockIsThere(t *testing.T) {
 	bubble(t, func(t *testing.T) {

@@ -23,13 +23,18 @@ func CheckBlock(raw []byte, rules *params.ChainConfig) error {
 	if _, err := s.List(); err != nil || s.Decode(&header) != nil {
 		return nil
 	}
+	return CheckHeader(&header, rules)
+}
+
+// CheckHeader refuses the header of such a block.
+func CheckHeader(header *types.Header, rules *params.ChainConfig) error {
 	if header.ExcessBlobGas != nil && *header.ExcessBlobGas > mostExcessBlobGas {
 		return errors.New("invalid block: its excessBlobGas is larger than any chain's")
 	}
 	if err := header.SanityCheck(); err != nil {
 		return fmt.Errorf("invalid block: %w", err)
 	}
-	if fork, field := missingField(&header, rules); field != "" {
+	if fork, field := missingField(header, rules); field != "" {
 		return fmt.Errorf("invalid block: its header has no %s, which this chain's blocks have since %s", field, fork)
 	}
 	return nil

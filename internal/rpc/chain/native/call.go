@@ -50,9 +50,14 @@ func (p *Path) execute(ctx context.Context, c *callObject, blk *block) (answer [
 		return nil, failed(err.Error())
 	}
 	defer x.close()
+	return x.answer(ctx, c)
+}
+
+// answer returns what a call returns, as JSON.
+func (x *execution) answer(ctx context.Context, c *callObject) (answer []byte, err error) {
 	x.watched = c.gas > lightGas
 	var result *core.ExecutionResult
-	err = p.lane(c.gas)(ctx, p.cfg.CallTimeout, func(ctx context.Context, limit time.Duration) error {
+	err = x.lane(c.gas)(ctx, x.timeout, func(ctx context.Context, limit time.Duration) error {
 		err := x.within(ctx, limit, func() (err error) {
 			result, err = x.run(c.message(c.gas).SkipExecutionGasCapCheck())
 			return err

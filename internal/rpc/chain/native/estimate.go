@@ -48,9 +48,14 @@ func (p *Path) estimate(ctx context.Context, c *callObject, blk *block) (gas uin
 		return 0, failed(err.Error())
 	}
 	defer x.close()
+	return x.estimate(ctx, c)
+}
+
+// estimate searches for the gas that a call needs.
+func (x *execution) estimate(ctx context.Context, c *callObject) (gas uint64, err error) {
 	most := (&search{x: x, call: c}).upperBound()
 	x.watched = most > lightGas
-	err = p.lane(most)(ctx, p.cfg.CallTimeout, func(ctx context.Context, limit time.Duration) error {
+	err = x.lane(most)(ctx, x.timeout, func(ctx context.Context, limit time.Duration) error {
 		return x.within(ctx, limit, func() (err error) {
 			s := &search{x: x, call: c}
 			gas, err = s.estimate()
@@ -77,6 +82,9 @@ type search struct {
 
 func (s *search) estimate() (uint64, error) {
 	s.high = s.upperBound()
+	if err := s.affordable(); err != nil {
+		return 0, err
+	}
 	if gas, ok, err := s.plainTransfer(); ok || err != nil {
 		return gas, err
 	}
@@ -98,7 +106,7 @@ func (s *search) estimate() (uint64, error) {
 // upperBound is the block's gas limit or the caller's gas, within the fork's cap
 // for one transaction and the engine's cap.
 func (s *search) upperBound() uint64 {
-	h, config := s.x.header, s.x.path.bc.Config()
+	h, config := s.x.header, s.x.config
 	bound := h.GasLimit
 	if s.call.gas >= params.TxGas {
 		bound = s.call.gas
@@ -106,7 +114,7 @@ func (s *search) upperBound() uint64 {
 	if config.IsOsaka(h.Number, h.Time) && !config.IsAmsterdam(h.Number, h.Time) {
 		bound = min(bound, params.MaxTxGas)
 	}
-	return min(bound, s.x.path.cfg.GasCap)
+	return min(bound, s.x.gasCap)
 }
 
 // plainTransfer settles a call without data to an account without code in one run.
@@ -180,7 +188,7 @@ func (s *search) bisect() (uint64, error) {
 // used before refunds, and at each store the stipend must be left besides.
 func (s *search) foresee(first *core.ExecutionResult) {
 	s.tooLittle, s.enough = 0, math.MaxUint64
-	if s.x.indifferent(s.call.to) {
+	if s.call.more.none() && s.x.indifferent(s.call.to) {
 		s.tooLittle, s.enough = first.MaxUsedGas, first.MaxUsedGas+params.CallStipend+1
 	}
 }

@@ -22,12 +22,12 @@ func (x *execution) indifferent(to *common.Address) bool {
 		return false
 	}
 	hash := common.BytesToHash(acct.CodeHash)
-	if known, ok := x.view.cache.indifferent.GetIfPresent(hash); ok {
+	if known, ok := x.engine.known.GetIfPresent(hash); ok {
 		return known
 	}
 	code := x.view.Code(*to, hash)
 	result := len(code) > 0 && !bytes.HasPrefix(code, delegation) && !looksAtGas(code)
-	x.view.cache.indifferent.Set(hash, result)
+	x.engine.known.Set(hash, result)
 	return result
 }
 

@@ -8,8 +8,8 @@ import (
 	"github.com/holiman/uint256"
 )
 
-// callObject is a plain call: no prices, no lists, no nonce. Anything more is
-// handed over.
+// callObject is a call. A plain one has no prices, no lists and no nonce; where there is no
+// place for more, anything else is handed over.
 type callObject struct {
 	from   common.Address
 	to     *common.Address
@@ -17,6 +17,7 @@ type callObject struct {
 	hasGas bool
 	value  uint256.Int
 	input  []byte
+	more   *extras // nil for plain calls
 }
 
 // parse reads a canonical call object. False hands the call over.
@@ -35,8 +36,7 @@ func (c *callObject) parse(raw []byte) bool {
 		if end = valueEnd(rest); end <= 0 {
 			return false
 		}
-		value, ok := unquote(rest[:end])
-		if !ok || !c.set(name, value) {
+		if !c.read(name, rest[:end]) {
 			return false
 		}
 		if rest = rest[end:]; len(rest) > 0 {
@@ -47,6 +47,13 @@ func (c *callObject) parse(raw []byte) bool {
 		}
 	}
 	return true
+}
+
+func (c *callObject) read(name, raw []byte) bool {
+	if value, ok := unquote(raw); ok {
+		return c.set(name, value)
+	}
+	return c.more != nil && c.more.setList(name, raw)
 }
 
 func (c *callObject) set(name, value []byte) bool {
@@ -66,7 +73,7 @@ func (c *callObject) set(name, value []byte) bool {
 	case `"input"`:
 		return c.setInput(value)
 	}
-	return false
+	return c.more != nil && c.more.set(name, value)
 }
 
 func (c *callObject) setInput(value []byte) bool {
@@ -78,11 +85,15 @@ func (c *callObject) setInput(value []byte) bool {
 	return err == nil
 }
 
-// message is the call as go-ethereum executes it: free of charge, from anybody.
+// message is the call as go-ethereum executes it: from anybody, and free of charge unless it
+// names a price.
 func (c *callObject) message(gas uint64) *core.Message {
 	msg := &core.Message{
 		From: c.from, To: c.to, Value: &c.value, GasLimit: gas, Data: c.input,
 		GasPrice: new(uint256.Int), GasFeeCap: new(uint256.Int), GasTipCap: new(uint256.Int),
+	}
+	if c.more != nil {
+		c.more.apply(msg)
 	}
 	return msg.SkipNonceCheck().SkipEOACheck().SkipGasLimitCapCheck()
 }

@@ -18,7 +18,6 @@ import (
 	"github.com/ethereum/go-ethereum/core/state"
 
 	"github.com/nodegate/nodegate/internal/method"
-	"github.com/nodegate/nodegate/internal/rpc/chain/guard"
 	"github.com/nodegate/nodegate/internal/rpc/chain/lane"
 )
 
@@ -33,21 +32,20 @@ type Config struct {
 
 // Path is the native path over one blockchain. It is safe for concurrent use.
 type Path struct {
+	engine
 	bc     *core.BlockChain
-	db     *state.MPTDatabase // only carries the type; reads go through views
-	cfg    Config
 	canon  canonicalIndex
 	states *stateCache
 	memo   *memo
-	lanes  *lane.Lanes
-
-	contracts guard.Pool
 }
 
 // New builds the path. Nothing is read from the chain before the first request.
 func New(bc *core.BlockChain, cfg Config) (*Path, error) {
-	p := &Path{bc: bc, cfg: cfg, lanes: cfg.Lanes, db: state.NewMPTDatabase(bc.TrieDB(), bc.CodeDB())}
-	var err error
+	p := &Path{bc: bc}
+	err := p.engine.init(bc.Config(), state.NewMPTDatabase(bc.TrieDB(), bc.CodeDB()), bc.JumpDestCache(), cfg)
+	if err != nil {
+		return nil, err
+	}
 	if p.memo, err = newMemo(cfg.AnswerBytes / 4); err != nil {
 		return nil, err
 	}

@@ -28,9 +28,6 @@ const (
 	nodeOverhead  = 192
 )
 
-// maxKnownCodes bounds what is remembered about contracts' code.
-const maxKnownCodes = 8192
-
 // stateCache remembers accounts and slots by state root. A root never changes
 // its content, so nothing here is ever invalidated.
 type stateCache struct {
@@ -39,8 +36,6 @@ type stateCache struct {
 	accounts *otter.Cache[accountKey, *types.StateAccount]
 	slots    *otter.Cache[slotKey, common.Hash]
 	nodes    *otter.Cache[common.Hash, []byte]
-
-	indifferent *otter.Cache[common.Hash, bool] // by code hash
 }
 
 func newStateCache(bc *core.BlockChain, budget uint64) (*stateCache, error) {
@@ -50,9 +45,6 @@ func newStateCache(bc *core.BlockChain, budget uint64) (*stateCache, error) {
 		return nil, err
 	}
 	if c.slots, err = otter.New(&otter.Options[slotKey, common.Hash]{MaximumSize: int(max(budget/4/slotWeight, 64))}); err != nil {
-		return nil, err
-	}
-	if c.indifferent, err = otter.New(&otter.Options[common.Hash, bool]{MaximumSize: maxKnownCodes}); err != nil {
 		return nil, err
 	}
 	c.nodes, err = otter.New(&otter.Options[common.Hash, []byte]{
@@ -79,6 +71,9 @@ type stateView struct {
 	root  common.Hash
 	nodes nodeSource
 }
+
+// missed is never so: all of the state is there.
+func (v *stateView) missed() bool { return false }
 
 // Account returns a copy, since the EVM changes what it gets. Nil is an absent account.
 func (v *stateView) Account(addr common.Address) (*types.StateAccount, error) {

@@ -212,6 +212,7 @@ type Network struct {
 	Retry         Retry             // of calls that nodes fail
 	Hedge         Hedge             // of reads that take unusually long
 	Verify        string            // what of the state is proven; "none" is proofs only
+	Genesis       string            // a genesis file that names the chain's forks, to execute calls by; "" is none
 	Verified      string            // the level that answers must have; "none" is any
 	Agree         int               // nodes that must have given the hash of a block of the ledger
 	Checkpoint    string            // a block that the ledger's chain must have, NUMBER:HASH; "" is none
@@ -222,8 +223,12 @@ type Network struct {
 	Namespaces    []string          // beyond eth, net and web3
 }
 
-// VerifyState is the value of Verify that has balances, nonces, code and storage proven.
-const VerifyState = "state"
+// The values of Verify.
+const (
+	VerifyNone      = "none"
+	VerifyState     = "state"     // balances, nonces, code and storage are proven
+	VerifyExecution = "execution" // and calls are executed over what is proven
+)
 
 // Retry bounds how a call that a node fails is sent to other nodes.
 type Retry struct {

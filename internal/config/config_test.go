@@ -183,6 +183,7 @@ networks:
     retry: {attempts: 2, budget: 50%}
     hedge: {off: true, delay: 200ms, budget: 10%}
     verify: state
+    verify_genesis: words
     require_verified: roots
     agree: 2
     checkpoint: "22000000:0x5e24293602a11146e1bd055dc58d81919f221743496b5d1229c483b83d6f8c33"
@@ -282,7 +283,7 @@ func TestFullFile(t *testing.T) {
 				Layer2:        &Layer2{Stack: "linea", Alias: "scroll2", Dictionary: filepath.Join(dir, "words"), Margin: 2},
 			},
 			{
-				Name: "far", Dialect: "spec", ChainID: 10, MaxLag: 7, Poll: 500 * time.Millisecond, MaxHeadAge: 5 * time.Minute, Retry: Retry{2, 50}, Hedge: Hedge{true, 200 * time.Millisecond, 10}, Verify: "state", Verified: "roots", Agree: 2, Checkpoint: someCheckpoint, Ledger: Ledger{5000, 20, 2 * time.Second, 2 << 30, 8 << 20, false}, Cache: 64 << 20, Layer2: &Layer2{Stack: "op", Margin: 1.2},
+				Name: "far", Dialect: "spec", ChainID: 10, MaxLag: 7, Poll: 500 * time.Millisecond, MaxHeadAge: 5 * time.Minute, Retry: Retry{2, 50}, Hedge: Hedge{true, 200 * time.Millisecond, 10}, Verify: "state", Genesis: filepath.Join(dir, "words"), Verified: "roots", Agree: 2, Checkpoint: someCheckpoint, Ledger: Ledger{5000, 20, 2 * time.Second, 2 << 30, 8 << 20, false}, Cache: 64 << 20, Layer2: &Layer2{Stack: "op", Margin: 1.2},
 				Nodes: []Node{
 					{Name: "node-1", URL: "http://10.0.0.5:8545", WS: "ws://10.0.0.5:8546/", Role: "primary", Tier: 1, Weight: 1},
 					{

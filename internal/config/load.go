@@ -181,6 +181,7 @@ func (s *settler) settlePaths() {
 		if n.Layer2 != nil {
 			s.settlePath(at+"layer2.dictionary", &n.Layer2.Dictionary)
 		}
+		s.settlePath(at+"verify_genesis", &n.Genesis)
 		s.settleNodePaths(n, at)
 	}
 }

@@ -58,9 +58,13 @@ var networkSettings = schema[Network]{
 			help: "how long `latest` means the newest known block when no node reports one; after that, calls that need it are refused",
 			at:   func(n *Network) value { return span(&n.MaxHeadAge, leastHeadAge, 7*24*time.Hour) },
 		}, {
-			name: "verify", def: anyLevel, remote: true,
-			help: "what of the state nodegate proves: `state` answers balances, nonces, code and storage from Merkle proofs of the nodes, see docs/nodes.md; proofs that clients ask for are always checked",
-			at:   func(n *Network) value { return text(&n.Verify, oneOf(anyLevel, VerifyState)) },
+			name: "verify", def: VerifyNone, remote: true,
+			help: "what of the state nodegate proves: `state` answers balances, nonces, code and storage from Merkle proofs of the nodes, `execution` also executes calls and gas estimates here over such state, see docs/nodes.md; proofs that clients ask for are always checked",
+			at:   func(n *Network) value { return text(&n.Verify, oneOf(VerifyNone, VerifyState, VerifyExecution)) },
+		}, {
+			name: "verify_genesis", remote: true,
+			help: "genesis file whose `config` names the forks of the chain, for `verify: execution`; not needed for Ethereum mainnet, Sepolia and Hoodi",
+			at:   func(n *Network) value { return text(&n.Genesis, anyText) },
 		}, {
 			name: "require_verified", def: anyLevel, remote: true,
 			help: "how well responses about blocks and state must be verified, or they are refused: `roots` gives only what the ledger has",

@@ -396,9 +396,7 @@ func (c *checker) checkRemote(i int) {
 		c.failAt(at+"poll", "%s is too often; use %s or more, or 0s to follow the time between blocks", n.Poll, minPoll)
 	}
 	c.checkLedger(&n, at)
-	if n.Verify == VerifyState && n.Layer2 != nil && noProofs(n.Layer2.Stack) {
-		c.failAt(at+"verify", "%s has state that is not in Ethereum's tries, so nodegate can't prove it; remove the setting", n.Layer2.Stack)
-	}
+	c.checkVerify(&n, at)
 	if n.MaxHeadAge < 2*n.Poll {
 		c.failAt(at+"max_head_age", "%s is less than two looks at a node take, one every %s; use %s or more, or a shorter poll", n.MaxHeadAge, n.Poll, 2*n.Poll)
 	}
@@ -413,6 +411,24 @@ func (c *checker) checkRemote(i int) {
 		c.failAt(at+"layer2", "needs stack: which rollup do the nodes serve? One of linea, op, arbitrum, zksync or scroll")
 	}
 }
+
+// checkVerify makes the checks of what a network proves.
+func (c *checker) checkVerify(n *Network, at string) {
+	c.checkFile(at+"verify_genesis", n.Genesis)
+	switch {
+	case n.Verify != VerifyNone && n.Layer2 != nil && noProofs(n.Layer2.Stack):
+		c.failAt(at+"verify", "%s has state that is not in Ethereum's tries, so nodegate can't prove it; remove the setting", n.Layer2.Stack)
+	case n.Verify == VerifyExecution && n.Layer2 != nil:
+		c.failAt(at+"verify", "%s executes by other rules than Ethereum, so nodegate can't execute calls of it; use state", n.Layer2.Stack)
+	case n.Verify == VerifyExecution && n.ChainID == 0:
+		c.failAt(at+"verify", "execution needs chain_id: each chain has forks of its own")
+	case n.Verify == VerifyExecution && n.Genesis == "" && !slices.Contains(knownChains, n.ChainID):
+		c.failAt(at+"verify", "nodegate doesn't know the forks of chain %d; add verify_genesis: with the chain's genesis file", n.ChainID)
+	}
+}
+
+// knownChains are the chains whose forks are known: Ethereum mainnet, Sepolia and Hoodi.
+var knownChains = []uint64{1, 11155111, 560048}
 
 // noProofs tells whether the state of a stack can't be proven.
 func noProofs(stack string) bool { return stack == "zksync" || stack == "scroll" }

@@ -49,7 +49,7 @@ func provenMemory(n *config.Network) config.Size {
 	switch {
 	case len(n.Nodes) == 0:
 		return 0
-	case n.Verify == config.VerifyState:
+	case n.Verify == config.VerifyState, n.Verify == config.VerifyExecution:
 		return 32 << 20
 	}
 	return 4 << 20

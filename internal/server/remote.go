@@ -3,6 +3,7 @@ package server
 import (
 	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -12,6 +13,8 @@ import (
 	"github.com/nodegate/nodegate/internal/config"
 	"github.com/nodegate/nodegate/internal/rpc/blocktag"
 	"github.com/nodegate/nodegate/internal/rpc/cache"
+	"github.com/nodegate/nodegate/internal/rpc/chain/lane"
+	"github.com/nodegate/nodegate/internal/rpc/chain/native"
 	"github.com/nodegate/nodegate/internal/rpc/eth"
 	"github.com/nodegate/nodegate/internal/rpc/ledger"
 	"github.com/nodegate/nodegate/internal/rpc/nonce"
@@ -61,25 +64,49 @@ func (ns *networks) openRemote(n *config.Network) (*remote, error) {
 		r.cache = cache.New(node, cache.Config{Network: n.Name, Bytes: int64(cacheMemory(ns.cfg, memoryLimit(), n.Cache)), Shared: ns.shared.cache})
 		node = r.cache
 	}
+	machine, err := machineOf(ns.cfg, ns.lanes, n)
+	if err != nil {
+		r.pool.Close()
+		return nil, err
+	}
 	if n.Ledger.Blocks == 0 {
-		r.node = ns.withRules(blocktag.New(withProofs(ns.cfg, node, r.pool, n)), n, nil)
+		r.node = ns.withRules(blocktag.New(withProofs(ns.cfg, node, r.pool, machine, n)), n, nil)
 		return r, nil
 	}
 	r.ledger = ns.ledgers.over(node, r.pool, n)
-	tags := blocktag.New(withProofs(ns.cfg, r.ledger, r.pool, n))
+	tags := blocktag.New(withProofs(ns.cfg, r.ledger, r.pool, machine, n))
 	r.node = ns.withRules(tags, n, tags.Beside(r.ledger.Only()))
 	return r, nil
 }
 
 // withProofs puts proofs over a network's node, where its stack has any that can be checked.
-func withProofs(cfg *config.Config, node nodegate.Node, source *pool.Pool, n *config.Network) nodegate.Node {
+func withProofs(cfg *config.Config, node nodegate.Node, source *pool.Pool, machine *native.Machine, n *config.Network) nodegate.Node {
 	if !verify.Proves(stackOf(n)) {
 		return node
 	}
 	return proven.New(node, proven.Config{
-		Values: n.Verify == config.VerifyState, Source: source, Hash: source.Hash, Stack: stackOf(n),
+		Values: n.Verify == config.VerifyState || machine != nil, Source: source, Hash: source.Hash, Stack: stackOf(n), Machine: machine,
 		Bytes: int64(cacheMemory(cfg, memoryLimit(), provenMemory(n))),
 	})
+}
+
+// machineOf is what executes calls of a network here; nil leaves them to the nodes.
+func machineOf(cfg *config.Config, lanes *lane.Lanes, n *config.Network) (*native.Machine, error) {
+	if n.Verify != config.VerifyExecution {
+		return nil, nil
+	}
+	var genesis []byte
+	if n.Genesis != "" {
+		var err error
+		if genesis, err = os.ReadFile(n.Genesis); err != nil {
+			return nil, badFile("can't read the genesis file "+n.Genesis, err)
+		}
+	}
+	m, err := native.NewMachine(n.ChainID, genesis, native.Config{CallTimeout: cfg.Limits.CallTimeout, Lanes: lanes})
+	if err != nil {
+		return nil, badFile("can't execute calls by the genesis file "+n.Genesis+": "+err.Error(), err)
+	}
+	return m, nil
 }
 
 // start begins to follow the chain, where the network has a ledger.

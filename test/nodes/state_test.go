@@ -3,8 +3,12 @@ package nodes_test
 import (
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/nodegate/nodegate/internal/rpc/chain/devchain"
 )
 
 // stateCalls are reads of what accounts hold: of every account of the built-in chain that a
@@ -142,5 +146,68 @@ func TestVerifyStateRequired(t *testing.T) {
 	_, metrics := get(t, f.Admin+"/metrics")
 	if want := `nodegate_verified_total{level="roots",method="eth_getBalance",network="main"} 1`; !strings.Contains(metrics, want) {
 		t.Errorf("the metrics lack %s", want)
+	}
+}
+
+// TestVerifyExecution: with verify: execution calls and estimates are executed here, and have
+// the bytes, or the error, that the nodes answer with. What isn't is the word of a node.
+func TestVerifyExecution(t *testing.T) {
+	node := presets(t)
+	c := countCalls(t, node.URL("dev", key))
+	genesis := filepath.Join(t.TempDir(), "genesis.json")
+	raw, err := json.Marshal(devchain.Devnet().Genesis())
+	if err == nil {
+		err = os.WriteFile(genesis, raw, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := "    chain_id: 1337\n    verify: execution\n    verify_genesis: " + genesis + "\n"
+	f := startFront(t, "networks:\n"+network("main", of, c.url)+network("strict", withLedger+"    require_verified: roots\n"+of, c.url)+network("plain", "", node.URL("dev", key)))
+	f.ready(t)
+	for _, name := range []string{"main", "plain", "strict"} {
+		f.await(t, "/readyz/"+name)
+	}
+	f.untilLedger(t, "strict", height(t, node, "dev"))
+	demo := strings.ToLower(devchain.DemoAddress().Hex())
+	balance := fmt.Sprintf(`"to":"%s","data":"0x70a08231000000000000000000000000f39fd6e51aad88f6f4ce6ab8827279cfffb92266"`, demo)
+	value, fails := `"to":"`+demo+`","data":"0x3fa4f245"`, `"to":"`+demo+`","data":"0xe7cb5232"`
+	for _, l := range []struct {
+		call, more string
+		proven     bool
+	}{
+		{balance, `,"latest"`, true}, {value, `,"0x5"`, true}, {value, "", true}, {fails, `,"latest"`, true}, {`"to":"` + demo + `","value":"0x1"`, `,"latest"`, true},
+		{`"data":"0x6001600255"`, `,"latest"`, true}, {`"from":"0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266","to":"0xabababababababababababababababababababab","value":"0x1"`, `,"latest"`, true},
+		{value, `,"pending"`, false}, {value + `,"blobVersionedHashes":[]`, `,"latest"`, false}, {value + `,"gasPrice":"0x0","nonce":"0x1"`, `,"latest"`, true}, {value, `,"latest",{"` + demo + `":{"stateDiff":{"0x` + strings.Repeat("0", 64) + `":"0x` + strings.Repeat("0", 63) + `5"}}}`, true},
+		{`"data":"0x4360005260206000f3"`, `,"latest",null,{"number":"0x999"}`, true}, {value, `,"0xffffff"`, false},
+	} {
+		for _, name := range []string{"eth_call", "eth_estimateGas"} {
+			params := `[{` + l.call + `}` + l.more + `]`
+			want, got, strict := f.call(t, "plain", name, params), f.call(t, "main", name, params), f.call(t, "strict", name, params)
+			if got.result != want.result || got.error != want.error {
+				t.Errorf("%s %s is %s %s, want %s %s", name, params, got.result, got.error, want.result, want.error)
+			}
+			if level := got.header.Get("X-Verified"); got.result != "" && (level == "roots; agreed=1") != l.proven {
+				t.Errorf("%s %s is answered with X-Verified %q", name, params, level)
+			}
+			if refused := strings.HasPrefix(strict.error, "this network gives verified answers only"); refused == l.proven {
+				t.Errorf("%s %s where answers must be verified is %s %s", name, params, strict.result, strict.error)
+			}
+		}
+	}
+	_, metrics := get(t, f.Admin+"/metrics")
+	for _, name := range []string{"eth_call", "eth_estimateGas"} {
+		if want := `nodegate_verified_total{level="roots",method="` + name + `",network="main"} `; !strings.Contains(metrics, want) {
+			t.Errorf("the metrics lack %s", want)
+		}
+	}
+	c.take()
+	if got := f.call(t, "main", "eth_call", `[{`+balance+`},"latest"]`); got.header.Get("X-Cache") != "hit" {
+		t.Errorf("the second time it is %+v", got)
+	}
+	took, _ := c.take()
+	delete(took, "eth_createAccessList") // one that was given up may come late
+	if len(took) > 0 {
+		t.Errorf("the second time it took %v", took)
 	}
 }

@@ -50,6 +50,10 @@ type chain struct {
 	enter   chan<- struct{}  // gets a value when a proof is asked for, if it is set
 	leave   <-chan struct{}  // which is answered when this has one
 	errors  map[string]error // by method
+	// list answers a call for an access list, if it is set.
+	list   func(ctx context.Context) ([]byte, error)
+	before func(name string) // is called before each call, if it is set
+	refuse string            // an account that is never proven
 }
 
 const falsehood = `"0xbad0bad"`
@@ -78,7 +82,7 @@ func (c *chain) add(salt byte, holds map[common.Address]holding) *made {
 		m.accounts.MustUpdate(crypto.Keccak256(address[:]), leaf)
 	}
 	m.Header = &types.Header{
-		Number: big.NewInt(int64(len(c.blocks))), Difficulty: new(big.Int), BaseFee: big.NewInt(7), Root: m.accounts.Hash(), Extra: []byte{salt},
+		Number: big.NewInt(int64(len(c.blocks))), Difficulty: new(big.Int), BaseFee: big.NewInt(7), Root: m.accounts.Hash(), Extra: []byte{salt}, GasLimit: 30_000_000,
 		UncleHash: types.EmptyUncleHash, TxHash: types.EmptyTxsHash, ReceiptHash: types.EmptyReceiptsHash,
 	}
 	c.mu.Lock()
@@ -131,12 +135,18 @@ func (c *chain) Call(ctx context.Context, name string, params []byte) ([]byte, e
 	c.calls[name]++
 	enter := c.enter
 	c.mu.Unlock()
+	if c.before != nil {
+		c.before(name)
+	}
 	if strings.HasSuffix(name, "Proof") && enter != nil {
 		enter <- struct{}{}
 		<-c.leave
 	}
 	if err := c.errors[name]; err != nil {
 		return nil, err
+	}
+	if strings.HasSuffix(name, "AccessList") && c.list != nil {
+		return c.list(ctx)
 	}
 	result, err := c.answer(name, params)
 	if err != nil {
@@ -176,6 +186,8 @@ func (c *chain) answer(name string, params []byte) ([]byte, error) {
 		return nil, &nodegate.Error{Code: nodegate.NodeFault, Number: -32000, Msg: "header not found"}
 	}
 	switch {
+	case strings.HasSuffix(name, "getProof") && args[0] == c.refuse:
+		return nil, &nodegate.Error{Code: nodegate.NodeFault, Number: -32000, Msg: "refused"}
 	case strings.HasSuffix(name, "getProof"):
 		return b.proof(args[0].(string), args[1].([]any)), nil
 	case strings.HasSuffix(name, "getCode"):

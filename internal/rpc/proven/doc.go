@@ -9,12 +9,17 @@
 // Start at Node.Call. Proofs that clients ask for are always checked. Balances, nonces, code
 // and storage are answered from proofs where Config.Values says so: nothing that a node says
 // of them is given out without one, except of the pending block, which has no state root.
+// Where there is a Config.Machine, calls are executed here. A run that reads something that
+// isn't known is void; all that it lacked is asked for, and the call is executed again.
 //
 //	node.go     Node: what is proven here, and what is passed on
 //	query.go    calls that it understands
 //	header.go   the headers that proofs lead to
 //	account.go  accounts, slots and code from proofs
 //	answer.go   answers, with the bytes that go-ethereum gives
+//	execute.go  calls that are executed here, over proven state
+//	witness.go  what such a call has read, and what it lacks
+//	hint.go     what such a call probably reads, to ask for it at once
 //	store.go    what is kept: by state root, storage root or code hash, so it never gets old
 //	flight.go   proofs that several callers wait for
 package proven

@@ -9,6 +9,7 @@ import (
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/method"
+	"github.com/nodegate/nodegate/internal/rpc/chain/native"
 	"github.com/nodegate/nodegate/internal/rpc/upstream/hexjson"
 	"github.com/nodegate/nodegate/internal/rpc/upstream/verify"
 )
@@ -17,6 +18,7 @@ import (
 type header struct {
 	*verify.Header
 	agreed int
+	block  *native.Block // what calls are executed on; nil where they aren't, or can't be
 }
 
 var (
@@ -87,7 +89,11 @@ func (n *Node) readHeader(ctx context.Context, name, block string, w *work) (*he
 	if f != nil || h == nil {
 		return nil, errHeader
 	}
-	return &header{h, max(1, t.Agreed)}, nil
+	found := &header{Header: h, agreed: max(1, t.Agreed)}
+	if n.cfg.Machine != nil {
+		found.block, _ = n.cfg.Machine.Block(raw, h.Hash)
+	}
+	return found, nil
 }
 
 func quoted(b []byte) string { return `"0x` + hex.EncodeToString(b) + `"` }

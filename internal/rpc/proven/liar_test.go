@@ -15,6 +15,9 @@ import (
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/config"
+	"github.com/nodegate/nodegate/internal/rpc/chain/devchain"
+	"github.com/nodegate/nodegate/internal/rpc/chain/lane"
+	"github.com/nodegate/nodegate/internal/rpc/chain/native"
 	"github.com/nodegate/nodegate/internal/rpc/proven"
 	"github.com/nodegate/nodegate/internal/rpc/upstream/pool"
 	"github.com/nodegate/nodegate/test/harness"
@@ -92,6 +95,29 @@ const (
 	slot0  = `"0x0000000000000000000000000000000000000000000000000000000000000000"`
 )
 
+// Calls of that chain: the balance of the sender, the first slot and the time of the block, and
+// one that writes the slot.
+const (
+	balanceCode = `{"gas":"0x2faf080","input":"0x73f39fd6e51aad88f6f4ce6ab8827279cfffb922663160005260206000f3"}`
+	valueCall   = `{"to":` + token + `,"gas":"0x2faf080","input":"0x3fa4f245"}`
+	timeCode    = `{"gas":"0x2faf080","input":"0x4260005260206000f3"}`
+	setCall     = `{"to":` + token + `,"input":"0x552410770000000000000000000000000000000000000000000000000000000000000009"}`
+)
+
+// devMachine executes by the rules of the built-in chain.
+func devMachine(t *testing.T) *native.Machine {
+	t.Helper()
+	genesis, err := json.Marshal(devchain.Devnet().Genesis())
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := native.NewMachine(1337, genesis, native.Config{CallTimeout: time.Minute, Lanes: lane.New(2, 2)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
 // three is a pool of three nodes over one chain, of which the first lies. The others are its
 // backups, so that it is asked first.
 func three(t *testing.T, chain string, lie func(method, result string) string) (p *pool.Pool, told *atomic.Int64) {
@@ -133,8 +159,9 @@ func TestLies(t *testing.T) {
 	s := harness.Start(t, func(c *config.Config) { c.Networks[0].Cache = 0 })
 	chain := s.URL("devnet", harness.KeyA)
 	honest, _ := three(t, chain, nil)
+	machine := devMachine(t)
 	node := func(p *pool.Pool) *proven.Node {
-		return proven.New(p, proven.Config{Values: true, Source: p, Hash: p.Hash, Bytes: 4 << 20})
+		return proven.New(p, proven.Config{Values: true, Source: p, Hash: p.Hash, Bytes: 4 << 20, Machine: machine})
 	}
 	other := "0x" + strings.Repeat("5e", 32)
 	true7, err := honest.Call(t.Context(), "eth_getProof", []byte(`[`+token+`,[`+slot0+`],"0x7"]`))
@@ -172,6 +199,16 @@ func TestLies(t *testing.T) {
 		{"another newest header", "eth_getBalance", `[` + sender + `,"latest"]`, instead("eth_getBlockByHash", string(block3))},
 		{"state root", "eth_getBalance", `[` + sender + `,"0x7"]`, swap("eth_getBlockByNumber", "stateRoot", other)},
 		{"newest state root", "eth_getBalance", `[` + sender + `,"latest"]`, swap("eth_getBlockByHash", "stateRoot", other)},
+		{"balance for a call", "eth_call", `[` + balanceCode + `,"0x7"]`, swap("eth_getProof", "balance", "0x5eed")},
+		{"slot for a call", "eth_call", `[` + valueCall + `,"0x7"]`, swap("eth_getProof", "value", "0x5eed")},
+		{"code for a call", "eth_call", `[` + valueCall + `,"0x7"]`, instead("eth_getCode", `"0x60016002"`)},
+		{"no code for a call", "eth_call", `[` + valueCall + `,"latest"]`, instead("eth_getCode", `"0x"`)},
+		{"the proof of another account for a call", "eth_call", `[` + valueCall + `,"0x7"]`, instead("eth_getProof", strings.Replace(string(true7), token, sender, 1))},
+		{"header of a call", "eth_call", `[` + timeCode + `,"0x7"]`, swap("eth_getBlockByNumber", "timestamp", "0x1")},
+		{"newest header of a call", "eth_call", `[` + timeCode + `,"latest"]`, swap("eth_getBlockByHash", "timestamp", "0x1")},
+		{"state root of a call", "eth_call", `[` + valueCall + `,"latest"]`, swap("eth_getBlockByHash", "stateRoot", other)},
+		{"slot for an estimate", "eth_estimateGas", `[` + setCall + `,"0x7"]`, swap("eth_getProof", "value", "0x5eed")},
+		{"code for an estimate", "eth_estimateGas", `[` + setCall + `,"latest"]`, instead("eth_getCode", `"0x60016002"`)},
 		{"a proof for the client", "eth_getProof", `[` + token + `,[` + slot0 + `],"0x7"]`, swap("eth_getProof", "balance", "0x5eed")},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/method"
 	"github.com/nodegate/nodegate/internal/rpc"
+	"github.com/nodegate/nodegate/internal/rpc/chain/native"
 	"github.com/nodegate/nodegate/internal/rpc/upstream/verify"
 )
 
@@ -23,6 +24,8 @@ type Config struct {
 	Hash  func(number uint64) (hash [32]byte, ok bool)
 	Stack string // layer-2 stack, or ""
 	Bytes int64  // memory for what was proven
+	// Machine executes calls over proven state; nil leaves them to the nodes.
+	Machine *native.Machine
 }
 
 // Node answers what it can prove, and passes on everything else.
@@ -32,7 +35,8 @@ type Node struct {
 	checker *verify.Checker
 	store   *store
 	flights flights
-	held    atomic.Bool // a proof has held: this chain has the tries of Ethereum
+	held    atomic.Bool  // a proof has held: this chain has the tries of Ethereum
+	noLists atomic.Int64 // until when no node is asked for access lists, in nanoseconds since 1970
 }
 
 var _ nodegate.Feed = (*Node)(nil)
@@ -50,6 +54,8 @@ func (n *Node) Call(ctx context.Context, name string, params []byte) ([]byte, er
 		return n.proof(ctx, row, params)
 	case row.Part != method.NoPart && n.cfg.Values:
 		return n.value(ctx, row, params)
+	case n.cfg.Machine != nil && executes(row):
+		return n.execute(ctx, row, params)
 	}
 	return n.next.Call(ctx, name, params)
 }
@@ -156,9 +162,14 @@ const methodMissing = -32601
 
 // explain words an error of a call for a proof for a client that didn't ask for one.
 func explain(err error) error {
-	e := nodegate.AsError(err)
-	if e.Code == nodegate.MethodNotFound || e.Code == nodegate.NodeFault && e.Number == methodMissing {
+	if missingMethod(err) {
 		return errNoProofs
 	}
 	return err
+}
+
+// missingMethod tells whether an error says that no node offers the method.
+func missingMethod(err error) bool {
+	e := nodegate.AsError(err)
+	return e.Code == nodegate.MethodNotFound || e.Code == nodegate.NodeFault && e.Number == methodMissing
 }

@@ -27,6 +27,7 @@ const (
 	ofAccount             // by the state root and the address
 	ofSlot                // by the storage root and the slot
 	ofCode                // by its hash
+	ofCall                // what a call read when it was last executed, by the hash of its parameter
 	ofProof               // a whole proof, by the state root and the hash of what it proves
 )
 
@@ -36,6 +37,7 @@ type entry struct {
 	account verify.Account
 	word    [32]byte
 	data    []byte
+	touched []request
 }
 
 // overhead is about what an entry and its place in the table take beside its bytes.
@@ -47,8 +49,17 @@ const share = 16
 func newStore(bytes int64) *store {
 	return &store{largest: int(bytes / share), entries: otter.Must(&otter.Options[key, *entry]{
 		MaximumWeight: uint64(max(bytes, overhead)),
-		Weigher:       func(_ key, e *entry) uint32 { return uint32(len(e.data)) + overhead },
+		Weigher:       func(_ key, e *entry) uint32 { return e.weight() },
 	})}
+}
+
+// weight is about what the entry takes.
+func (e *entry) weight() uint32 {
+	size := overhead + len(e.data)
+	for i := range e.touched {
+		size += 128 + 32*len(e.touched[i].slots)
+	}
+	return uint32(size)
 }
 
 func (s *store) header(hash [32]byte) *header {
@@ -106,4 +117,15 @@ func (s *store) keepBytes(k key, data []byte) {
 	if len(data) <= s.largest {
 		s.entries.Set(k, &entry{data: data})
 	}
+}
+
+func (s *store) touched(call [32]byte) []request {
+	if e, ok := s.entries.GetIfPresent(key{kind: ofCall, root: call}); ok {
+		return e.touched
+	}
+	return nil
+}
+
+func (s *store) keepTouched(call [32]byte, list []request) {
+	s.entries.Set(key{kind: ofCall, root: call}, &entry{touched: list})
 }

@@ -17,7 +17,7 @@ var errRules = errors.New("the forks of this chain are not known: name its genes
 // rulesOf is which rules a chain executes by: those of its genesis file, or of a public
 // chain that go-ethereum knows.
 func rulesOf(chainID uint64, genesis []byte) (*params.ChainConfig, error) {
-	if len(genesis) > 0 {
+	if genesis != nil {
 		return readRules(chainID, genesis)
 	}
 	for _, c := range []*params.ChainConfig{params.MainnetChainConfig, params.SepoliaChainConfig, params.HoodiChainConfig} {

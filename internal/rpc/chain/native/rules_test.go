@@ -32,7 +32,11 @@ func TestRules(t *testing.T) {
 		{7, `{"config":{"chainId":7,"londonBlock":0}}`, "fork ordering"},
 		{7, `{"config":{"chainId":7,` + forks + `,"shanghaiTime":0,"cancunTime":0}}`, "blobSchedule"},
 	} {
-		config, err := rulesOf(c.id, []byte(c.genesis))
+		var genesis []byte
+		if c.genesis != "" {
+			genesis = []byte(c.genesis)
+		}
+		config, err := rulesOf(c.id, genesis)
 		switch {
 		case c.want == "" && (err != nil || config.ChainID.Uint64() != c.id):
 			t.Errorf("%d %s: %v", c.id, c.genesis, err)

@@ -27,6 +27,8 @@ type ledgers struct {
 	guard *disk.Guard
 
 	mu   sync.Mutex
+	// shared has the blocks that other servers fetched; nil on one server.
+	shared ledger.Shared
 	open map[string]*openLedger // by folder
 }
 
@@ -77,6 +79,7 @@ func (l *ledgers) over(node nodegate.Node, source *pool.Pool, n *config.Network)
 		Claims: func() []ledger.Claim { return claimsOf(source) }, Agree: n.Agree, Checkpoint: checkpointOf(n),
 		Last: source.Last, ShowAge: min(showHeadAge, n.MaxHeadAge), Require: levelOf(n.Verified),
 		MaxAnswer: int(l.cfg.Limits.ResponseBytes), SearchTime: l.cfg.Limits.NodeTimeout,
+		Network: n.Name, Hash: source.Hash, Shared: l.shared, SharedWait: ledger.ShareWait,
 		Fix: ledger.Forms{Block: eth.BlockForm, Receipts: eth.ReceiptsForm},
 		Open: func(genesis [32]byte) (*store.Store, error) {
 			of.genesis = genesis

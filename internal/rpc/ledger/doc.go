@@ -19,6 +19,7 @@
 //	reorg.go     other branches
 //	fetch.go     a block and its receipts from nodes, proven
 //	members.go   what nodes say beyond what roots cover
+//	share.go     blocks that another server fetched
 //	backfill.go  older blocks than the copy began with
 //	prune.go     the bounds of the copy
 //	repair.go    damaged blocks, and receipts that were missing, fetched again

@@ -49,7 +49,10 @@ type follower struct {
 func newFollower(n *Node) *follower {
 	return &follower{
 		node: n, log: n.cfg.Log, holesAt: time.Now().Add(holesEvery), vouchers: vouchers{claims: n.cfg.Claims}, checkpoint: checkpoint{want: n.cfg.Checkpoint},
-		fetch: fetcher{source: n.cfg.Source, fix: n.cfg.Fix, check: verify.New(n.cfg.Stack), writer: n.writer, log: n.cfg.Log},
+		fetch: fetcher{
+			source: n.cfg.Source, fix: n.cfg.Fix, check: verify.New(n.cfg.Stack), writer: n.writer, log: n.cfg.Log, counts: &n.counts,
+			share: sharing{with: n.cfg.Shared, network: n.cfg.Network, wait: n.cfg.SharedWait, hash: n.cfg.Hash, counts: &n.counts, log: n.cfg.Log},
+		},
 	}
 }
 
@@ -258,7 +261,7 @@ func firstOf(last, blocks uint64) uint64 { return last - min(last, blocks-1) }
 // begin begins a new copy at a height. What was stored before stays beside it until it is
 // pruned: the branch that a copy is may have no holes.
 func (f *follower) begin(ctx context.Context, head nodegate.Head, number uint64) error {
-	b, err := f.fetch.byNumber(ctx, number)
+	b, err := f.fetch.next(ctx, number)
 	if err != nil {
 		return f.judge(ctx, head, number, err)
 	}
@@ -287,7 +290,7 @@ func (f *follower) put(b *store.Block) error {
 
 // advance fetches the block behind the newest one.
 func (f *follower) advance(ctx context.Context, head nodegate.Head, tip store.Place) error {
-	b, err := f.fetch.byNumber(ctx, tip.Number+1)
+	b, err := f.fetch.next(ctx, tip.Number+1)
 	if err != nil {
 		return f.judge(ctx, head, tip.Number+1, err)
 	}
@@ -348,7 +351,7 @@ func (f *follower) confirm(ctx context.Context, head nodegate.Head, tip store.Pl
 	case err != nil:
 		return err
 	case !ok || m.Hash != hash:
-		b, err := f.fetch.byHash(ctx, hash)
+		b, err := f.fetch.linked(ctx, head.Number, hash)
 		if err != nil {
 			return f.judge(ctx, head, head.Number, err)
 		}

@@ -42,6 +42,13 @@ type Config struct {
 	Last func() (head nodegate.Head, age time.Duration, ok bool)
 	// ShowAge is after how long without a report answers tell the age of the head; 0 is never.
 	ShowAge time.Duration
+	// Hash is the hash of one of the newest blocks, as the nodes reported it. Nil is never known.
+	Hash func(number uint64) (hash [32]byte, ok bool)
+	// Shared has the blocks that other servers of the network fetched; nil on one server.
+	// SharedWait is how long a server is waited for that fetches a block.
+	Shared     Shared
+	SharedWait time.Duration
+	Network    string // its name there
 	// Claims are the newest blocks that each node reported. Nil is not known.
 	Claims func() []Claim
 	// Agree is how many nodes must have given the hash of a block that is answered from.

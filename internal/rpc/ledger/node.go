@@ -174,12 +174,12 @@ func (n *Node) own(ctx context.Context, name string, params []byte) (result []by
 		if understood {
 			n.counts.passed.Add(1)
 		}
-		trace.Verified, trace.Agreed, trace.Formed = nodegate.LevelNone, 0, false
+		trace.Verified, trace.Agreed, trace.Checkpoint, trace.Formed = nodegate.LevelNone, 0, false, false
 		return nil, false, err
 	}
 	n.counts.answered.Add(1)
 	trace.Cache, trace.Reason = nodegate.CacheLedger, ""
-	trace.Verified, trace.Agreed, trace.Formed = a.level, a.agreed, true
+	trace.Verified, trace.Agreed, trace.Checkpoint, trace.Formed = a.level, a.agreed, a.linked, true
 	if age := n.oldHead(); age > 0 {
 		trace.HeadAge = age
 	}

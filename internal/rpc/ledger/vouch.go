@@ -78,6 +78,7 @@ func (s *vouchers) place(c *Claim, v *view) (number uint64, says, yes bool) {
 // show makes a view the one that lookups go by, with the nodes that vouch for it.
 func (f *follower) show(v *view) {
 	v.vouched = f.vouchers.newest(v)
+	v.linked = f.checkpoint.has(f.store)
 	f.node.show(v)
 }
 

@@ -34,6 +34,7 @@ type fetcher struct {
 	refused [32]byte // the block whose receipts the nodes refuse
 	refusal int      // how often they did
 	told    bool     // that there are no receipts
+	calls   bool     // how many calls it takes was told
 }
 
 // unproven is the error of data that can't be proven, or that contradicts what follows

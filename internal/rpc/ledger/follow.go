@@ -44,6 +44,7 @@ type follower struct {
 	vouchers   vouchers
 	filler     filler
 	checkpoint checkpoint
+	resumption resumption
 }
 
 func newFollower(n *Node) *follower {
@@ -172,6 +173,7 @@ func (f *follower) step(ctx context.Context) (more bool, err error) {
 	}
 	if f.store == nil {
 		if err := f.open(ctx); err != nil {
+			f.resumption.begin(ctx, f)
 			return false, err
 		}
 	}
@@ -208,10 +210,13 @@ func (f *follower) step(ctx context.Context) (more bool, err error) {
 func (f *follower) open(ctx context.Context) error {
 	genesis, err := f.fetch.identify(ctx, f.node.cfg.MinBlockTime)
 	if err != nil {
+		if _, none := f.fetch.source.Head(ctx); none != nil {
+			err = &noHead{err}
+		}
 		return f.doubt(err)
 	}
 	f.unproven = 0
-	s, err := f.node.cfg.Open(genesis)
+	s, err := f.resumption.end(f.node, genesis)
 	if err != nil {
 		return err
 	}

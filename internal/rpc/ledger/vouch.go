@@ -79,6 +79,7 @@ func (s *vouchers) place(c *Claim, v *view) (number uint64, says, yes bool) {
 func (f *follower) show(v *view) {
 	v.vouched = f.vouchers.newest(v)
 	v.linked = f.checkpoint.has(f.store)
+	note(f.store, f.node.cfg.Origin, v)
 	f.node.show(v)
 }
 

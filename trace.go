@@ -16,7 +16,9 @@ type Trace struct {
 
 	Verified Level // how well the ledger verified what it answered with; LevelNone when it didn't answer
 	Agreed   int   // how many nodes gave the hash of the block that the answer is of
-	Formed   bool  // the answer has the form of Geth's already
+	// Checkpoint is true if the block is linked to one that the operator knows.
+	Checkpoint bool
+	Formed     bool // the answer has the form of Geth's already
 	// HeadAge is how long no node has reported the newest block, if the answer is by one
 	// that is old; 0 if it isn't.
 	HeadAge time.Duration

@@ -88,12 +88,15 @@ func patient(cfg *config.Config, n *config.Network) doctor.Network {
 	if n.Layer2 != nil {
 		p.Stack = n.Layer2.Stack
 	}
-	p.Ledger = doctor.Ledger{Blocks: n.Ledger.Blocks, Usual: config.UsualLedger, Backfill: n.Ledger.Backfill, Cost: func(name string) int64 {
-		if credits, ok := cfg.Costs[name]; ok {
-			return credits
-		}
-		return cfg.Costs[method.PriceOther]
-	}}
+	p.Ledger = doctor.Ledger{
+		Blocks: n.Ledger.Blocks, Usual: config.UsualLedger, Backfill: n.Ledger.Backfill, MinBlockTime: n.Ledger.MinBlockTime, Unprovable: !n.Provable(),
+		Cost: func(name string) int64 {
+			if credits, ok := cfg.Costs[name]; ok {
+				return credits
+			}
+			return cfg.Costs[method.PriceOther]
+		},
+	}
 	for i := range n.Nodes {
 		p.Nodes = append(p.Nodes, patientNode(&n.Nodes[i]))
 	}

@@ -20,7 +20,7 @@ const usualBlockTime = time.Second
 // is kept however fast the blocks come, and so is what other settings can't do without.
 func (s *settler) settleLedger(n *Network, at string) {
 	given := s.src[at+"ledger.blocks"].origin != fromDefault
-	if !given && len(n.Nodes) > 0 && !n.hasBudget() && n.provable() {
+	if !given && len(n.Nodes) > 0 && !n.hasBudget() && n.Provable() {
 		n.Ledger.Blocks = UsualLedger
 	}
 	n.Ledger.Usual = !given && n.Ledger.Blocks > 0 && n.Verified == anyLevel && n.Agree <= 1 && n.Checkpoint == ""
@@ -34,8 +34,8 @@ func (n *Network) hasBudget() bool {
 	return slices.ContainsFunc(n.Nodes, func(o Node) bool { return o.CreditsPerSecond > 0 || o.CreditsPerDay > 0 || o.CreditsPerMonth > 0 })
 }
 
-// provable tells whether blocks of the network can be proven, as far as its stack says.
-func (n *Network) provable() bool {
+// Provable tells whether blocks of the network can be proven, as far as its stack says.
+func (n *Network) Provable() bool {
 	return n.Layer2 == nil || n.Layer2.Stack != "arbitrum" && n.Layer2.Stack != "zksync"
 }
 

@@ -8,6 +8,7 @@ type LedgerFigures struct {
 	Data, Index               int64 // bytes
 	Reorgs, Refused, Repaired uint64
 	Answered, Passed          uint64 // lookups
+	Fetched, Taken            uint64 // blocks of nodes, and of other servers
 	Damaged                   int
 	Missing                   uint64 // blocks that a backfill is still to fetch
 }
@@ -17,7 +18,7 @@ type ledgers struct {
 	each                               func(show func(network string, f *LedgerFigures))
 	first, last, blocks, lag, bytes    *prometheus.Desc
 	reorgs, refused, repaired, damaged *prometheus.Desc
-	lookups, missing                   *prometheus.Desc
+	lookups, missing, fetched          *prometheus.Desc
 }
 
 // Ledgers adds the figures of the networks' ledgers, as each hands them out.
@@ -37,13 +38,14 @@ func (m *Metrics) Ledgers(each func(show func(network string, f *LedgerFigures))
 		repaired: desc("repaired_blocks_total", "Damaged blocks that were fetched again."),
 		damaged:  desc("damaged_blocks", "Damaged blocks that are to be fetched again."),
 		missing:  desc("backfill_blocks", "Blocks that a backfill is still to fetch."),
+		fetched:  desc("fetched_blocks_total", "Blocks that were fetched and proven, from a node, or from another server through Redis.", "from"),
 		lookups:  desc("lookups_total", "Lookups and log queries that the ledger could read, by whether it answered them or passed them on to nodes.", "outcome"),
 	})
 }
 
 // Describe is a part of prometheus.Collector.
 func (l *ledgers) Describe(out chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{l.first, l.last, l.blocks, l.lag, l.bytes, l.reorgs, l.refused, l.repaired, l.damaged, l.lookups, l.missing} {
+	for _, d := range []*prometheus.Desc{l.first, l.last, l.blocks, l.lag, l.bytes, l.reorgs, l.refused, l.repaired, l.damaged, l.lookups, l.missing, l.fetched} {
 		out <- d
 	}
 }
@@ -68,6 +70,8 @@ func (l *ledgers) Collect(out chan<- prometheus.Metric) {
 		count(l.reorgs, f.Reorgs)
 		count(l.refused, f.Refused)
 		count(l.repaired, f.Repaired)
+		count(l.fetched, f.Fetched, "node")
+		count(l.fetched, f.Taken, "server")
 		count(l.lookups, f.Answered, "answered")
 		count(l.lookups, f.Passed, "passed")
 	})

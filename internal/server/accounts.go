@@ -14,6 +14,7 @@ import (
 	"github.com/nodegate/nodegate/internal/accounts/usage"
 	"github.com/nodegate/nodegate/internal/config"
 	"github.com/nodegate/nodegate/internal/rpc/filter"
+	"github.com/nodegate/nodegate/internal/rpc/ledger"
 	"github.com/nodegate/nodegate/internal/rpc/nonce"
 	"github.com/nodegate/nodegate/internal/store/redisstore"
 )
@@ -129,6 +130,8 @@ func (a *accounts) openLimiter(ctx context.Context) error {
 const (
 	// noticeTime bounds the telling of other servers; they find out by themselves too.
 	noticeTime = time.Second
+	// blockWithin bounds one call to Redis for a block, which may have megabytes.
+	blockWithin = 250 * time.Millisecond
 	// syncTime bounds how long whoever changed something waits for it to hold here.
 	syncTime = 2 * time.Second
 )
@@ -199,5 +202,10 @@ func (a *accounts) shared() shared {
 	}
 	filters := redisstore.FilterBounds{Life: int(filter.Life.Seconds()), Places: filter.MaxPlaces, Pending: filter.MaxPending}
 	nonces := redisstore.NonceBounds{Life: int(nonce.Life.Seconds()), Most: nonce.MaxNonces}
-	return shared{heads: a.redis, cache: a.answers, filters: a.redis.Filters(filters), nonces: a.redis.Nonces(nonces)}
+	blocks := redisstore.BlockBounds{
+		Within: blockWithin, Lease: ledger.ShareLease, Life: ledger.ShareLife, Slots: ledger.ShareBlocks, Bytes: ledger.ShareBytes,
+	}
+	return shared{
+		heads: a.redis, cache: a.answers, filters: a.redis.Filters(filters), nonces: a.redis.Nonces(nonces), blocks: a.redis.Blocks(blocks),
+	}
 }

@@ -35,6 +35,8 @@ type ledgerState struct {
 	Reorgs   uint64  `json:"reorgs"`
 	Refused  uint64  `json:"refused_blocks"`
 	Repaired uint64  `json:"repaired_blocks"`
+	Fetched  uint64  `json:"fetched_blocks"`
+	Taken    uint64  `json:"taken_blocks"` // from other servers
 	Damaged  int     `json:"damaged_blocks"`
 	Problem  string  `json:"problem,omitempty"`
 }
@@ -55,6 +57,7 @@ func (a *ledgerAdmin) now(w http.ResponseWriter, _ *http.Request) {
 			First: s.First, Last: s.Last, Blocks: s.Blocks, Window: r.cfg.Ledger.Blocks, Data: s.Data, Index: s.Index,
 			Head: s.Head, HeadAge: s.HeadAge.Seconds(), Lag: s.Lag, Answered: s.Answered, Passed: s.Passed,
 			Reorgs: s.Reorgs, Refused: s.Refused, Repaired: s.Repaired, Damaged: s.Damaged, Problem: s.Problem,
+			Fetched: s.Fetched, Taken: s.Taken,
 		}
 	})
 	writeAdmin(w, states)
@@ -87,7 +90,7 @@ func (a *ledgerAdmin) show(show func(network string, f *obs.LedgerFigures)) {
 		show(r.cfg.Name, &obs.LedgerFigures{
 			First: s.First, Last: s.Last, Blocks: s.Blocks, Lag: s.Lag, Data: s.Data, Index: s.Index,
 			Reorgs: s.Reorgs, Refused: s.Refused, Repaired: s.Repaired, Damaged: s.Damaged,
-			Answered: s.Answered, Passed: s.Passed, Missing: s.Missing,
+			Answered: s.Answered, Passed: s.Passed, Missing: s.Missing, Fetched: s.Fetched, Taken: s.Taken,
 		})
 	})
 }

@@ -1,8 +1,10 @@
 package server
 
 import (
+	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"log/slog"
 	"path/filepath"
 	"strconv"
@@ -25,6 +27,8 @@ type ledgers struct {
 	cfg   *config.Config
 	log   *slog.Logger
 	guard *disk.Guard
+	// shared has the blocks that other servers fetched; nil on one server.
+	shared ledger.Shared
 
 	mu   sync.Mutex
 	open map[string]*openLedger // by folder
@@ -75,6 +79,7 @@ func (l *ledgers) over(node nodegate.Node, source *pool.Pool, n *config.Network)
 		Stack: of.stack, Blocks: n.Ledger.Blocks, Disk: int64(n.Ledger.Disk), Source: source, Log: log,
 		MinBlockTime: n.Ledger.MinBlockTime, Usual: n.Ledger.Usual, FillPause: fillPause, Backfill: n.Ledger.Backfill,
 		Claims: func() []ledger.Claim { return claimsOf(source) }, Agree: n.Agree, Checkpoint: checkpointOf(n),
+		Network: n.Name, Hash: source.Hash, Shared: l.shared, SharedWait: ledger.ShareWait,
 		Last: source.Last, ShowAge: min(showHeadAge, n.MaxHeadAge), Require: levelOf(n.Verified),
 		MaxAnswer: int(l.cfg.Limits.ResponseBytes), SearchTime: l.cfg.Limits.NodeTimeout,
 		Fix: ledger.Forms{Block: eth.BlockForm, Receipts: eth.ReceiptsForm},
@@ -82,6 +87,7 @@ func (l *ledgers) over(node nodegate.Node, source *pool.Pool, n *config.Network)
 			of.genesis = genesis
 			return l.take(folder, of, memory, log)
 		},
+		Existing: func() (*store.Store, error) { return l.existing(folder, of.stack, memory, log) }, Origin: originOf(n),
 		Release: func() { l.release(folder, log) },
 	})
 }
@@ -149,6 +155,36 @@ func (l *ledgers) take(folder string, of origin, memory int64, log *slog.Logger)
 	}
 	o.users++
 	return o.store, nil
+}
+
+// existing opens the copy that is there, or joins those who use it.
+func (l *ledgers) existing(folder, stack string, memory int64, log *slog.Logger) (*store.Store, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	o := l.open[folder]
+	if o == nil {
+		s, err := store.Open(store.Config{Dir: folder, Stack: stack, Memory: memory, Guard: l.guard, Log: log, Existing: true})
+		if err != nil {
+			return nil, err
+		}
+		o = &openLedger{store: s, of: origin{store.Genesis(s), stack}}
+		l.open[folder] = o
+	}
+	if o.of.stack != stack {
+		return nil, errInUse
+	}
+	o.users++
+	return o.store, nil
+}
+
+// originOf tells the nodes of a network from others: while none can be reached, a copy of the
+// same nodes is taken for one of their chain. URLs may hold keys, so it is a hash of them.
+func originOf(n *config.Network) [32]byte {
+	text := fmt.Sprintf("%q %d %q", n.Name, n.ChainID, n.Checkpoint)
+	for i := range n.Nodes {
+		text += fmt.Sprintf(" %q", string(n.Nodes[i].URL))
+	}
+	return sha256.Sum256([]byte(text))
 }
 
 // release closes a copy that nobody uses any more.

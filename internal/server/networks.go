@@ -16,6 +16,7 @@ import (
 	"github.com/nodegate/nodegate/internal/rpc/chain/lane"
 	"github.com/nodegate/nodegate/internal/rpc/eth"
 	"github.com/nodegate/nodegate/internal/rpc/filter"
+	"github.com/nodegate/nodegate/internal/rpc/ledger"
 	"github.com/nodegate/nodegate/internal/rpc/nonce"
 	"github.com/nodegate/nodegate/internal/rpc/rollup"
 	"github.com/nodegate/nodegate/internal/rpc/upstream/heads"
@@ -53,6 +54,7 @@ type shared struct {
 	cache   cache.Shared
 	filters filter.Store
 	nonces  nonce.Store
+	blocks  ledger.Shared
 }
 
 func newNetworks(c *common) *networks {
@@ -67,7 +69,7 @@ func newNetworks(c *common) *networks {
 
 // open starts every network and stacks its layers.
 func (ns *networks) open(with shared) error {
-	ns.shared = with
+	ns.shared, ns.ledgers.shared = with, with.blocks
 	credits := creditFile{ns}
 	used := credits.read()
 	for i := range ns.cfg.Networks {

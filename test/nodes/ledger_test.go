@@ -295,27 +295,33 @@ func TestLedgerReorg(t *testing.T) {
 	}
 }
 
-// TestLedgerRestart: a server that starts again goes on with its copy, and asks only for the
-// blocks that it missed.
-func TestLedgerRestart(t *testing.T) {
-	node := presets(t)
-	c := countCalls(t, node.URL("dev", key))
-	file := filepath.Join(t.TempDir(), "nodegate.yaml")
-	f := &front{file: file}
-	f.write(t, "networks:\n"+network("main", withLedger, c.url))
-	start := func() {
-		cfg := load(t, file)
+// program starts and stops a front in one data folder.
+func (f *front) program(t *testing.T) (start, stop func()) {
+	t.Helper()
+	start = func() {
+		cfg := load(t, f.file)
 		s, err := harness.Launch(cfg.Data, func(c *config.Config) { *c = *cfg })
 		if err != nil {
 			t.Fatal(err)
 		}
 		f.Service = s
 	}
-	stop := func() {
+	stop = func() {
 		if err := f.Close(); err != nil {
 			t.Error(err)
 		}
 	}
+	return start, stop
+}
+
+// TestLedgerRestart: a server that starts again goes on with its copy, and asks only for the
+// blocks that it missed.
+func TestLedgerRestart(t *testing.T) {
+	node := presets(t)
+	c := countCalls(t, node.URL("dev", key))
+	f := &front{file: filepath.Join(t.TempDir(), "nodegate.yaml")}
+	f.write(t, "networks:\n"+network("main", withLedger, c.url))
+	start, stop := f.program(t)
 	start()
 	f.ready(t)
 	last := height(t, node, "dev")

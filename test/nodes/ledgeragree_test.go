@@ -54,6 +54,9 @@ func TestLedgerCheckpoint(t *testing.T) {
 	last := height(t, node, "dev")
 	f.untilLedger(t, "right", last)
 	f.same(t, "right", node, "dev", 0, last)
+	if got := f.call(t, "right", "eth_getBlockByNumber", `["0x5",false]`); got.header.Get("X-Verified") != "roots; agreed=1; checkpoint" {
+		t.Errorf("X-Verified is %q", got.header.Get("X-Verified"))
+	}
 	if got := f.call(t, "wrong", "eth_getBlockByNumber", `["0x5",false]`); got.result != block || got.header.Get("X-Cache") == "ledger" {
 		t.Errorf("nodes without the checkpoint: %.80s %v", got.result, got.header)
 	}

@@ -3,6 +3,7 @@ package nodes_test
 import (
 	"fmt"
 	"net/http"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
@@ -77,4 +78,34 @@ func TestLedgerNodesAway(t *testing.T) {
 		f.until(t, n, "eth_blockNumber", "[]", func(a answer) bool { return a.header.Get("X-Head-Age") == "" })
 		f.same(t, n, node, "dev", last-3, last+3)
 	}
+}
+
+// TestLedgerStartsAway: a server that starts while its only node can't be reached answers from
+// its copy, with the age of the head, and refuses latest. When the node is back it goes on.
+func TestLedgerStartsAway(t *testing.T) {
+	node := presets(t)
+	c := countCalls(t, node.URL("dev", key))
+	f := &front{file: filepath.Join(t.TempDir(), "nodegate.yaml")}
+	f.write(t, "networks:\n"+network("main", withLedger+"    max_head_age: 10s\n", c.url))
+	start, stop := f.program(t)
+	start()
+	f.ready(t)
+	last := height(t, node, "dev")
+	f.untilLedger(t, "main", last)
+	stop()
+	c.setCut(true)
+	start()
+	defer stop()
+	newest := fmt.Sprintf(`["%#x",false]`, last)
+	f.until(t, "main", "eth_getBlockByNumber", newest, func(a answer) bool { return a.header.Get("X-Head-Age") != "" })
+	f.same(t, "main", node, "dev", 0, last)
+	f.sameLogs(t, "main", node, "dev", []string{fmt.Sprintf(`[{"fromBlock":"0x0","toBlock":"%#x"}]`, last)})
+	if got := f.call(t, "main", "eth_getBlockByNumber", `["latest",false]`); got.status != http.StatusServiceUnavailable {
+		t.Errorf("latest without a node: %+v", got)
+	}
+	node.call(t, "dev", "evm_mine", "[]")
+	c.setCut(false)
+	f.until(t, "main", "eth_blockNumber", "[]", func(a answer) bool { return a.result == fmt.Sprintf(`"%#x"`, last+1) })
+	f.untilLedger(t, "main", last+1)
+	f.same(t, "main", node, "dev", 0, last+1)
 }

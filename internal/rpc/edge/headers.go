@@ -48,7 +48,11 @@ func appendVerified(dst []byte, x *exchange) []byte {
 			return dst
 		}
 		dst = append(append(dst, t.Verified.String()...), "; agreed="...)
-		return strconv.AppendInt(dst, int64(t.Agreed), 10)
+		dst = strconv.AppendInt(dst, int64(t.Agreed), 10)
+		if t.Checkpoint {
+			dst = append(dst, "; checkpoint"...)
+		}
+		return dst
 	}
 	count := 0
 	for i := range x.traces {

@@ -31,7 +31,7 @@ func (r remote) Call(ctx context.Context, name string, params []byte) ([]byte, e
 	switch {
 	case row.Kind != method.Read:
 		// Several calls answered this one, and the trace is of the last of them.
-		trace.Verified, trace.Agreed, trace.Formed = nodegate.LevelNone, 0, false
+		trace.Verified, trace.Agreed, trace.Checkpoint, trace.Formed = nodegate.LevelNone, 0, false, false
 	case trace.Formed:
 		return result, nil
 	}

@@ -19,6 +19,7 @@ type answer struct {
 	result []byte
 	level  nodegate.Level
 	agreed int
+	linked bool // to the checkpoint
 }
 
 // reader answers a query by one view. All that it can't read as it was written is not ok:
@@ -82,20 +83,21 @@ func (r *reader) answer(q *query) (answer, bool) {
 	default:
 		result, ok = b.transaction(index)
 	}
-	return answer{result, nodegate.Level(b.stored.Level), r.agreed(q.by, at)}, ok
+	agreed, linked := r.vouched(q.by, at)
+	return answer{result, nodegate.Level(b.stored.Level), agreed, linked}, ok
 }
 
-// agreed is how many nodes gave the hash of a block. What a client names by its hash may be of
-// another branch, which one node gave.
-func (r *reader) agreed(by by, at store.Place) int {
-	n := r.view.agreed(at.Number)
-	if by != byBlock || n == 1 {
-		return n
+// vouched is how many nodes gave the hash of a block, and whether it is linked to the
+// checkpoint. What a client names by its hash may be of another branch, which one node gave.
+func (r *reader) vouched(by by, at store.Place) (agreed int, linked bool) {
+	agreed, linked = r.view.agreed(at.Number), r.view.linked
+	if by != byBlock || agreed == 1 && !linked {
+		return agreed, linked
 	}
 	if m, ok, err := r.store.Canonical(at.Number); err != nil || !ok || m.Hash != at.Hash {
-		return 1
+		return 1, false
 	}
-	return n
+	return agreed, linked
 }
 
 // find finds the block of a query, which must be one that clients may know of, and the

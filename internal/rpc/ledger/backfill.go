@@ -63,7 +63,7 @@ func (b *filler) before(ctx context.Context, f *follower) (*store.Block, error) 
 	if err != nil {
 		return nil, err
 	}
-	return f.fetch.byHash(ctx, h.Parent)
+	return f.fetch.linked(ctx, first.Number-1, h.Parent)
 }
 
 // missing is how many blocks a copy has room for before its first one.

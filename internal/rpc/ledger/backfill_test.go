@@ -104,16 +104,17 @@ func TestBackfillResumes(t *testing.T) {
 	})
 }
 
-// TestBackfillReorgs: reorgs of all depths while older blocks are fetched. In the end the copy
-// is the chain.
+// TestBackfillReorgs: reorgs of 1 to 64 blocks while older blocks are fetched. In the end the
+// copy is the chain.
 func TestBackfillReorgs(t *testing.T) {
 	c := newChain()
 	c.grow(300)
+	c.set(func(c *chain) { c.head.Finalized = 200 })
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		r := newFiller(t, c, dir, 1000, 10)
 		defer r.Close()
-		for depth := 1; depth <= 20; depth++ { // what is final stays
+		for depth := 1; depth <= 64; depth++ {
 			c.reorg(depth, depth+1, int64(depth))
 			time.Sleep(lookEvery)
 			synctest.Wait()

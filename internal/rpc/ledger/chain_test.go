@@ -43,11 +43,14 @@ type chain struct {
 	calls  map[string]int
 	// lie changes answers, if it is set.
 	lie func(name string, answer map[string]any)
+	// lieReceipts changes the receipts of a block, if it is set.
+	lieReceipts func(list []any) any
 	// failReceipts is the error of calls for receipts.
 	failReceipts error
-	uncles       []*types.Header // of the blocks that are added
-	every        time.Duration   // between two blocks
-	pruned       uint64          // blocks before it are not there any more
+	uncles       []*types.Header  // of the blocks that are added
+	every        time.Duration    // between two blocks
+	pruned       uint64           // blocks before it are not there any more
+	pretend      map[uint64]*made // blocks of another branch that headers are given of
 }
 
 func newChain() *chain {
@@ -208,8 +211,14 @@ func (c *chain) answer(name string, params []byte) ([]byte, error) {
 			}
 			list = append(list, r)
 		}
+		if c.lieReceipts != nil {
+			return json.Marshal(c.lieReceipts(list))
+		}
 		return json.Marshal(list)
 	case strings.Contains(name, "getBlockBy"):
+		if p := c.pretend[b.NumberU64()]; p != nil && args[1] == false {
+			b = p
+		}
 		out := b.json(args[1] == true)
 		if c.lie != nil {
 			c.lie("block", out)

@@ -3,6 +3,7 @@ package ledger
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/rpc/ledger/store"
@@ -24,6 +25,26 @@ type checkpoint struct {
 	passed     bool   // the nodes have it
 	fork, lost uint64 // as of which fork
 	final      bool   // it was final
+
+	refuted int       // copies in a row that turned out to lack it
+	rest    time.Time // until when none is begun
+}
+
+// The pause after a copy that turned out to lack the checkpoint is twice as long each time: the
+// nodes said that they have the block, and then gave a chain without it.
+const (
+	refutedPause = time.Minute
+	longestRest  = time.Hour
+)
+
+// refute is for a copy that lacks the checkpoint.
+func (c *checkpoint) refute(now time.Time) {
+	pause := longestRest
+	if c.refuted < 6 {
+		pause = min(longestRest, refutedPause<<c.refuted)
+	}
+	c.refuted++
+	c.passed, c.rest = false, now.Add(pause)
 }
 
 // ask asks which block is at the checkpoint's height, at the start and after each fork that
@@ -31,6 +52,9 @@ type checkpoint struct {
 func (c *checkpoint) ask(ctx context.Context, f *fetcher, head nodegate.Head) error {
 	if c.want == nil || head.Number < c.want.Number || c.passed && c.lost == head.Lost && (c.final || c.fork == head.Fork) {
 		return nil
+	}
+	if time.Now().Before(c.rest) {
+		return errCheckpoint
 	}
 	hash, err := f.hashOf(ctx, c.want.Number)
 	if err == nil && hash != c.want.Hash {
@@ -43,6 +67,15 @@ func (c *checkpoint) ask(ctx context.Context, f *fetcher, head nodegate.Head) er
 	return nil
 }
 
+// has tells whether a copy has the checkpoint.
+func (c *checkpoint) has(s *store.Store) bool {
+	if c.want == nil {
+		return false
+	}
+	m, ok, err := s.Canonical(c.want.Number)
+	return err == nil && ok && m.Hash == c.want.Hash
+}
+
 // lacks tells whether a copy has another block at the checkpoint's height. Inside the copy the
 // blocks above it are linked to it by their hashes, so no node can get around it.
 func (c *checkpoint) lacks(s *store.Store) (bool, error) {
@@ -50,7 +83,13 @@ func (c *checkpoint) lacks(s *store.Store) (bool, error) {
 		return false, nil
 	}
 	m, ok, err := s.Canonical(c.want.Number)
-	return err == nil && ok && m.Hash != c.want.Hash, err
+	if err != nil || !ok {
+		return false, err
+	}
+	if m.Hash == c.want.Hash {
+		c.refuted = 0
+	}
+	return m.Hash != c.want.Hash, nil
 }
 
 // keepCheckpoint empties a copy that lacks the checkpoint.
@@ -59,6 +98,7 @@ func (f *follower) keepCheckpoint() error {
 	if err != nil || !lacks {
 		return err
 	}
+	f.checkpoint.refute(time.Now())
 	if err := f.reset("it doesn't have the block of the checkpoint"); err != nil {
 		return err
 	}

@@ -16,8 +16,10 @@
 //	pace.go      networks that have no ledger: their blocks come too fast, or can't be proven
 //	vouch.go     how many nodes gave the hash of a block
 //	checkpoint.go  a block that the chain must have
+//	resume.go    a start while no node can be reached
 //	reorg.go     other branches
 //	fetch.go     a block and its receipts from nodes, proven
+//	share.go     blocks that another server fetched
 //	members.go   what nodes say beyond what roots cover
 //	backfill.go  older blocks than the copy began with
 //	prune.go     the bounds of the copy

@@ -28,10 +28,13 @@ type fetcher struct {
 	check  *verify.Checker
 	writer *form.Writer
 	log    *slog.Logger
+	share  sharing
+	counts *counts
 
 	refused [32]byte // the block whose receipts the nodes refuse
 	refusal int      // how often they did
 	told    bool     // that there are no receipts
+	calls   bool     // how many calls it takes was told
 }
 
 // unproven is the error of data that can't be proven, or that contradicts what follows
@@ -44,25 +47,51 @@ func (u *unproven) Error() string { return u.what }
 var errAway = errors.New("no node has the block")
 
 // byNumber fetches the block of a height.
-func (f *fetcher) byNumber(ctx context.Context, number uint64) (*store.Block, error) {
+func (f *fetcher) byNumber(ctx context.Context, number uint64) (*fetched, error) {
 	raw, err := f.source.Call(ctx, method.EthGetBlockByNumber, []byte("["+hexjson.Number(number)+",true]"))
 	if err != nil {
 		return nil, err
 	}
-	b, err := f.block(ctx, raw, nil)
+	b, err := f.block(ctx, rawBlock{block: raw}, nil)
 	if err == nil && b.Number != number {
 		err = &unproven{"a node gave a block of another height"}
 	}
-	return b, err
+	return b, f.count(err)
+}
+
+// count counts a block of a node.
+func (f *fetcher) count(err error) error {
+	if err == nil {
+		f.counts.fetched.Add(1)
+	}
+	return err
 }
 
 // byHash fetches a block by its hash.
-func (f *fetcher) byHash(ctx context.Context, hash [32]byte) (*store.Block, error) {
+func (f *fetcher) byHash(ctx context.Context, hash [32]byte) (*fetched, error) {
 	raw, err := f.source.Call(ctx, method.EthGetBlockByHash, fmt.Appendf(nil, `["0x%x",true]`, hash))
 	if err != nil {
 		return nil, err
 	}
-	return f.block(ctx, raw, &hash)
+	b, err := f.block(ctx, rawBlock{block: raw}, &hash)
+	return b, f.count(err)
+}
+
+// next fetches the block of a height. If the nodes reported its hash, another server may have
+// fetched it.
+func (f *fetcher) next(ctx context.Context, number uint64) (*store.Block, error) {
+	get := func() (*fetched, error) { return f.byNumber(ctx, number) }
+	if f.share.hash != nil {
+		if hash, ok := f.share.hash(number); ok {
+			return f.share.fetch(ctx, f, number, hash, get)
+		}
+	}
+	return justBlock(get())
+}
+
+// linked fetches a block that another one names as its parent, or that the nodes reported.
+func (f *fetcher) linked(ctx context.Context, number uint64, hash [32]byte) (*store.Block, error) {
+	return f.share.fetch(ctx, f, number, hash, func() (*fetched, error) { return f.byHash(ctx, hash) })
 }
 
 // hashOf asks which block is at a height. The hash is one of a header that has it.
@@ -98,6 +127,7 @@ func (f *fetcher) header(ctx context.Context, number uint64) (h *verify.Header, 
 // fetched is a block that is being proven.
 type fetched struct {
 	*store.Block
+	raw      rawBlock
 	said     []member // of the block
 	txs      [][]byte // JSON
 	encoded  *verify.Encoded
@@ -105,13 +135,14 @@ type fetched struct {
 	receipts [][]byte // JSON
 }
 
-// block proves a block, fetches its receipts and proves those too. want is its hash, if it
-// was asked for by that.
-func (f *fetcher) block(ctx context.Context, raw []byte, want *[32]byte) (*store.Block, error) {
-	b, err := f.prove(raw, want)
+// block proves a block, fetches its receipts if they are not there, and proves those too. want
+// is its hash, if it was asked for by that.
+func (f *fetcher) block(ctx context.Context, raw rawBlock, want *[32]byte) (*fetched, error) {
+	b, err := f.prove(raw.block, want)
 	if err != nil {
 		return nil, err
 	}
+	b.raw = raw
 	list, err := f.receipts(ctx, b)
 	if err != nil {
 		return nil, err
@@ -119,7 +150,7 @@ func (f *fetcher) block(ctx context.Context, raw []byte, want *[32]byte) (*store
 	if err := f.addReceipts(b, &list); err != nil {
 		return nil, err
 	}
-	return b.Block, f.addTransactions(b)
+	return b, f.addTransactions(b)
 }
 
 // prove proves a block without its receipts.
@@ -206,7 +237,10 @@ func (f *fetcher) receipts(ctx context.Context, b *fetched) (verify.List, error)
 	if len(b.Txs) == 0 {
 		return verify.List{}, nil
 	}
-	raw, err := f.source.Call(ctx, method.EthGetBlockReceipts, fmt.Appendf(nil, `["0x%x"]`, b.Hash))
+	raw, err := b.raw.receipts, error(nil)
+	if raw == nil {
+		raw, err = f.source.Call(ctx, method.EthGetBlockReceipts, fmt.Appendf(nil, `["0x%x"]`, b.Hash))
+	}
 	switch {
 	case f.gone(b.Hash, err):
 		return verify.List{}, nil
@@ -215,6 +249,7 @@ func (f *fetcher) receipts(ctx context.Context, b *fetched) (verify.List, error)
 	case string(raw) == "null":
 		return verify.List{}, errAway
 	}
+	b.raw.receipts = raw
 	list, held, finding := f.check.EncodeReceipts(b.encoded.Header, raw)
 	if finding != nil {
 		return list, &unproven{finding.What}

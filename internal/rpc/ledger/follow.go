@@ -44,12 +44,16 @@ type follower struct {
 	vouchers   vouchers
 	filler     filler
 	checkpoint checkpoint
+	resumption resumption
 }
 
 func newFollower(n *Node) *follower {
 	return &follower{
 		node: n, log: n.cfg.Log, holesAt: time.Now().Add(holesEvery), vouchers: vouchers{claims: n.cfg.Claims}, checkpoint: checkpoint{want: n.cfg.Checkpoint},
-		fetch: fetcher{source: n.cfg.Source, fix: n.cfg.Fix, check: verify.New(n.cfg.Stack), writer: n.writer, log: n.cfg.Log},
+		fetch: fetcher{
+			source: n.cfg.Source, fix: n.cfg.Fix, check: verify.New(n.cfg.Stack), writer: n.writer, log: n.cfg.Log, counts: &n.counts,
+			share: sharing{with: n.cfg.Shared, network: n.cfg.Network, wait: n.cfg.SharedWait, hash: n.cfg.Hash, counts: &n.counts, log: n.cfg.Log},
+		},
 	}
 }
 
@@ -169,6 +173,7 @@ func (f *follower) step(ctx context.Context) (more bool, err error) {
 	}
 	if f.store == nil {
 		if err := f.open(ctx); err != nil {
+			f.resumption.begin(ctx, f)
 			return false, err
 		}
 	}
@@ -205,10 +210,13 @@ func (f *follower) step(ctx context.Context) (more bool, err error) {
 func (f *follower) open(ctx context.Context) error {
 	genesis, err := f.fetch.identify(ctx, f.node.cfg.MinBlockTime)
 	if err != nil {
+		if _, none := f.fetch.source.Head(ctx); none != nil {
+			err = &noHead{err}
+		}
 		return f.doubt(err)
 	}
 	f.unproven = 0
-	s, err := f.node.cfg.Open(genesis)
+	s, err := f.resumption.end(f.node, genesis)
 	if err != nil {
 		return err
 	}
@@ -258,7 +266,7 @@ func firstOf(last, blocks uint64) uint64 { return last - min(last, blocks-1) }
 // begin begins a new copy at a height. What was stored before stays beside it until it is
 // pruned: the branch that a copy is may have no holes.
 func (f *follower) begin(ctx context.Context, head nodegate.Head, number uint64) error {
-	b, err := f.fetch.byNumber(ctx, number)
+	b, err := f.fetch.next(ctx, number)
 	if err != nil {
 		return f.judge(ctx, head, number, err)
 	}
@@ -287,7 +295,7 @@ func (f *follower) put(b *store.Block) error {
 
 // advance fetches the block behind the newest one.
 func (f *follower) advance(ctx context.Context, head nodegate.Head, tip store.Place) error {
-	b, err := f.fetch.byNumber(ctx, tip.Number+1)
+	b, err := f.fetch.next(ctx, tip.Number+1)
 	if err != nil {
 		return f.judge(ctx, head, tip.Number+1, err)
 	}
@@ -348,7 +356,7 @@ func (f *follower) confirm(ctx context.Context, head nodegate.Head, tip store.Pl
 	case err != nil:
 		return err
 	case !ok || m.Hash != hash:
-		b, err := f.fetch.byHash(ctx, hash)
+		b, err := f.fetch.linked(ctx, head.Number, hash)
 		if err != nil {
 			return f.judge(ctx, head, head.Number, err)
 		}

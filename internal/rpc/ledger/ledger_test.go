@@ -496,7 +496,35 @@ func testHoles(t *testing.T, err error) {
 // TestLies: whatever a node changes in a block or a receipt, nothing of it is answered. When
 // it is honest again, the copy goes on.
 func TestLies(t *testing.T) {
+	lists := map[string]func(list []any) any{
+		"no receipts":         func([]any) any { return nil },
+		"an empty list":       func(list []any) any { return list[:0] },
+		"a receipt less":      func(list []any) any { return list[1:] },
+		"receipts moved":      func(list []any) any { list[0], list[1] = list[1], list[0]; return list },
+		"a log less":          inLogs(func(logs []any) []any { return logs[1:] }),
+		"a log more":          inLogs(func(logs []any) []any { return append(logs, logs[0]) }),
+		"logs moved":          inLogs(func(logs []any) []any { logs[0], logs[1] = logs[1], logs[0]; return logs }),
+		"logs numbered again": inLog("logIndex", "0x7"),
+		"address of a log":    inLog("address", "0x00000000000000000000000000000000000000ff"),
+		"topic of a log":      inLog("topics", []any{common32}),
+		"data of a log":       inLog("data", "0x01"),
+		"block of a log":      inLog("blockHash", common32),
+		"log of another transaction": func(list []any) any {
+			first, second := list[0].(map[string]any), list[1].(map[string]any)
+			first["logs"], second["logs"] = second["logs"], first["logs"]
+			return list
+		},
+	}
+	for name, lie := range lists {
+		t.Run(name, func(t *testing.T) {
+			lieOnce(t, func(c *chain) { c.lieReceipts = lie })
+		})
+	}
 	for name, lie := range map[string]func(kind string, o map[string]any){
+		"parent":       func(kind string, o map[string]any) { change(kind, "block", o, "parentHash", common32) },
+		"order":        func(kind string, o map[string]any) { swapTxs(kind, o) },
+		"signature":    func(kind string, o map[string]any) { inTx(kind, o, "r", "0x123") },
+		"withdrawal":   func(kind string, o map[string]any) { change(kind, "block", o, "withdrawals", []any{}) },
 		"header field": func(kind string, o map[string]any) { change(kind, "block", o, "stateRoot", common32) },
 		"block hash":   func(kind string, o map[string]any) { change(kind, "block", o, "hash", common32) },
 		"sender": func(kind string, o map[string]any) {
@@ -516,25 +544,54 @@ func TestLies(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := newChain()
-			c.grow(50)
-			run(t, c, 1000, func(r *rig) {
-				c.set(func(c *chain) { c.lie = lie })
-				c.grow(1) // three transactions
-				time.Sleep(time.Minute)
-				if _, tip, _ := r.store.Tip(); tip.Number != 50 {
-					t.Fatalf("the lie is stored as block %d", tip.Number)
-				}
-				if got, ok := r.ask("eth_getBlockByNumber", "0x33", true); ok {
-					t.Errorf("the lie is answered: %s", got)
-				}
-				r.check(c.at(50), true)
-				c.set(func(c *chain) { c.lie = nil })
-				time.Sleep(longestWait)
-				r.settle()
-				r.check(c.at(51), true)
-			})
+			lieOnce(t, func(c *chain) { c.lie = lie })
 		})
+	}
+}
+
+// lieOnce has the nodes lie about one block, and be honest again.
+func lieOnce(t *testing.T, lie func(*chain)) {
+	c := newChain()
+	c.grow(50)
+	run(t, c, 1000, func(r *rig) {
+		c.set(lie)
+		c.grow(1) // three transactions
+		time.Sleep(time.Minute)
+		if _, tip, _ := r.store.Tip(); tip.Number != 50 {
+			t.Fatalf("the lie is stored as block %d", tip.Number)
+		}
+		if got, ok := r.ask("eth_getBlockByNumber", "0x33", true); ok {
+			t.Errorf("the lie is answered: %s", got)
+		}
+		r.check(c.at(50), true)
+		c.set(func(c *chain) { c.lie, c.lieReceipts = nil, nil })
+		time.Sleep(longestWait)
+		r.settle()
+		r.check(c.at(51), true)
+	})
+}
+
+// inLog changes a member of the first log of a block.
+func inLog(name string, value any) func(list []any) any {
+	return inLogs(func(logs []any) []any {
+		logs[0].(map[string]any)[name] = value
+		return logs
+	})
+}
+
+// inLogs changes the logs of the first receipt of a block.
+func inLogs(change func(logs []any) []any) func(list []any) any {
+	return func(list []any) any {
+		first := list[0].(map[string]any)
+		first["logs"] = change(first["logs"].([]any))
+		return list
+	}
+}
+
+// swapTxs changes the order of transactions.
+func swapTxs(kind string, o map[string]any) {
+	if txs, ok := o["transactions"].([]any); ok && kind == "block" && len(txs) > 1 {
+		txs[0], txs[1] = txs[1], txs[0]
 	}
 }
 

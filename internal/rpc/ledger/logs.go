@@ -59,7 +59,7 @@ func (n *Node) searchLogs(ctx context.Context, s *store.Store, v *view, f *logqu
 		return answer{}, false, nil
 	}
 	defer func() { _ = rows.Close() }() // nothing was written
-	agreed := v.agreedLogs(f, rows)
+	agreed, linked := v.vouchedLogs(f, rows)
 	if agreed < n.cfg.Agree || !n.stillCovers(ctx, s, v, f, rows) {
 		return answer{}, false, nil
 	}
@@ -78,24 +78,25 @@ func (n *Node) searchLogs(ctx context.Context, s *store.Store, v *view, f *logqu
 		return answer{}, false, &nodegate.Error{Op: "ledger.logs", Code: nodegate.ResponseTooLarge, Msg: "response too large"}
 	case found.Stop == logquery.Complete || found.Stop == logquery.Full:
 		// All blocks are proven by their roots, those without a log that matches too.
-		return answer{found.Logs, nodegate.LevelRoots, agreed}, true, nil
+		return answer{found.Logs, nodegate.LevelRoots, agreed, linked}, true, nil
 	}
 	n.noteHole(s, found)
 	return answer{}, false, nil
 }
 
-// agreedLogs is how many nodes gave the hashes of all blocks of a query.
-func (v *view) agreedLogs(f *logquery.Filter, rows *store.Snapshot) int {
+// vouchedLogs is how many nodes gave the hashes of all blocks of a query, and whether they are
+// linked to the checkpoint.
+func (v *view) vouchedLogs(f *logquery.Filter, rows *store.Snapshot) (agreed int, linked bool) {
 	if f.Hash == nil {
-		return v.agreed(f.To)
+		return v.agreed(f.To), v.linked
 	}
 	at, ok, err := rows.ByHash(*f.Hash)
 	if err == nil && ok {
 		if m, ok, err := rows.Canonical(at.Number); err == nil && ok && m.Hash == at.Hash {
-			return v.agreed(at.Number)
+			return v.agreed(at.Number), v.linked
 		}
 	}
-	return 1
+	return 1, false
 }
 
 // noteHole has the block at which a search ended fetched again, if it should have had logs.

@@ -42,6 +42,13 @@ type Config struct {
 	Last func() (head nodegate.Head, age time.Duration, ok bool)
 	// ShowAge is after how long without a report answers tell the age of the head; 0 is never.
 	ShowAge time.Duration
+	// Hash is the hash of one of the newest blocks, as the nodes reported it. Nil is never known.
+	Hash func(number uint64) (hash [32]byte, ok bool)
+	// Shared has the blocks that other servers of the network fetched; nil on one server.
+	// SharedWait is how long a server is waited for that fetches a block.
+	Shared     Shared
+	SharedWait time.Duration
+	Network    string // its name there
 	// Claims are the newest blocks that each node reported. Nil is not known.
 	Claims func() []Claim
 	// Agree is how many nodes must have given the hash of a block that is answered from.
@@ -54,6 +61,10 @@ type Config struct {
 	// Open opens the copy of the chain with a genesis block. Somebody else may use it too.
 	// It is asked again after an error.
 	Open func(genesis [32]byte) (*store.Store, error)
+	// Existing opens the copy that is there, of whichever chain; nil is never. Origin says which
+	// nodes it has to be of.
+	Existing func() (*store.Store, error)
+	Origin   [32]byte
 	// Release is called once when the copy is not used any more, if it was opened.
 	Release func()
 	Log     *slog.Logger
@@ -167,12 +178,12 @@ func (n *Node) own(ctx context.Context, name string, params []byte) (result []by
 		if understood {
 			n.counts.passed.Add(1)
 		}
-		trace.Verified, trace.Agreed, trace.Formed = nodegate.LevelNone, 0, false
+		trace.Verified, trace.Agreed, trace.Checkpoint, trace.Formed = nodegate.LevelNone, 0, false, false
 		return nil, false, err
 	}
 	n.counts.answered.Add(1)
 	trace.Cache, trace.Reason = nodegate.CacheLedger, ""
-	trace.Verified, trace.Agreed, trace.Formed = a.level, a.agreed, true
+	trace.Verified, trace.Agreed, trace.Checkpoint, trace.Formed = a.level, a.agreed, a.linked, true
 	if age := n.oldHead(); age > 0 {
 		trace.HeadAge = age
 	}
@@ -207,13 +218,23 @@ func (n *Node) Head(ctx context.Context) (nodegate.Head, error) {
 
 // oldHead is how long no node has reported the head, if that is long enough to show; 0 if not.
 func (n *Node) oldHead() time.Duration {
-	if n.cfg.Last == nil || n.cfg.ShowAge == 0 {
-		return 0
-	}
-	if _, age, ok := n.cfg.Last(); ok && age >= n.cfg.ShowAge {
+	if age, ok := n.headAge(); ok && n.cfg.ShowAge > 0 && age >= n.cfg.ShowAge {
 		return age
 	}
 	return 0
+}
+
+// headAge is how long no node has reported the head; not ok if none ever did.
+func (n *Node) headAge() (age time.Duration, ok bool) {
+	if n.cfg.Last != nil {
+		if _, age, ok := n.cfg.Last(); ok {
+			return age, true
+		}
+	}
+	if v := n.view.Load(); v != nil && v.resumed {
+		return time.Since(v.seen), true
+	}
+	return 0, false
 }
 
 // now is the head that lookups go by. It is fresh if nodes report it. While none does, it is
@@ -221,15 +242,19 @@ func (n *Node) oldHead() time.Duration {
 // known either, it is the view's, and only what is final is on the chain.
 func (n *Node) now(ctx context.Context, v *view) (head nodegate.Head, known, fresh bool) {
 	head, err := n.next.Head(ctx)
-	if err == nil {
+	last, reported := nodegate.Head{}, err == nil
+	if err != nil && n.cfg.Last != nil {
+		last, _, reported = n.cfg.Last()
+	}
+	switch {
+	case v.resumed && reported: // the chain may be another one
+		return nodegate.Head{Lost: v.head.Lost + 1}, false, false
+	case err == nil:
 		return head, true, true
+	case reported:
+		return last, true, false
 	}
-	if n.cfg.Last != nil {
-		if head, _, ok := n.cfg.Last(); ok {
-			return head, true, false
-		}
-	}
-	return v.head, false, false
+	return v.head, v.resumed, false
 }
 
 // Subscribe passes a subscription on, unless its events had to be verified.

@@ -129,7 +129,7 @@ func TestDeposits(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	if err := s.Append(b); err != nil {
+	if err := s.Append(b.Block); err != nil {
 		t.Fatal(err)
 	}
 	n.store.Store(s)

@@ -84,7 +84,18 @@ func (f *fetcher) checkPace(ctx context.Context, least time.Duration) error {
 	if between < least {
 		return tooFast(between, least)
 	}
+	f.tellCalls(between)
 	return nil
+}
+
+// tellCalls says what a ledger that nobody asked for takes of the nodes: they may be paid for
+// by the call, and nobody may have set a budget.
+func (f *fetcher) tellCalls(between time.Duration) {
+	if f.calls || between == 0 {
+		return
+	}
+	f.calls = true
+	f.log.Info("the ledger fetches each block with two calls. Set ledger.blocks to 0 for none", "block_time", between, "calls_a_day", 2*int64(24*time.Hour/between))
 }
 
 // timeOf is the time of the block of a height, in seconds.

@@ -19,13 +19,13 @@ func (f *follower) reorg(ctx context.Context, b *store.Block) error {
 		return err
 	}
 	branch := make([]store.Place, 0, 8)
-	for next, joined := b.Hash, false; !joined; {
+	for next, number, joined := b.Hash, b.Number, false; !joined; number-- {
 		if len(branch) == maxGap {
 			return f.reset("a reorg is deeper than the ledger follows")
 		}
 		at, ok, err := f.store.ByHash(next)
 		if err == nil && !ok {
-			at, err = f.add(ctx, next)
+			at, err = f.add(ctx, number, next)
 		}
 		if err != nil {
 			return err
@@ -64,8 +64,8 @@ func (f *follower) joins(h *store.Head) (bool, error) {
 }
 
 // add fetches a block and stores it beside the chain.
-func (f *follower) add(ctx context.Context, hash [32]byte) (store.Place, error) {
-	b, err := f.fetch.byHash(ctx, hash)
+func (f *follower) add(ctx context.Context, number uint64, hash [32]byte) (store.Place, error) {
+	b, err := f.fetch.linked(ctx, number, hash)
 	if err != nil {
 		return store.Place{}, err
 	}

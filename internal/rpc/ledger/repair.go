@@ -133,7 +133,7 @@ func (f *follower) refetch(ctx context.Context, hash [32]byte) error {
 	if err != nil {
 		return err
 	}
-	err = f.store.Replace(b)
+	err = f.store.Replace(b.Block)
 	switch {
 	case errors.Is(err, nodegate.NotFound):
 		f.node.repairs.done(hash, false) // it was pruned
@@ -189,5 +189,5 @@ func (f *follower) fill(ctx context.Context, at store.Place) bool {
 	if err != nil || len(b.Receipts) != len(b.Txs) {
 		return false
 	}
-	return f.store.Replace(b) == nil
+	return f.store.Replace(b.Block) == nil
 }

@@ -58,12 +58,12 @@ func TestVerifyFindsChanges(t *testing.T) {
 	c.grow(60)
 	run(t, c, 1000, func(r *rig) {
 		m := c.at(51) // it has transactions
-		b, err := (&fetcher{source: c, fix: r.cfg.Fix, check: newFollower(r.Node).fetch.check, writer: r.writer, log: r.cfg.Log}).byHash(r.t.Context(), m.Hash())
+		b, err := newFollower(r.Node).fetch.byHash(r.t.Context(), m.Hash())
 		if err != nil || len(b.Txs) == 0 {
 			t.Fatalf("%v, %d transactions", err, len(b.Txs))
 		}
 		b.Senders = bytes.Repeat([]byte{7}, len(b.Senders))
-		if err := r.store.Replace(b); err != nil {
+		if err := r.store.Replace(b.Block); err != nil {
 			t.Fatal(err)
 		}
 		report, err := r.Verify(r.t.Context())

@@ -12,6 +12,8 @@ type counts struct {
 	reorgs   atomic.Uint64
 	refused  atomic.Uint64 // blocks of nodes that it could not prove
 	repaired atomic.Uint64 // blocks that were fetched again
+	fetched  atomic.Uint64 // blocks of nodes that were proven
+	taken    atomic.Uint64 // blocks that another server had fetched
 }
 
 // Status is how a ledger is.
@@ -35,7 +37,8 @@ type Status struct {
 	Answered, Passed uint64
 	Reorgs, Refused  uint64
 	Repaired         uint64
-	Damaged          int // blocks that are to be fetched again
+	Fetched, Taken   uint64 // blocks of nodes, and of other servers
+	Damaged          int    // blocks that are to be fetched again
 	Problem          string
 }
 
@@ -44,7 +47,7 @@ func (n *Node) Status() Status {
 	c := &n.counts
 	s := Status{
 		Answered: c.answered.Load(), Passed: c.passed.Load(), Reorgs: c.reorgs.Load(), Refused: c.refused.Load(), Repaired: c.repaired.Load(),
-		Damaged: n.repairs.waiting(),
+		Fetched: c.fetched.Load(), Taken: c.taken.Load(), Damaged: n.repairs.waiting(),
 	}
 	if n.cfg.Last != nil {
 		if head, age, ok := n.cfg.Last(); ok {

@@ -21,6 +21,12 @@ type view struct {
 	head  nodegate.Head // as of when it was true
 
 	vouched []uint64 // the newest block of it that each node gave, the highest first
+	linked  bool     // the copy has the checkpoint, so all of it is linked to that
+
+	// resumed is a view from before the start, as of when it was noted. It holds until a node
+	// reports a block.
+	resumed bool
+	seen    time.Time
 }
 
 // at is a view whose newest block is on the chain of a head.

@@ -78,6 +78,8 @@ func (s *vouchers) place(c *Claim, v *view) (number uint64, says, yes bool) {
 // show makes a view the one that lookups go by, with the nodes that vouch for it.
 func (f *follower) show(v *view) {
 	v.vouched = f.vouchers.newest(v)
+	v.linked = f.checkpoint.has(f.store)
+	note(f.store, f.node.cfg.Origin, v)
 	f.node.show(v)
 }
 

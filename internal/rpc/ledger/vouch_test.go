@@ -3,6 +3,7 @@ package ledger
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -205,7 +206,15 @@ func TestCheckpoint(t *testing.T) {
 			c := newChain()
 			c.grow(300)
 			right := func(cfg *Config) { cfg.Checkpoint = &Checkpoint{number, c.at(number).Hash()} }
-			follow(t, c, right, func(r *rig, _ *claims) { r.check(c.at(300), true) })
+			follow(t, c, right, func(r *rig, _ *claims) {
+				r.check(c.at(300), true)
+				for method, params := range map[string]string{"eth_getBlockByNumber": `["0x12c",false]`, "eth_getBlockByHash": `["` + c.at(180).Hash().Hex() + `",false]`, "eth_getLogs": `[{"fromBlock":"0x100","toBlock":"0x12c"}]`} {
+					trace := &nodegate.Trace{}
+					if _, err := r.Call(nodegate.WithTrace(t.Context(), trace), method, []byte(params)); err != nil || trace.Checkpoint != (number >= 173) {
+						t.Errorf("%s is linked to the checkpoint: %v, %v", method, trace.Checkpoint, err)
+					}
+				}
+			})
 			dir := t.TempDir()
 			synctest.Test(t, func(t *testing.T) {
 				r := newRig(t, c, dir, 10_000)
@@ -258,5 +267,65 @@ func TestCheckpointLost(t *testing.T) {
 		if _, ours := r.ask("eth_getBlockByNumber", "0x12c", false); ours {
 			t.Error("it answers")
 		}
+	})
+}
+
+// TestCheckpointRefuted: nodes say that they have the block, and give a chain without it. That
+// shows when the backfill gets there. They are not asked for the same chain again and again.
+func TestCheckpointRefuted(t *testing.T) {
+	c := newChain()
+	c.grow(150)
+	right := slices.Clone(c.blocks)
+	other := c.at(140)
+	c.reorg(20, 170, 1)
+	c.set(func(c *chain) { c.pretend = map[uint64]*made{140: other} })
+	dir := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		r := newRig(t, c, dir, 10_000)
+		r.cfg.Checkpoint, r.cfg.Backfill = &Checkpoint{140, other.Hash()}, 20
+		r.Start()
+		defer r.Close()
+		r.settle()
+		time.Sleep(time.Hour)
+		if _, ours := r.ask("eth_getBlockByNumber", "0x12b", false); ours {
+			t.Error("it answers")
+		}
+		if all, by := c.called(); all > 7*2*170 {
+			t.Errorf("an hour took %v", by)
+		}
+		c.set(func(c *chain) {
+			c.pretend, c.blocks = nil, right
+			c.head.Lost++
+		})
+		c.reorg(0, 170, 2)
+		time.Sleep(2 * longestRest)
+		r.settle()
+		r.check(c.at(320), true)
+	})
+}
+
+// TestForeignFork: the node that is asked serves a consistent fork. With agree: 2 nothing of it
+// is answered, and when the nodes that are asked have the chain again, the copy follows them.
+func TestForeignFork(t *testing.T) {
+	c := newChain()
+	c.grow(80)
+	follow(t, c, func(cfg *Config) { cfg.Agree = 2 }, func(r *rig, said *claims) {
+		said.set(says("a", c.at(80)), says("b", c.at(80)))
+		r.wantAgreed("before", c.at(80), 2)
+		honest := slices.Clone(c.blocks)
+		c.reorg(10, 12, 9)
+		said.set(says("a", c.at(82)), says("b", honest[80]))
+		r.settle()
+		for n := uint64(55); n <= 82; n++ {
+			if got := r.agreed("eth_getBlockByNumber", fmt.Sprintf("%#x", n), true); got != 0 {
+				t.Errorf("block %d is agreed by %d", n, got)
+			}
+		}
+		c.set(func(c *chain) { c.blocks = honest })
+		c.reorg(0, 5, 0)
+		said.set(says("a", c.at(85)), says("b", c.at(85)))
+		r.settle()
+		r.wantAgreed("after", c.at(85), 2)
+		r.wantAgreed("after", c.at(75), 2)
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
+	"slices"
 	"time"
 
 	"github.com/redis/rueidis"
@@ -114,12 +115,15 @@ const (
 )
 
 func pack(key, result []byte) []byte {
-	v := make([]byte, 0, frame+len(key)+len(result))
-	v = append(v, mark...)
-	v = binary.BigEndian.AppendUint32(v, uint32(len(key)))
-	v = append(append(v, key...), result...)
+	v := append(slices.Grow(packed(key), len(result)+checksum), result...)
 	sum := sha256.Sum256(v)
 	return append(v, sum[:checksum]...)
+}
+
+// packed is how the values of a key begin.
+func packed(key []byte) []byte {
+	v := append(make([]byte, 0, frame+len(key)), mark...)
+	return append(binary.BigEndian.AppendUint32(v, uint32(len(key))), key...)
 }
 
 // unpack returns the answer of a value that is whole and of this key.

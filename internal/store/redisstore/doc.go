@@ -11,5 +11,9 @@
 // Answers are the cache's second level (Answers): whoever is slower than 30 ms is left
 // alone for two seconds, and a value that isn't exactly what was stored is a miss.
 //
+// Blocks are what the ledgers of several servers give each other (Blocks): one server fetches
+// a block from a node, the others wait for it, no longer than a lease. A slot is taken by one
+// block after the other, so that a network has a bounded number of them.
+//
 // All names in Redis begin with "nodegate:".
 package redisstore

@@ -77,7 +77,8 @@ func markBroken(fs vfs.FS, dir string, log *slog.Logger) {
 
 func (d *database) options(cfg *Config, cache *pebble.Cache) *pebble.Options {
 	o := &pebble.Options{
-		FS: files{d.files, d.health}, Lock: d.lock, Cache: cache, MemTableSize: cmp.Or(cfg.memtable, memtableBytes), MaxOpenFiles: openTables,
+		ErrorIfNotExists: cfg.Existing,
+		FS:               files{d.files, d.health}, Lock: d.lock, Cache: cache, MemTableSize: cmp.Or(cfg.memtable, memtableBytes), MaxOpenFiles: openTables,
 		FormatMajorVersion: pebble.FormatNewest, Merger: merger, Logger: pebbleLog{d.health}, EventListener: d.health.listener(),
 		// Pruning frees disk space soon, also where little is written.
 		FlushDelayDeleteRange: 10 * time.Second,

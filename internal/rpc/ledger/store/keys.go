@@ -12,6 +12,7 @@ const (
 	keyHash     = 'h' // hash -> number, branch
 	keyHashes   = 'k' // number, branch -> hashes of the transactions, 32 bytes each
 	keyLogs     = 'l' // section, key of an address or a topic -> blocks and transactions
+	keyNote     = 'n' // what the user of the store noted
 	keyOrphan   = 'o' // number, branch of each block that is not canonical
 	keyReceipt  = 'r' // number, branch, index -> receipt
 	keyState    = 's' // first and newest block

@@ -27,6 +27,8 @@ type Config struct {
 	Memory  int64       // for blocks of tables; memtables are extra
 	Guard   *disk.Guard // nil: a full disk shows when a write fails
 	Log     *slog.Logger
+	// Existing opens a copy that is there, of whichever chain, and creates or empties none.
+	Existing bool
 
 	files      vfs.FS // nil: the operating system's
 	memtable   uint64 // 0: memtableBytes
@@ -42,15 +44,22 @@ type Store struct {
 	writing  sync.Mutex    // held by the one that writes
 	pending  chan struct{} // closed when the last batch is on disk; nil if there was none
 	state    atomic.Pointer[state]
+	note     atomic.Pointer[[]byte]
+	noted    *[]byte       // the note that was written
 	changing atomic.Uint64 // pointers of this height and above are not on disk yet
 }
 
 // Open opens the copy of a chain, or begins one. A folder that holds another chain or
 // format, or can't be read, is emptied with a line in the log. A disk that can't be
 // read or written is an error, and nothing is removed then.
+//
+// Returns NotFound if there has to be a copy, and there is none.
 func Open(cfg Config) (*Store, error) {
 	if cfg.files == nil {
 		cfg.files = systemFiles
+	}
+	if _, err := cfg.files.Stat(cfg.Dir); err != nil && cfg.Existing {
+		return nil, noCopy(err)
 	}
 	if err := cfg.files.MkdirAll(cfg.Dir, 0o700); err != nil {
 		return nil, openError(err)
@@ -92,7 +101,11 @@ func Open(cfg Config) (*Store, error) {
 func openOrWipe(cfg Config, lock *pebble.Lock, stuck func(error)) (*Store, error) {
 	s, err := open(cfg, lock, stuck)
 	var why *unusable
-	if errors.As(err, &why) {
+	unfit := errors.As(err, &why)
+	switch {
+	case unfit && cfg.Existing:
+		err = noCopy(err)
+	case unfit:
 		cfg.Log.Warn("the ledger's copy can't be used and is emptied", "folder", cfg.Dir, "why", why.why)
 		if err = wipe(cfg.files, cfg.Dir); err == nil {
 			s, err = open(cfg, lock, stuck)
@@ -104,12 +117,19 @@ func openOrWipe(cfg Config, lock *pebble.Lock, stuck func(error)) (*Store, error
 	return s, nil
 }
 
+func noCopy(err error) error {
+	return &nodegate.Error{Op: "ledger.open", Code: nodegate.NotFound, Msg: "the ledger's folder has no copy of a chain", Err: err}
+}
+
 func openError(err error) error {
 	if err == nil {
 		return nil
 	}
-	if disk.IsFull(err) {
+	switch {
+	case disk.IsFull(err):
 		return disk.Full("ledger.open", err)
+	case errors.Is(err, nodegate.NotFound):
+		return err
 	}
 	return &nodegate.Error{Op: "ledger.open", Code: nodegate.BadConfig, Msg: "the ledger's folder can't be used", Err: err}
 }
@@ -134,11 +154,16 @@ func open(cfg Config, lock *pebble.Lock, stuck func(error)) (*Store, error) {
 
 // load reads whose copy this is and how far it goes.
 func (s *Store) load() error {
-	identity := s.cfg.identity()
 	found, err := s.db.value([]byte{keyIdentity})
+	if s.cfg.Existing && len(found) >= genesisEnd {
+		s.cfg.Genesis = [32]byte(found[genesisEnd-32:])
+	}
+	identity := s.cfg.identity()
 	switch {
 	case err != nil:
 		return judge(err)
+	case found == nil && s.cfg.Existing:
+		return &unusable{"it is empty"}
 	case found == nil:
 		return s.claim(identity)
 	case string(found) != string(identity):
@@ -172,6 +197,12 @@ func (c *Config) identity() []byte {
 	return append(append(b, c.Genesis[:]...), c.Stack...)
 }
 
+// genesisEnd is where the hash of the first block ends in an identity.
+const genesisEnd = 1 + 8 + 32
+
+// Genesis is the hash of the chain's first block.
+func Genesis(s *Store) [32]byte { return s.cfg.Genesis }
+
 // claim makes an empty database that of a chain. One that isn't empty lost its identity.
 func (s *Store) claim(identity []byte) error {
 	err := s.db.scan([]byte{0}, []byte{255}, func(_, _ []byte) error {
@@ -190,6 +221,9 @@ func (s *Store) Close() error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
 	err := s.settle()
+	if err == nil {
+		err = leave(s)
+	}
 	if !s.db.refuse() {
 		return nil
 	}

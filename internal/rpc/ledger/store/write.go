@@ -147,6 +147,7 @@ func (s *Store) commit(c *change, next *state, from uint64) error {
 	} else {
 		c.del([]byte{keyState})
 	}
+	addNote(s, c)
 	if c.err != nil {
 		_ = c.batch.Close() // never written
 		return fail("write", c.err)
@@ -373,7 +374,9 @@ func (s *Store) Reset() error {
 	for _, kind := range byHeight {
 		c.delRange([]byte{kind}, []byte{kind + 1})
 	}
-	for _, kind := range [...]byte{keyHash, keyLogs, keyLookup} {
+	s.note.Store(nil)
+	s.noted = nil
+	for _, kind := range [...]byte{keyHash, keyLogs, keyLookup, keyNote} {
 		c.delRange([]byte{kind}, []byte{kind + 1})
 	}
 	if err := s.commit(c, nil, 0); err != nil {

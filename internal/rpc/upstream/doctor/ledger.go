@@ -16,6 +16,9 @@ type Ledger struct {
 	Usual    uint64                  // that one would keep where there is none
 	Backfill int                     // older ones that it fetches in a second; 0 is none
 	Cost     func(name string) int64 // credits of a call; nil gives no estimate
+	// MinBlockTime is the shortest time between blocks of a network that has a ledger; 0 is any.
+	MinBlockTime time.Duration
+	Unprovable   bool // blocks of the network's stack can't be proven
 }
 
 // Sample is what the newest blocks of a chain are like. It is for estimates.
@@ -97,8 +100,13 @@ func quantity(text string) (uint64, bool) {
 // judgeLedger says what a ledger takes of the nodes and of the disk.
 func judgeLedger(n *Network, reports []Report) []Finding {
 	l := &n.Ledger
-	if l.Cost == nil {
+	switch {
+	case l.Cost == nil:
 		return nil
+	case l.Unprovable && l.Blocks > 0:
+		return []Finding{{Problem: true, Text: "has a ledger, and blocks of " + n.Stack + " can't be proven: nothing will be in it. Remove ledger.blocks"}}
+	case l.Unprovable:
+		return []Finding{{Text: "has no ledger: blocks of " + n.Stack + " can't be proven"}}
 	}
 	for i := range reports {
 		if r := &reports[i]; r.Err == nil && r.Sample.Bytes > 0 {
@@ -110,19 +118,24 @@ func judgeLedger(n *Network, reports []Report) []Finding {
 
 func (l *Ledger) estimate(r *Report) string {
 	blocks, said := l.Blocks, "its ledger of %s blocks takes "
-	if blocks == 0 {
+	between := r.Sample.Between
+	fast := between > 0 && between < l.MinBlockTime
+	switch {
+	case blocks == 0:
 		blocks, said = l.Usual, "has no ledger. One of %s blocks would take "
+	case fast:
+		said = fmt.Sprintf("has no ledger, because there is less than %s (ledger.min_block_time) between two blocks. One of %%s blocks would take ", l.MinBlockTime)
 	}
 	text := fmt.Sprintf(said, grouped(blocks)) + "about " + sizeText(r.Sample.Bytes*int64(blocks)) + " of disk"
-	if r.Sample.Between > 0 {
-		text += fmt.Sprintf(" and %s a day for the blocks that come, one every %s", l.calls(uint64(24*time.Hour/r.Sample.Between)), r.Sample.Between.Round(10*time.Millisecond))
+	if between > 0 {
+		text += fmt.Sprintf(" and %s a day for the blocks that come, one every %s", l.calls(uint64(24*time.Hour/between)), between.Round(10*time.Millisecond))
 	}
 	older := min(blocks, r.Head+1)
 	older -= min(older, ledgerBegins)
 	switch {
 	case older == 0:
 		return text
-	case l.Blocks == 0 || l.Backfill == 0:
+	case l.Blocks == 0 || l.Backfill == 0 || fast:
 		return text + fmt.Sprintf("; ledger.backfill would fetch %s older blocks with %s, once", grouped(older), l.calls(older))
 	}
 	took := time.Duration(older/uint64(l.Backfill)) * time.Second

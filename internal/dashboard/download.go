@@ -3,6 +3,7 @@ package dashboard
 import (
 	"net/http"
 	"net/url"
+	"path"
 	"strings"
 
 	"github.com/nodegate/nodegate"
@@ -27,6 +28,9 @@ func downloadFile(v *visit) error {
 		return errNoKey
 	}
 	cid, name := query.Get("cid"), fileName(query.Get("name"), query.Get("cid"))
+	if below := strings.Trim(path.Clean("/"+query.Get("path")), "/"); below != "" {
+		cid += "/" + below
+	}
 	handOver(v)
 	d := &downloading{w: v.w, name: name}
 	v.cfg.Storage(d, inner(v.req.Context(), "/api/v0/cat", url.Values{"arg": {cid}}, ""), "cat", grant)

@@ -71,6 +71,9 @@ func (s *storageSide) open(ctx context.Context, a *accounts, memory *budget.Budg
 	}
 	s.figures, a.control.stored = a.control.Store, s.engine.Stored
 	s.leaving = &departures{common: s.common, store: a.control.Store, pins: s.engine}
+	if s.cfg.Storage.Engine == "kubo" {
+		s.leaving.turn = turns(a.control.Store)
+	}
 	if s.parts, err = uploads.Load(uploads.Config{Dir: filepath.Join(s.cfg.Data, "uploads"), MaxSize: int64(s.cfg.Storage.MaxFile), Guard: guardOf(s.cfg)}); err != nil {
 		return err
 	}

@@ -15,9 +15,8 @@ func downloadFile(v *visit) error {
 	if v.cfg.Storage == nil {
 		return errNoStorage
 	}
-	if v.req.Method != http.MethodGet { // a HEAD would be charged as the whole file
-		v.w.Header().Set("Allow", http.MethodGet)
-		return &nodegate.Error{Op: "dashboard.download", Code: nodegate.HTTPMethod, Msg: "a download is a GET"}
+	if err := getOnly(v); err != nil {
+		return err
 	}
 	query := v.req.URL.Query()
 	_, grant, err := v.chooseKey(query.Get("key"))
@@ -42,6 +41,15 @@ func downloadFile(v *visit) error {
 		return notRead(v, d.failed)
 	}
 	return nil
+}
+
+// getOnly refuses a HEAD, which would be charged as the whole file.
+func getOnly(v *visit) error {
+	if v.req.Method == http.MethodGet {
+		return nil
+	}
+	v.w.Header().Set("Allow", http.MethodGet)
+	return &nodegate.Error{Op: "dashboard.download", Code: nodegate.HTTPMethod, Msg: "a download is a GET"}
 }
 
 // notRead tells why a file can't be had.

@@ -65,6 +65,9 @@ func openedFile(v *visit) (*openData, *nodegate.Grant, error) {
 	if v.cfg.Files == nil {
 		return nil, nil, errNoStorage
 	}
+	if err := getOnly(v); err != nil {
+		return nil, nil, err
+	}
 	query := v.req.URL.Query()
 	pin, err := v.cfg.Files.Pin(v.req.Context(), v.account.ID, query.Get("cid"))
 	if err != nil {

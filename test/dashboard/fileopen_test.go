@@ -247,7 +247,7 @@ func TestUploadInParts(t *testing.T) {
 	if got := p.add(gone.ID, 0, "0"); got.status != http.StatusNotFound {
 		t.Errorf("after the cancellation: %+v", got)
 	}
-	if huge := p.add(p.begin("huge", 1<<30).ID, 0, strings.Repeat("x", 17<<20)); huge.status < 400 {
+	if huge := p.add(p.begin("huge", 1<<30).ID, 0, strings.Repeat("x", 16<<20+1)); huge.status != http.StatusRequestEntityTooLarge {
 		t.Errorf("a part that is too large: %+v", huge)
 	}
 }

@@ -90,7 +90,7 @@
         if (rest.length) stored = stored.concat(await atOnce(rest));
         sent = rest.reduce(function (n, f) { return n + f.file.size; }, 0);
         for (var i = 0; i < large.length; i++) stored = stored.concat(await inParts(large[i].file));
-        say("Stored: " + stored.map(function (f) { return (f.Name && f.Name !== f.Hash ? f.Name + " " : "") + f.Hash; }).join(", "), "good");
+        say("Stored: " + stored.map(function (f) { return (f.Name && f.Name !== f.Hash ? f.Name + " " : "") + f.Hash.slice(0, 10) + "…" + f.Hash.slice(-6); }).join(", "), "good");
         form.reset();
       } catch (problem) {
         say(problem.text || String(problem), "bad");

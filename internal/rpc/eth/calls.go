@@ -15,18 +15,29 @@ const defaultCallGas = 50_000_000
 
 // callArgs splits the parameters of a simulation and reads its call object.
 func (n *Node) callArgs(ctx context.Context, row *method.Row, params []byte) (*args, *callObject, error) {
+	read := n.readCall
+	if len(params) >= background.Large {
+		read = n.readLargeCall
+	}
 	a := new(args)
-	var c *callObject
-	var err error
-	background.RunLarge(len(params), func() {
-		if err = a.split(params, row.MaxParams()); err == nil {
-			c, err = n.parseCall(a)
-		}
-	})
+	c, err := read(a, row, params)
 	if err != nil {
 		return nil, nil, err
 	}
 	return a, c, n.capGas(ctx, c)
+}
+
+func (n *Node) readCall(a *args, row *method.Row, params []byte) (*callObject, error) {
+	if err := a.split(params, row.MaxParams()); err != nil {
+		return nil, err
+	}
+	return n.parseCall(a)
+}
+
+// readLargeCall is readCall in the background.
+func (n *Node) readLargeCall(a *args, row *method.Row, params []byte) (c *callObject, err error) {
+	background.RunLarge(len(params), func() { c, err = n.readCall(a, row, params) })
+	return c, err
 }
 
 // ethCall: call object, block, state overrides, block overrides.

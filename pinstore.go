@@ -31,7 +31,7 @@ type PinStore interface {
 	ClaimPins(ctx context.Context, c *PinChange) (held []string, err error)
 	// CommitPins makes a change: all of it or nothing. Its claim ends.
 	//
-	// Returns NotFound for a pin that can't be taken off or brought back,
+	// Returns NotFound for a pin that can't be taken off, renamed or brought back,
 	// QuotaReached for loose bytes, and Conflict when new pins are not claimed, or
 	// no longer.
 	CommitPins(ctx context.Context, c *PinChange) error
@@ -83,7 +83,7 @@ type PinChange struct {
 // PinOp is one change of a pin.
 type PinOp struct {
 	Kind PinOpKind
-	Pin  Pin // with PinRemove and PinUndo only its CID counts
+	Pin  Pin // with PinRemove and PinUndo only its CID counts, with PinRename its name too
 	// Content is what has to stay on the nodes for a new pin, in their words.
 	Content string
 }
@@ -96,6 +96,7 @@ const (
 	PinAdd    PinOpKind = iota // pin, or replace; without a name it keeps the old pin's
 	PinRemove                  // take a pin off
 	PinUndo                    // bring back one that was taken off
+	PinRename                  // name one that holds, and change nothing else
 )
 
 // PinCutoffs are times: what is older than its own is past.

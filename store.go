@@ -21,8 +21,6 @@ type AccountStore interface {
 	// AccountsLike lists accounts whose e-mail address holds a text, in the order of
 	// addresses, beginning after one.
 	AccountsLike(ctx context.Context, part, after string, limit int) ([]*Account, error)
-	// OtherOperator tells whether an operator besides an account can sign in.
-	OtherOperator(ctx context.Context, id string) (bool, error)
 }
 
 // KeyStore reads API keys.
@@ -104,8 +102,9 @@ type SessionStore interface {
 // DepartedStore remembers accounts that were deleted until nothing is left of them. Save
 // adds to it.
 type DepartedStore interface {
-	// Departed lists accounts that were deleted and may still have pins, the earliest first.
-	Departed(ctx context.Context, limit int) ([]Departed, error)
+	// Departed lists accounts that were deleted and may still have pins, the earliest first,
+	// after one. The zero Departed is before all.
+	Departed(ctx context.Context, after Departed, limit int) ([]Departed, error)
 	// ForgetDeparted notes that nothing is left of an account.
 	ForgetDeparted(ctx context.Context, accountID string) error
 }
@@ -185,7 +184,15 @@ type Change struct {
 	EndLinks    bool   // ends all links of Account
 	EndSessions bool   // ends all sessions of Account
 	Delete      bool   // deletes Account
+
+	// KeepOperator refuses the change with ErrLastOperator if no operator could sign in after
+	// it. The store looks in the same transaction, so that of two servers that take the last
+	// two operators one is refused.
+	KeepOperator bool
 }
+
+// ErrLastOperator refuses a change that would leave nobody to run the service.
+var ErrLastOperator = &Error{Op: "store.save", Code: InvalidInput, Msg: "this account is the only operator: make another account an operator first, or use the command line"}
 
 // KeyLimits bound the keys of an account. The store counts in the transaction that
 // adds a key, so that servers and requests beside each other can't pass them. A zero

@@ -100,14 +100,10 @@ type accountExport struct {
 // Run prints the export.
 func (cmd *accountExport) Run(a *app) error {
 	return a.withControl(false, func(c *control) error {
-		account, err := c.find(cmd.Account)
+		one, err := c.find(cmd.Account)
 		if err != nil {
 			return err
 		}
-		export, err := c.Accounts.Export(a.ctx, account.ID)
-		if err != nil {
-			return err
-		}
-		return writeJSON(a.stdout, export)
+		return c.WriteExport(a.ctx, a.stdout, one.ID, func(each func(nodegate.Pin) bool) error { return c.eachPin(one.ID, each) })
 	})
 }

@@ -18,20 +18,25 @@ const maxAdminAnswer = 1 << 20
 
 // askAdmin sends a request without a body to the admin listener of the running server.
 func askAdmin(ctx context.Context, cfg *config.Config, verb, path string) (status int, body []byte, err error) {
-	req, err := http.NewRequestWithContext(ctx, verb, "http://"+adminHost(cfg.AdminListen)+path, nil)
-	if err != nil {
-		return 0, nil, err
-	}
-	if cfg.Admin.Token != "" {
-		req.Header.Set("Authorization", "Bearer "+string(cfg.Admin.Token))
-	}
-	res, err := http.DefaultClient.Do(req)
+	res, err := openAdmin(ctx, cfg, verb, path)
 	if err != nil {
 		return 0, nil, err
 	}
 	defer res.Body.Close()
 	body, err = io.ReadAll(io.LimitReader(res.Body, maxAdminAnswer))
 	return res.StatusCode, body, err
+}
+
+// openAdmin is askAdmin for an answer that is read as it comes.
+func openAdmin(ctx context.Context, cfg *config.Config, verb, path string) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, verb, "http://"+adminHost(cfg.AdminListen)+path, nil)
+	if err != nil {
+		return nil, err
+	}
+	if cfg.Admin.Token != "" {
+		req.Header.Set("Authorization", "Bearer "+string(cfg.Admin.Token))
+	}
+	return http.DefaultClient.Do(req)
 }
 
 // needAdmin is askAdmin for what only a running server can do.

@@ -2,13 +2,16 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"mime/multipart"
 	"net/http"
 	"os"
 	"os/exec"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -161,6 +164,7 @@ func TestBesideAServer(t *testing.T) {
 	t.Run("plan", p.testPlan)
 	t.Run("usage", p.testUsage)
 	t.Run("other accounts", p.testForeign)
+	t.Run("export", p.testExport)
 	t.Run("gc", p.testCollect)
 	if code, out, stderr := p.command(t, "", "audit", "verify"); code != 0 {
 		t.Errorf("audit verify: %d %s%s", code, out, stderr)
@@ -189,6 +193,44 @@ func (p *process) testCollect(t *testing.T) {
 				t.Errorf("the refusal doesn't name %s: %s", part, stderr)
 			}
 		}
+	}
+}
+
+// testExport: an export has the pins, which belong to the running server, and a server with
+// another data folder is not asked for them.
+func (p *process) testExport(t *testing.T) {
+	_, key, secret := p.makeKey(t, "--name", "for storage")
+	var body bytes.Buffer
+	form := multipart.NewWriter(&body)
+	part, err := form.CreateFormFile("file", "kept.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, _ = part.Write([]byte("kept"))
+	_ = form.Close()
+	address := regexp.MustCompile(`storage\s+https://([^/\s]+)`).FindStringSubmatch(p.banner)
+	if address == nil {
+		t.Fatalf("no storage gateway in %s", p.banner)
+	}
+	req, err := http.NewRequest(http.MethodPost, "http://"+address[1]+"/api/v0/add?pin-name=kept", &body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Content-Type", form.FormDataContentType())
+	req.SetBasicAuth(key, secret)
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = res.Body.Close()
+	code, out, stderr := p.command(t, "", "account", "export", "dev@localhost", "--admin-listen", p.admin)
+	var export struct{ Pins []struct{ Name string } }
+	if err := json.Unmarshal([]byte(out), &export); res.StatusCode != http.StatusOK || code != 0 || err != nil || len(export.Pins) != 1 || export.Pins[0].Name != "kept" {
+		t.Errorf("upload %d; export %d, %v: %s%s", res.StatusCode, code, err, out, stderr)
+	}
+	code, _, stderr = runProcess(t, withKeys(t, 0), "", "account", "export", "a@example.com", "--admin-listen", p.admin)
+	if code != exitMistake || !strings.Contains(stderr, p.data) {
+		t.Errorf("of another folder: exit code %d, %s", code, stderr)
 	}
 }
 

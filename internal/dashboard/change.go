@@ -6,21 +6,21 @@ import (
 	"strconv"
 )
 
-// change is a figure against the same figure of the period before. Nothing is said where
+// change is a figure against the same figure of as much time before. Nothing is said where
 // there is nothing to compare with.
 func change(now, before int64) template.HTML {
 	if before <= 0 {
 		return ""
 	}
 	percent := 100 * (float64(now) - float64(before)) / float64(before)
+	text := "same as before"
 	switch rounded := math.Round(percent); {
-	case rounded == 0:
-		return `<span class="change">same as before</span>`
 	case rounded > 999:
-		return `<span class="change">over 10 times as many as before</span>`
+		text = "over 10 times as many"
 	case rounded > 0:
-		return template.HTML(`<span class="change">` + strconv.Itoa(int(rounded)) + ` % more than before</span>`)
-	default:
-		return template.HTML(`<span class="change">` + strconv.Itoa(int(-rounded)) + ` % less than before</span>`)
+		text = strconv.Itoa(int(rounded)) + " % more"
+	case rounded < 0:
+		text = strconv.Itoa(int(-rounded)) + " % less"
 	}
+	return template.HTML(`<span class="change" title="Compared with as much time before, without the step in progress">` + text + `</span>`)
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/nodegate/nodegate/internal/dashboard/faucet"
 	"github.com/nodegate/nodegate/internal/dashboard/snippet"
 	"github.com/nodegate/nodegate/internal/ipfs/files"
+	"github.com/nodegate/nodegate/internal/ipfs/uploads"
 	"github.com/nodegate/nodegate/internal/obs"
 	"github.com/nodegate/nodegate/internal/tokenbucket"
 )
@@ -44,11 +45,13 @@ type Config struct {
 
 	Reports    *report.Reports
 	RequestLog *requestlog.Log
-	Files      *files.Files   // nil without a storage gateway
-	Faucet     *faucet.Faucet // nil where no network has one
-	Stripe     bool           // cards are verified by Stripe, not by the test processor
-	Mails      bool           // accounts are told by mail when their credits run low
-	Operator   Operator       // what operators see
+	Files      *files.Files     // nil without a storage gateway
+	Uploads    *uploads.Uploads // nil without a storage gateway
+	Gateway    string           // who may read with GET /ipfs: "" is nobody, "keys" or "public"
+	Faucet     *faucet.Faucet   // nil where no network has one
+	Stripe     bool             // cards are verified by Stripe, not by the test processor
+	Mails      bool             // accounts are told by mail when their credits run low
+	Operator   Operator         // what operators see
 
 	Status func() []NetworkUp // what the public status page shows; nil is no such page
 
@@ -125,11 +128,14 @@ func (d *Dashboard) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	d.mux.ServeHTTP(w, req)
 }
 
+// pagePolicy is what a page may load: this site's own files.
+const pagePolicy = "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; " +
+	"form-action 'self'; frame-ancestors 'none'; base-uri 'none'"
+
 // secureHeaders go with everything: no page may be framed, nothing is loaded from
 // elsewhere, no inline script or style runs, and no address leaks to other sites.
 func secureHeaders(h http.Header) {
-	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; script-src 'self'; img-src 'self'; connect-src 'self'; "+
-		"form-action 'self'; frame-ancestors 'none'; base-uri 'none'")
+	h.Set("Content-Security-Policy", pagePolicy)
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("X-Frame-Options", "DENY")

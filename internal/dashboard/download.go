@@ -3,6 +3,7 @@ package dashboard
 import (
 	"net/http"
 	"net/url"
+	"path"
 	"strings"
 
 	"github.com/nodegate/nodegate"
@@ -14,9 +15,8 @@ func downloadFile(v *visit) error {
 	if v.cfg.Storage == nil {
 		return errNoStorage
 	}
-	if v.req.Method != http.MethodGet { // a HEAD would be charged as the whole file
-		v.w.Header().Set("Allow", http.MethodGet)
-		return &nodegate.Error{Op: "dashboard.download", Code: nodegate.HTTPMethod, Msg: "a download is a GET"}
+	if err := getOnly(v); err != nil {
+		return err
 	}
 	query := v.req.URL.Query()
 	_, grant, err := v.chooseKey(query.Get("key"))
@@ -27,6 +27,9 @@ func downloadFile(v *visit) error {
 		return errNoKey
 	}
 	cid, name := query.Get("cid"), fileName(query.Get("name"), query.Get("cid"))
+	if below := strings.Trim(path.Clean("/"+query.Get("path")), "/"); below != "" {
+		cid += "/" + below
+	}
 	handOver(v)
 	d := &downloading{w: v.w, name: name}
 	v.cfg.Storage(d, inner(v.req.Context(), "/api/v0/cat", url.Values{"arg": {cid}}, ""), "cat", grant)
@@ -38,6 +41,15 @@ func downloadFile(v *visit) error {
 		return notRead(v, d.failed)
 	}
 	return nil
+}
+
+// getOnly refuses a HEAD, which would be charged as the whole file.
+func getOnly(v *visit) error {
+	if v.req.Method == http.MethodGet {
+		return nil
+	}
+	v.w.Header().Set("Allow", http.MethodGet)
+	return &nodegate.Error{Op: "dashboard.download", Code: nodegate.HTTPMethod, Msg: "a download is a GET"}
 }
 
 // notRead tells why a file can't be had.

@@ -10,7 +10,9 @@ import (
 	"time"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/accounts/usage/report"
 	"github.com/nodegate/nodegate/internal/ipfs/files"
+	"github.com/nodegate/nodegate/internal/ipfs/uploads"
 )
 
 func filesRoutes() []route {
@@ -19,7 +21,14 @@ func filesRoutes() []route {
 		{pattern: "POST /files", who: members, serve: addFile, stream: true},
 		{pattern: "POST /files/unpin", who: members, serve: unpinFile},
 		{pattern: "POST /files/undo", who: members, serve: undoUnpin},
+		{pattern: "POST /files/rename", who: members, serve: renameFile},
+		{pattern: "GET /files/open", who: members, serve: openFile},
+		{pattern: "GET /files/preview", who: members, serve: previewFile},
 		{pattern: "GET /files/download", who: members, serve: downloadFile},
+		{pattern: "POST /files/uploads", who: members, serve: beginParts},
+		{pattern: "POST /files/uploads/{id}", who: members, serve: appendPart, stream: true},
+		{pattern: "POST /files/uploads/{id}/finish", who: members, serve: finishParts},
+		{pattern: "POST /files/uploads/{id}/cancel", who: members, serve: cancelParts},
 	}
 }
 
@@ -34,7 +43,9 @@ type filesData struct {
 	Quota      int64
 	NoCard     bool
 	Added      []added
-	Problem    string
+	Parts      []uploads.Upload // that broke off
+	Standing   report.Standing
+	Plots      []plot
 }
 
 // added is a file that was stored a moment ago.
@@ -50,6 +61,10 @@ func filesPage(v *visit) error {
 		return err
 	}
 	if data.Added, err = justAdded(v, v.req.URL.Query()["added"]); err != nil {
+		return err
+	}
+	data.Parts = v.cfg.Uploads.List(v.account.ID)
+	if err := storageFigures(v, data); err != nil {
 		return err
 	}
 	return v.show("files", data)
@@ -99,7 +114,7 @@ func addFile(v *visit) error {
 		return errNoKey
 	}
 	answer := newCaptured()
-	req := inner(v.req.Context(), "/api/v0/add", url.Values{"cid-version": {"1"}, "progress": {"false"}, "name-pins": {"true"}}, "")
+	req := addRequest(v)
 	req.Body, req.ContentLength = v.req.Body, v.req.ContentLength
 	req.Header.Set("Content-Type", v.req.Header.Get("Content-Type"))
 	handOver(v)
@@ -109,6 +124,11 @@ func addFile(v *visit) error {
 	}
 	data.Added = addedIn(answer)
 	return showAdded(v, data)
+}
+
+// addRequest is for the storage gateway's add, without its body.
+func addRequest(v *visit) *http.Request {
+	return inner(v.req.Context(), "/api/v0/add", url.Values{"cid-version": {"1"}, "progress": {"false"}, "name-pins": {"true"}}, "")
 }
 
 // uploading lets the storage gateway set the deadlines of the real connection, so that
@@ -144,7 +164,8 @@ func messageOf(answer *captured) string {
 	return strings.TrimSpace(answer.body.String())
 }
 
-// addedIn reads what add said, a line for each file.
+// addedIn reads what add said, a line for each file, and keeps those that are pinned: what
+// lies in a folder is not by itself.
 func addedIn(answer *captured) (list []added) {
 	lines := json.NewDecoder(&answer.body)
 	for {
@@ -152,7 +173,9 @@ func addedIn(answer *captured) (list []added) {
 		if err := lines.Decode(&line); err != nil {
 			return list // the end, or what didn't fit
 		}
-		list = append(list, line)
+		if !strings.Contains(line.Name, "/") {
+			list = append(list, line)
+		}
 	}
 }
 

@@ -32,8 +32,16 @@ func functions(f *static) template.FuncMap {
 		"level":    level,
 		"compact":  compact,
 		"middle":   middle,
-		"browser":  browser,
-		"named":    func(name, text string) named { return named{name, text} },
+		"shorter":  shorter,
+		"len64":    func(list []fileEntry) int64 { return int64(len(list)) },
+		"entryIcon": func(folder bool) string {
+			if folder {
+				return "folder"
+			}
+			return "file"
+		},
+		"browser": browser,
+		"named":   func(name, text string) named { return named{name, text} },
 
 		"typename":  apidoc.TypeName,
 		"highlight": highlight,
@@ -50,6 +58,17 @@ func middle(s string) string {
 		return s
 	}
 	return s[:head] + "…" + s[len(s)-tail:]
+}
+
+// shorter leaves out the middle of a CID that stands in an address.
+func shorter(address string) string {
+	parts := strings.Split(address, "/")
+	for i, part := range parts {
+		if len(part) > 40 && !strings.ContainsAny(part, "?.%") {
+			parts[i] = middle(part)
+		}
+	}
+	return strings.Join(parts, "/")
 }
 
 // number groups digits by three: 3,000,000.

@@ -16,6 +16,7 @@ import (
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/accounts/account"
 	"github.com/nodegate/nodegate/internal/accounts/requestlog"
+	"github.com/nodegate/nodegate/internal/accounts/usage/report"
 	"github.com/nodegate/nodegate/internal/store/sqlstore"
 )
 
@@ -179,16 +180,33 @@ func TestOperatorSeesSomeKeys(t *testing.T) {
 // TestBusiestKeys: of more keys with requests than are shown, those with the most failures
 // stay, and the one that the address names.
 func TestBusiestKeys(t *testing.T) {
-	counts := map[string]requestlog.Count{}
+	hour := map[string]report.Sums{}
 	for i := range 2 * mostChoices {
-		counts[fmt.Sprint("k", i)] = requestlog.Count{Kept: 1000, Failed: i}
+		hour[fmt.Sprint("k", i)] = report.Sums{Requests: 1000, Errors: int64(i)}
 	}
-	ids := busiest(counts, "k3")
+	ids := busiest(hour, "k3")
 	if len(ids) != mostChoices || ids[0] != "k199" || !slices.Contains(ids, "k3") || !slices.Contains(ids, "k101") || slices.Contains(ids, "k99") {
 		t.Errorf("the keys are %v", ids)
 	}
 	if ids := busiest(nil, "k3"); ids == nil || len(ids) != 0 {
 		t.Errorf("without requests they are %v", ids)
+	}
+}
+
+// TestKeysOfOtherServers: a key whose requests another server answered can be chosen, also
+// when it is revoked by now.
+func TestKeysOfOtherServers(t *testing.T) {
+	d, cookie, keys := crowded(t, 1, 1)
+	used := nodegate.Usage{UsageKey: nodegate.UsageKey{AccountID: keys[0].AccountID, KeyID: keys[0].ID, Network: "main", Method: "eth_call", Outcome: "timeout"}, At: time.Now().Truncate(time.Minute), Requests: 7}
+	if err := d.store.AddUsage(t.Context(), &nodegate.UsageBatch{Server: "another", Number: 1, Rows: []nodegate.Usage{used}}); err != nil {
+		t.Fatal(err)
+	}
+	page := d.ask(http.MethodGet, "/requests", cookie, nil).Body.String()
+	if first, second := strings.Index(page, "number 0."), strings.Index(page, "number 1."); first < 0 || second < first {
+		t.Errorf("the key of another server's requests is not first: %s", page)
+	}
+	if got := d.ask(http.MethodGet, "/requests?key="+keys[0].ID, cookie, nil); got.Code != http.StatusOK || !strings.Contains(got.Body.String(), "7 in the last hour, 7 failed") {
+		t.Errorf("its own page: %d %s", got.Code, got.Body)
 	}
 }
 

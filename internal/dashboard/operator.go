@@ -17,6 +17,8 @@ func operatorRoutes() []route {
 		{pattern: "GET /operator/accounts/{id}", who: operators, serve: oneAccountPage},
 		{pattern: "POST /operator/accounts/{id}/plan", who: operators, serve: setPlan, audited: true},
 		{pattern: "POST /operator/accounts/{id}/password", who: operators, serve: setPassword, audited: true},
+		{pattern: "POST /operator/accounts/{id}/reset", who: operators, serve: makeResetLink, audited: true},
+		{pattern: "GET /operator/accounts/{id}/reset", who: operators, serve: resetLinkPage},
 		{pattern: "POST /operator/accounts", who: operators, serve: createAccount, audited: true},
 		{pattern: "POST /operator/accounts/{id}/role", who: operators, serve: setRole, audited: true},
 		{pattern: "POST /operator/accounts/{id}/suspend", who: operators, serve: suspendAccount, audited: true},

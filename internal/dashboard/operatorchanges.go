@@ -33,19 +33,10 @@ func another(v *visit) error {
 	return &nodegate.Error{Op: "dashboard.operator", Code: nodegate.InvalidInput, Msg: "this is your own account: ask another operator, or use the command line"}
 }
 
-// keeping makes a change of the account that the page is about. Two operators may do the same
-// to each other in the same moment: one of them is refused.
-func keeping(v *visit, change func(id string) error) error {
-	id := v.req.PathValue("id")
-	return v.cfg.Accounts.KeepOperator(v.req.Context(), id, func() error { return change(id) })
-}
-
 func setRole(v *visit) error {
 	err := another(v)
 	if err == nil {
-		err = keeping(v, func(id string) error {
-			return v.cfg.Accounts.SetOperator(v.req.Context(), v.actor(), id, v.req.PostFormValue("role") == "operator")
-		})
+		err = v.cfg.Accounts.KeepOperator().SetOperator(v.req.Context(), v.actor(), v.req.PathValue("id"), v.req.PostFormValue("role") == "operator")
 	}
 	return afterChange(v, err, "role")
 }
@@ -57,7 +48,7 @@ func resumeAccount(v *visit) error { return setSuspended(v, false, "resumed") }
 func setSuspended(v *visit, on bool, done string) error {
 	err := another(v)
 	if err == nil {
-		err = keeping(v, func(id string) error { return v.cfg.Accounts.SetSuspended(v.req.Context(), v.actor(), id, on) })
+		err = v.cfg.Accounts.KeepOperator().SetSuspended(v.req.Context(), v.actor(), v.req.PathValue("id"), on)
 	}
 	return afterChange(v, err, done)
 }
@@ -75,7 +66,7 @@ func deleteAccount(v *visit) error {
 	if v.req.PostFormValue("email") != a.Email {
 		return afterChange(v, &nodegate.Error{Op: "dashboard.operator", Code: nodegate.InvalidInput, Msg: "enter the e-mail address of the account to delete it"}, "")
 	}
-	err = keeping(v, func(id string) error { return v.cfg.Accounts.Delete(v.req.Context(), v.actor(), id) })
+	err = v.cfg.Accounts.KeepOperator().Delete(v.req.Context(), v.actor(), a.ID)
 	if errors.Is(err, nodegate.InvalidInput) {
 		return afterChange(v, err, "")
 	}

@@ -134,7 +134,10 @@ var notices = map[string]string{
 
 	"unpinned": "File unpinned. You can undo this below for a while.",
 	"undone":   "File pinned again.",
+	"renamed":  "Renamed.",
 	"stored":   "Stored and pinned.",
+
+	"upload-canceled": "Upload canceled.",
 
 	"card":         "Card added.",
 	"card-removed": "Card removed.",

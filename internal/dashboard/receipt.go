@@ -18,18 +18,30 @@ const receiptTime = 5 * time.Minute
 // toIssued leads to the page of a key that was created or rotated.
 func toIssued(v *visit, issued *account.IssuedKey, rotated bool) error {
 	id := issued.Key.ID
-	sealed, err := v.cfg.Accounts.SealReceipt(v.account.ID, id, account.Receipt{
-		Rotated: rotated, Value: issued.Value != "", Secret: issued.Secret, Until: time.Now().Add(receiptTime),
-	})
+	return toReceipt(v, id, "/keys/"+id+"/issued", account.Receipt{Rotated: rotated, Value: issued.Value != "", Secret: issued.Secret})
+}
+
+// toReceipt leads to a page that shows what nobody can see again, for a few minutes.
+func toReceipt(v *visit, subject, page string, r account.Receipt) error {
+	r.Until = time.Now().Add(receiptTime)
+	sealed, err := v.cfg.Accounts.SealReceipt(v.account.ID, subject, r)
 	if err != nil {
 		return err
 	}
-	page := "/keys/" + id + "/issued"
 	http.SetCookie(v.w, &http.Cookie{
 		Name: receiptCookie, Value: sealed, Path: page, MaxAge: int(receiptTime.Seconds()),
 		HttpOnly: true, Secure: true, SameSite: http.SameSiteStrictMode,
 	})
 	return v.seeOther(page)
+}
+
+// receiptOf opens the receipt that the browser has for a page.
+func receiptOf(v *visit, subject string) (r account.Receipt, ok bool) {
+	cookie, err := v.req.Cookie(receiptCookie)
+	if err != nil {
+		return r, false
+	}
+	return v.cfg.Accounts.OpenReceipt(v.account.ID, subject, cookie.Value)
 }
 
 // issuedData is the page after a key was created or rotated: the only one with a secret.
@@ -49,12 +61,8 @@ func issuedPage(v *visit) error {
 	if err != nil {
 		return err
 	}
-	cookie, err := v.req.Cookie(receiptCookie)
-	if err != nil || !k.Live() {
-		return v.seeOther("/keys/" + k.ID)
-	}
-	receipt, ok := v.cfg.Accounts.OpenReceipt(v.account.ID, k.ID, cookie.Value)
-	if !ok {
+	receipt, ok := receiptOf(v, k.ID)
+	if !ok || !k.Live() {
 		return v.seeOther("/keys/" + k.ID)
 	}
 	return showIssued(v, k, receipt)

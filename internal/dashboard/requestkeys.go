@@ -14,17 +14,25 @@ import (
 // countedKey is a key in a select box, with what it did in the last hour.
 type countedKey struct {
 	*nodegate.Key
-	kept   requestlog.Count
 	Hour   report.Sums
 	Chosen bool
 }
 
-// countedKeys are keys that have requests to show, or else work: those with the most
-// failures first. The one with the id is among them. The second value is the last hour of
-// all keys.
+// countedKeys are keys that have requests to show, on this server or another one, or else
+// work: those with the most failures first. The one with the id is among them. The second
+// value is the last hour of all keys.
 func countedKeys(v *visit, id string) (list []countedKey, all report.Sums, err error) {
-	counts := v.cfg.RequestLog.Counts(v.account.ID)
-	keys, err := v.listKeys(nodegate.KeyQuery{IDs: busiest(counts, id), Limit: mostChoices})
+	hour, err := v.cfg.Reports.KeysOfHour(v.req.Context(), v.account.ID, time.Now())
+	if err != nil {
+		return nil, all, err
+	}
+	for _, sums := range hour {
+		all.Requests, all.Errors = all.Requests+sums.Requests, all.Errors+sums.Errors
+	}
+	for key, kept := range v.cfg.RequestLog.Counts(v.account.ID) {
+		hour[key] = atLeast(hour[key], kept)
+	}
+	keys, err := v.listKeys(nodegate.KeyQuery{IDs: busiest(hour, id), Limit: mostChoices})
 	if err != nil {
 		return nil, all, err
 	}
@@ -34,18 +42,11 @@ func countedKeys(v *visit, id string) (list []countedKey, all report.Sums, err e
 			keys = append(keys, k)
 		}
 	}
-	if err != nil {
-		return nil, all, err
-	}
-	hour, err := v.cfg.Reports.KeysOfHour(v.req.Context(), v.account.ID, time.Now())
-	for _, sums := range hour {
-		all.Requests, all.Errors = all.Requests+sums.Requests, all.Errors+sums.Errors
-	}
 	for _, k := range keys {
-		list = append(list, countedKey{Key: k, kept: counts[k.ID], Hour: atLeast(hour[k.ID], counts[k.ID])})
+		list = append(list, countedKey{Key: k, Hour: hour[k.ID]})
 	}
 	slices.SortStableFunc(list, func(a, b countedKey) int {
-		return cmp.Or(compareCounts(a.kept, b.kept), a.Created.Compare(b.Created))
+		return cmp.Or(compareSums(a.Hour, b.Hour), a.Created.Compare(b.Created))
 	})
 	return list, all, err
 }
@@ -59,9 +60,9 @@ func atLeast(sums report.Sums, kept requestlog.Count) report.Sums {
 
 // busiest are the ids of the keys with the most failures, with the one that the address
 // names if it has requests at all.
-func busiest(counts map[string]requestlog.Count, named string) []string {
-	ids := slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
-		return cmp.Or(compareCounts(counts[a], counts[b]), cmp.Compare(a, b))
+func busiest(hour map[string]report.Sums, named string) []string {
+	ids := slices.SortedFunc(maps.Keys(hour), func(a, b string) int {
+		return cmp.Or(compareSums(hour[a], hour[b]), cmp.Compare(a, b))
 	})
 	if at := slices.Index(ids, named); at >= mostChoices {
 		ids[mostChoices-1] = named
@@ -69,7 +70,7 @@ func busiest(counts map[string]requestlog.Count, named string) []string {
 	return append([]string{}, ids[:min(len(ids), mostChoices)]...) // never nil, which would be all keys
 }
 
-// compareCounts puts what has most to show first.
-func compareCounts(a, b requestlog.Count) int {
-	return cmp.Or(cmp.Compare(b.Failed, a.Failed), cmp.Compare(b.Kept, a.Kept))
+// compareSums puts what has most to show first.
+func compareSums(a, b report.Sums) int {
+	return cmp.Or(cmp.Compare(b.Errors, a.Errors), cmp.Compare(b.Requests, a.Requests))
 }

@@ -117,7 +117,7 @@ func (d *requestsData) openPanel(v *visit) (*requestlog.Entry, error) {
 	if id == "" {
 		return nil, nil
 	}
-	page, silent := v.cfg.RequestLog.Everywhere(v.req.Context(), v.account.ID, d.Form.Key, requestlog.Filter{ID: id})
+	page, silent := v.cfg.RequestLog.Everywhere(v.req.Context(), v.account.ID, d.Form.Key, requestlog.Filter{ID: id, Place: &place})
 	d.Silent = max(d.Silent, silent)
 	at := slices.IndexFunc(page.Entries, func(e requestlog.Entry) bool { return e.Place == place })
 	if d.Gone = at < 0; d.Gone {

@@ -39,7 +39,7 @@ func TestUsageViews(t *testing.T) {
 		status      int
 		has, hasNot []string
 	}{
-		{"", 200, []string{"<h1>Usage</h1>", ">ok</span>", ">failed</span>", "% more than before", `data-refresh="30"`}, []string{"all others"}},
+		{"", 200, []string{"<h1>Usage</h1>", ">ok</span>", ">failed</span>", `<span class="change"`, `data-refresh="30"`}, []string{"all others"}},
 		{"stack=method&range=7d", 200, []string{">eth_a</span>", ">eth_d</span>", ">all others</span>", "stack=method", "range=7d&amp;stack=network"}, []string{">failed</span>", ">eth_e</span>"}},
 		{"stack=network", 200, []string{">devnet</span>", ">main</span>"}, []string{"all others"}},
 		{"stack=key", 200, []string{">number 0.</span>", ">number 1.</span>"}, []string{keys[0].ID + "</span>"}},

@@ -32,6 +32,7 @@ type admin struct {
 func (a *admin) start(ln net.Listener, on *listeners) {
 	pages := http.NewServeMux()
 	pages.HandleFunc("/storage/gc", a.storage.collectNow)
+	pages.HandleFunc("POST /storage/pins", a.storage.pinsNow)
 	pages.HandleFunc("/nodes", a.networks.nodesNow)
 	pages.HandleFunc("POST /nodes/{network}/{node}/cordon", a.cordons.serve(true))
 	pages.HandleFunc("POST /nodes/{network}/{node}/uncordon", a.cordons.serve(false))

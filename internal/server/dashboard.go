@@ -35,7 +35,10 @@ func (s *Server) openDashboard() (http.Handler, error) {
 		Operator: dashboard.Operator{Networks: s.networks.states, System: operator.system, Cordon: s.cordons().set},
 	}
 	if s.storage.gateway != nil {
-		c.Storage, c.Files = s.storage.gateway.ServeGranted, files.New(shelf{s.storage.engine, s.storage.engine.Begin})
+		c.Storage, c.Files, c.Uploads = s.storage.gateway.ServeGranted, files.New(shelf{s.storage.engine, s.storage.engine.Begin}), s.storage.parts
+		if s.cfg.Storage.Gateway != "off" {
+			c.Gateway = s.cfg.Storage.Gateway
+		}
 	}
 	if s.cfg.Dashboard.Status {
 		c.Status = s.networks.up
@@ -89,6 +92,8 @@ type keeper interface {
 	Pins(ctx context.Context, accountID string, each func(nodegate.Pin) bool) error
 	Unpinned(ctx context.Context, accountID string, each func(nodegate.Pin) bool) error
 	Undo(ctx context.Context, accountID, cid string) error
+	Rename(ctx context.Context, accountID, cid, name string) error
+	PinOf(ctx context.Context, accountID, cid string) (nodegate.Pin, error)
 	Stored(accountID string) int64
 }
 

@@ -22,6 +22,7 @@ import (
 	"github.com/nodegate/nodegate/internal/ipfs/gateway"
 	"github.com/nodegate/nodegate/internal/ipfs/kubo"
 	"github.com/nodegate/nodegate/internal/ipfs/unixfs"
+	"github.com/nodegate/nodegate/internal/ipfs/uploads"
 	"github.com/nodegate/nodegate/internal/localca"
 	"github.com/nodegate/nodegate/internal/web"
 )
@@ -34,6 +35,7 @@ type storageSide struct {
 	repair  *kubo.Repair // nil with another engine, or when it is off
 	gateway *gateway.Gateway
 	leaving *departures
+	parts   *uploads.Uploads
 	server  *web.Server
 	addr    string
 	stop    context.CancelFunc
@@ -69,6 +71,12 @@ func (s *storageSide) open(ctx context.Context, a *accounts, memory *budget.Budg
 	}
 	s.figures, a.control.stored = a.control.Store, s.engine.Stored
 	s.leaving = &departures{common: s.common, store: a.control.Store, pins: s.engine}
+	if s.cfg.Storage.Engine == "kubo" {
+		s.leaving.turn = turns(a.control.Store)
+	}
+	if s.parts, err = uploads.Load(uploads.Config{Dir: filepath.Join(s.cfg.Data, "uploads"), MaxSize: int64(s.cfg.Storage.MaxFile), Guard: guardOf(s.cfg)}); err != nil {
+		return err
+	}
 	s.watchNodes()
 	s.prepareRepair(a.control.Store)
 	s.gateway = gateway.New(s.withReading(gateway.Config{
@@ -102,6 +110,7 @@ func (s *storageSide) start(ln net.Listener, on *listeners) {
 	s.ended.Go(func() { s.collectEvery(ctx) })
 	s.ended.Go(func() { s.gateway.RunPins(ctx) })
 	s.ended.Go(func() { s.leaving.run(ctx) })
+	s.ended.Go(func() { s.parts.Run(ctx) })
 	if s.repair != nil {
 		s.ended.Go(func() { s.repair.Run(ctx) })
 	}

@@ -105,6 +105,7 @@ func keyPages(i *inspector, s *harness.Service) {
 
 func memberPages(i *inspector, s *harness.Service) {
 	add(i.T, s, "a page for axe")
+	folder := addFolder(i.T, s, "&wrap-with-directory=true", map[string]string{"note.txt": "a note", "more/deep.txt": "deep"})
 	SignIn(i, i.ctx, s)
 	i.open("overview", "/", `.grid`)
 	i.open("usage", "/usage", `.chart`)
@@ -118,6 +119,8 @@ func memberPages(i *inspector, s *harness.Service) {
 	i.open("usage", "/usage?stack=key&by=network", `.chart`)
 	Do(i, i.ctx, chromedp.Click(`[data-palette]`), chromedp.WaitVisible(`.palette [data-path]`))
 	i.reportIn(`document.querySelector(".palette")`, "usage", "the palette")
+	i.open("file", "/files/open?cid="+folder, `#entries table`)
+	i.open("file", "/files/open?path=note.txt&cid="+folder, `iframe`)
 	i.open("files", "/files", `[data-pins] table`)
 	Do(i, i.ctx, chromedp.Click(`form[action="/files/unpin"] button`), chromedp.WaitVisible(`#undo`))
 	i.check("files")
@@ -133,6 +136,7 @@ func operatorPages(i *inspector, s *harness.Service) {
 	i.open("operator-traffic", "/operator/traffic", `table`)
 	i.open("operator-accounts", "/operator/accounts", `table`)
 	i.open("operator-account", "/operator/accounts/"+s.Server.FirstKey().Key.AccountID, `table`)
+	i.submit("operator-link", `form[action$="/reset"]`, `.secret`)
 	i.open("operator-audit", "/operator/audit", `table`)
 	i.submit("operator-audit", `form[action="/operator/audit/verify"]`, `.notice`)
 	i.open("operator-system", "/operator/system", `h1`)

@@ -34,6 +34,7 @@ const small = `[...document.querySelectorAll("button, .button, select, summary, 
 func TestFits(t *testing.T) {
 	s := harness.Start(t, nil)
 	ctx := Open(t)
+	folder := addFolder(t, s, "&name-pins=true&wrap-with-directory=true&pin-name=folder", map[string]string{"a long name of a file in a folder that needs two lines on the screen of a phone.txt": "x", "b.txt": "y"})
 	addFolder(t, s, "&name-pins=true", map[string]string{"a name that is long enough to need two lines on the screen of a phone.txt": "x", "short.txt": "y"})
 	for range 70 {
 		chainID(t, s)
@@ -42,7 +43,7 @@ func TestFits(t *testing.T) {
 	SignIn(t, ctx, s)
 	key := "/keys/" + s.Server.FirstKey().Key.ID
 	for _, path := range []string{
-		"/", "/keys", key, key + "?storage=1", key + "/settings", key + "/rotate", "/try", "/try?method=eth_call", "/try?method=eth_subscribe", "/usage", "/usage?stack=method", "/requests", "/files", "/billing", "/account", "/account/delete", "/login/reset", linkTo(t, s, nodegate.LinkReset), linkTo(t, s, nodegate.LinkVerify),
+		"/", "/keys", key, key + "?storage=1", key + "/settings", key + "/rotate", "/try", "/try?method=eth_call", "/try?method=eth_subscribe", "/usage", "/usage?stack=method", "/requests", "/files", "/files/open?cid=" + folder, "/files/open?path=b.txt&cid=" + folder, "/billing", "/account", "/account/delete", "/login/reset", linkTo(t, s, nodegate.LinkReset), linkTo(t, s, nodegate.LinkVerify),
 		"/docs", "/docs/eth_getLogs", "/docs/types", "/operator", "/operator/traffic", "/operator/accounts", "/operator/accounts/" + s.Server.FirstKey().Key.AccountID, "/operator/audit", "/operator/system",
 	} {
 		for _, width := range []int64{390, 1280} {

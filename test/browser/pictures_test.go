@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -17,8 +18,8 @@ import (
 // Pictures of a service that is in use, for people to look at: a day of usage, and the
 // operator's pages.
 func TestPictures(t *testing.T) {
-	if os.Getenv("NODEGATE_SHOTS") == "" {
-		t.Skip("pictures are made where NODEGATE_SHOTS names a folder for them")
+	if os.Getenv("NODEGATE_SHOTS")+os.Getenv("NODEGATE_IMAGES") == "" {
+		t.Skip("pictures are made where NODEGATE_SHOTS or NODEGATE_IMAGES names a folder for them")
 	}
 	s := harness.Start(t, nil)
 	useADay(t, s)
@@ -31,7 +32,26 @@ func TestPictures(t *testing.T) {
 	} {
 		Do(t, ctx, chromedp.Navigate(localhost(s.RPC)+page.path), chromedp.WaitVisible("h1"))
 		shoot(t, ctx, page.name)
+		picture(t, ctx, page.name)
 	}
+}
+
+// inReadme are the pictures of the README, by the names of their files.
+var inReadme = map[string]string{"busy-overview": "overview.png", "busy-usage": "usage.png"}
+
+// picture writes one for the README to the folder in NODEGATE_IMAGES, seen from the root of
+// the repository; without one it does nothing.
+func picture(t *testing.T, ctx context.Context, name string) {
+	t.Helper()
+	dir, file := os.Getenv("NODEGATE_IMAGES"), inReadme[name]
+	if dir == "" || file == "" {
+		return
+	}
+	if !filepath.IsAbs(dir) {
+		dir = filepath.Join("..", "..", dir)
+	}
+	Do(t, ctx, inTheme("light"), chromedp.EmulateViewport(1280, 900))
+	write(t, filepath.Join(dir, file), Ask(t, ctx, chromedp.FullScreenshot(100)))
 }
 
 // useADay records what a busy app does: more by day than by night, a few failures.

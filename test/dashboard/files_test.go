@@ -230,7 +230,9 @@ func TestHeadOfADownload(t *testing.T) {
 	s, _ := Start(t, nil)
 	v := Operator(t, s)
 	cid := stored(t, v, "a.txt", "content")
-	if p := v.send(http.MethodHead, "/files/download?cid="+cid, "", nil, nil); p.Status != http.StatusMethodNotAllowed {
-		t.Errorf("%d", p.Status)
+	for _, path := range []string{"/files/download", "/files/preview", "/files/open"} {
+		if p := v.send(http.MethodHead, path+"?cid="+cid, "", nil, nil); p.Status != http.StatusMethodNotAllowed {
+			t.Errorf("%s: %d", path, p.Status)
+		}
 	}
 }

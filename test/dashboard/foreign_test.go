@@ -25,13 +25,14 @@ func TestForeignIDs(t *testing.T) {
 		"GET /requests": {"key": {key}}, "GET /files": {"key": {key}}, "POST /files": {"key": {key}}, "GET /files/download": {"key": {key}, "cid": {cid}},
 		"GET /usage": {"key": {key}}, "GET /usage.csv": {"key": {key}},
 		"POST /account/sessions": {"session": {sessionOf(t, owner)}},
-		"POST /files/unpin":      {"cid": {cid}}, "POST /files/undo": {"cid": {cid}},
+		"POST /files/unpin":      {"cid": {cid}}, "POST /files/undo": {"cid": {cid}}, "POST /files/rename": {"cid": {cid}, "name": {"taken over"}},
+		"GET /files/open": {"cid": {cid}}, "GET /files/preview": {"cid": {cid}},
 	}
 	none := []string{
 		"GET /login", "POST /login", "GET /signup", "POST /signup", "POST /logout", "GET /account", "POST /account/password", "GET /", "GET /status", "GET /login/reset", "POST /login/reset", "GET /login/link/{token}", "POST /login/link/{token}",
 		"POST /account/email", "POST /account/verify", "GET /account/export", "GET /account/delete", "POST /account/delete", "GET /first-request", "GET /keys", "POST /keys",
 		"GET /billing", "POST /billing/card", "POST /billing/card/begin", "POST /billing/card/remove",
-		"GET /docs", "GET /docs/types", "GET /docs/{method}", "GET /openrpc.json", "GET /palette.json",
+		"GET /docs", "GET /docs/types", "GET /docs/{method}", "GET /openrpc.json", "GET /palette.json", "POST /files/uploads",
 	}
 	before := contents(t, s)
 	walked := 0

@@ -3,7 +3,6 @@ package account
 import (
 	"context"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/nodegate/nodegate"
@@ -18,54 +17,41 @@ type departures struct {
 		nodegate.AccountStore
 		nodegate.MetaStore
 	}
-	log       *slog.Logger
-	operators sync.Mutex // held while one of them goes
+	log  *slog.Logger
+	keep bool // the last operator
 }
 
-// KeepOperator makes a change that ends, demotes or suspends an account, unless nobody could
-// sign in as an operator then. Who works at the command line needs no operator, and makes the
-// change without it.
-//
-// Changes of one server wait for each other. Two servers may still take one operator each in
-// the same moment: the check isn't part of the store's transaction. The command line helps.
-//
-// Returns InvalidInput for the last operator, NotFound, and what change returns.
-func (s *departures) KeepOperator(ctx context.Context, accountID string, change func() error) error {
-	a, err := s.store.Account(ctx, accountID)
-	if err != nil {
-		return err
-	}
-	if !a.Operator || a.Password == "" || !a.Suspended.IsZero() {
-		return change()
-	}
-	s.operators.Lock()
-	defer s.operators.Unlock()
-	other, err := s.store.OtherOperator(ctx, accountID)
-	if err != nil {
-		return err
-	}
-	if !other {
-		return errLastOperator
-	}
-	return change()
+// KeepOperator are the same use cases, but for the last operator who can sign in: they return
+// nodegate.ErrLastOperator then. Who works at the command line needs no operator, and uses
+// them without it.
+func (s *departures) KeepOperator() *departures {
+	keeping := *s
+	keeping.keep = true
+	return &keeping
 }
 
-var errLastOperator = &nodegate.Error{Op: "account.operator", Code: nodegate.InvalidInput, Msg: "this account is the only operator: make another account an operator first, or use the command line"}
+// alter makes a change, within what KeepOperator asks for.
+func (s *departures) alter(ctx context.Context, actor nodegate.Actor, accountID string, change func(*nodegate.Change)) error {
+	return s.saver.alter(ctx, actor, accountID, func(c *nodegate.Change) error {
+		c.KeepOperator = s.keep && c.Account.Operator && c.Account.Password != "" && c.Account.Suspended.IsZero()
+		change(c)
+		return nil
+	})
+}
 
 // SetSuspended keeps an account from signing in and its keys from working, or ends that. Its
 // sessions and links end at once, its data stays.
 //
 // Returns NotFound.
 func (s *departures) SetSuspended(ctx context.Context, actor nodegate.Actor, accountID string, on bool) error {
-	return s.saver.alter(ctx, actor, accountID, func(c *nodegate.Change) error {
+	return s.alter(ctx, actor, accountID, func(c *nodegate.Change) {
 		if !on {
 			c.Account.Suspended = time.Time{}
 			c.Audit = nodegate.AuditEntry{Action: "account.resume"}
-			return nil
+			return
 		}
 		c.Account.Suspended, c.EndSessions, c.EndLinks = now(), true, true
 		c.Audit = nodegate.AuditEntry{Action: "account.suspend"}
-		return nil
 	})
 }
 
@@ -73,13 +59,13 @@ func (s *departures) SetSuspended(ctx context.Context, actor nodegate.Actor, acc
 //
 // Returns NotFound.
 func (s *departures) SetOperator(ctx context.Context, actor nodegate.Actor, accountID string, on bool) error {
-	return s.saver.changeAccount(ctx, actor, accountID, func(a *nodegate.Account) (nodegate.AuditEntry, error) {
-		a.Operator = on
+	return s.alter(ctx, actor, accountID, func(c *nodegate.Change) {
+		c.Account.Operator = on
 		role := "member"
 		if on {
 			role = "operator"
 		}
-		return nodegate.AuditEntry{Action: "account.role", Detail: role}, nil
+		c.Audit = nodegate.AuditEntry{Action: "account.role", Detail: role}
 	})
 }
 
@@ -90,10 +76,9 @@ func (s *departures) SetOperator(ctx context.Context, actor nodegate.Actor, acco
 // Returns NotFound.
 func (s *departures) Delete(ctx context.Context, actor nodegate.Actor, accountID string) error {
 	var card *nodegate.Card
-	err := s.saver.alter(ctx, actor, accountID, func(c *nodegate.Change) error {
+	err := s.alter(ctx, actor, accountID, func(c *nodegate.Change) {
 		c.Delete, card = true, c.Account.Card
 		c.Audit = nodegate.AuditEntry{Action: "account.delete"}
-		return nil
 	})
 	if err != nil {
 		return err
@@ -115,5 +100,5 @@ func (s *departures) DeleteOwn(ctx context.Context, actor nodegate.Actor, token,
 	if err != nil {
 		return err
 	}
-	return s.KeepOperator(ctx, a.ID, func() error { return s.Delete(ctx, actor, a.ID) })
+	return s.KeepOperator().Delete(ctx, actor, a.ID)
 }

@@ -75,7 +75,7 @@ func TestDelete(t *testing.T) {
 	if d.alive(t, token) || !d.alive(t, theirs) {
 		t.Error("the wrong session ended")
 	}
-	gone, err := d.store.Departed(t.Context(), 10)
+	gone, err := d.store.Departed(t.Context(), nodegate.Departed{}, 10)
 	if err != nil || len(gone) != 1 || gone[0].AccountID != a.ID {
 		t.Errorf("whose pins go: %v, %v", gone, err)
 	}
@@ -116,7 +116,7 @@ func TestLastOperator(t *testing.T) {
 	results := make(chan error, 2)
 	for _, one := range []*nodegate.Account{a, b} { // each demotes the other
 		go func() {
-			results <- d.KeepOperator(t.Context(), one.ID, func() error { return d.SetOperator(t.Context(), actor(), one.ID, false) })
+			results <- d.KeepOperator().SetOperator(t.Context(), actor(), one.ID, false)
 		}()
 	}
 	first, second := <-results, <-results

@@ -100,7 +100,7 @@ func TestMissingAccounts(t *testing.T) {
 		"Delete":       func() error { return d.Delete(ctx, actor(), "a-nobody") },
 		"SetSuspended": func() error { return d.SetSuspended(ctx, actor(), "a-nobody", true) },
 		"SetOperator":  func() error { return d.SetOperator(ctx, actor(), "a-nobody", true) },
-		"KeepOperator": func() error { return d.KeepOperator(ctx, "a-nobody", func() error { return nil }) },
+		"KeepOperator": func() error { return d.KeepOperator().Delete(ctx, actor(), "a-nobody") },
 		"Export":       func() error { _, err := d.Export(ctx, "a-nobody"); return err },
 		"EndSessions":  func() error { return d.EndSessions(ctx, actor(), "a-nobody") },
 		"EndSession":   func() error { return d.EndSession(ctx, actor(), "no token", "0011223344556677") },

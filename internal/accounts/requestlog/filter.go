@@ -19,6 +19,7 @@ type Filter struct {
 	Network string
 	Search  string // a part of the method, the node, the id or the error, in either case
 	ID      string // the whole id
+	Place   *int   // of the call in its batch; nil is all
 
 	Number   int           // the JSON-RPC error code
 	AtLeast  time.Duration // that it took
@@ -41,6 +42,7 @@ func (f *Filter) passes(r *record) bool {
 		f.AtLeast > 0 && time.Duration(r.took)*time.Microsecond < f.AtLeast,
 		!f.From.IsZero() && r.at < f.From.UnixNano(),
 		!f.To.IsZero() && r.at >= f.To.UnixNano(),
+		f.Place != nil && *f.Place != int(r.place),
 		f.ID != "" && f.ID != r.shownID():
 		return false
 	}

@@ -14,7 +14,7 @@ func TestFilter(t *testing.T) {
 	j := New(Config{})
 	defer j.Close()
 	begin := time.Now().Add(-time.Minute)
-	one, two := newKey("a", "k1"), newKey("a", "k2")
+	one, two, one1 := newKey("a", "k1"), newKey("a", "k2"), 1
 	for i, e := range []Entry{
 		{ID: "f00d-1", Method: "eth_getLogs", Outcome: "timeout", Number: -32002, Error: "Request timed out", Took: 30 * time.Millisecond},
 		{ID: "f00d-1", Place: 1, Method: "eth_call", Outcome: "ok", Node: "Alpha", Took: 5 * time.Millisecond},
@@ -40,6 +40,9 @@ func TestFilter(t *testing.T) {
 		{"", Filter{AtLeast: 5 * time.Millisecond}, []string{"f00d-1.1", "f00d-1.0"}},
 		{"", Filter{From: begin.Add(time.Second), To: begin.Add(3 * time.Second)}, []string{"f00d-2.0", "f00d-1.1"}},
 		{"", Filter{ID: "f00d-1"}, []string{"f00d-1.1", "f00d-1.0"}},
+		{"", Filter{ID: "f00d-1", Place: new(int)}, []string{"f00d-1.0"}},
+		{"", Filter{ID: "f00d-2", Place: &one1}, nil},
+		{"", Filter{ID: "f00d-1", Place: &one1}, []string{"f00d-1.1"}},
 		{"", Filter{ID: "f00d-9"}, nil},
 		{"", Filter{ID: "f00d"}, nil},
 		{"", Filter{Search: "TIMED OUT"}, []string{"f00d-1.0"}},
@@ -132,5 +135,39 @@ func TestWholeEntry(t *testing.T) {
 	j.Record(k.Grant, &e)
 	if got := j.Latest("a", "", Filter{}).Entries[0]; fmt.Sprintf("%+v", got) != fmt.Sprintf("%+v", e) {
 		t.Errorf("got  %+v\nwant %+v", got, e)
+	}
+}
+
+// TestRecordWhileRead: what somebody looks at is a copy. Requests of the same key are recorded
+// meanwhile, and don't change it.
+func TestRecordWhileRead(t *testing.T) {
+	j := New(Config{})
+	defer j.Close()
+	k := newKey("a", "k")
+	k.keep(true, true)
+	record := func(error string) {
+		e := answered("eth_call")
+		e.Outcome, e.Error, e.Params = "timeout", error, []byte(error)
+		j.Record(k.Grant, e)
+	}
+	for range 2 * defaultEntries {
+		record("before")
+	}
+	c := newCollector(&Filter{}, 0)
+	seen := j.shardOf("k").copyOf("a", "k", c)
+	for range 2 * defaultEntries {
+		record("after!")
+	}
+	for i := range seen {
+		c.add("k", &seen[i].record, seen[i].failed)
+	}
+	p := c.finish()
+	if len(p.Entries) != defaultEntries/2 {
+		t.Fatalf("%d entries", len(p.Entries))
+	}
+	for _, e := range p.Entries {
+		if e.Error != "before" || string(e.Params) != "before" {
+			t.Fatalf("%+v", e)
+		}
 	}
 }

@@ -26,42 +26,79 @@ func (j *Log) Latest(accountID, keyID string, f Filter) *Page {
 	}
 	c := newCollector(&f, time.Now().Add(-Kept).UnixNano())
 	if keyID != "" {
-		j.shardOf(keyID).collect(accountID, keyID, c)
-	} else {
-		for i := range j.shards {
-			j.shards[i].collect(accountID, "", c)
+		j.shardOf(keyID).read(accountID, keyID, c)
+		return c.finish()
+	}
+	for i := range j.shards {
+		s := &j.shards[i]
+		for _, id := range s.keysOf(accountID) {
+			s.read(accountID, id, c)
 		}
 	}
 	return c.finish()
 }
 
-// collect hands what is kept of a key, or of all keys of the account, to a collector.
-func (s *shard) collect(accountID, keyID string, c *collector) {
+// keysOf lists the keys of an account that a shard has.
+func (s *shard) keysOf(accountID string) (ids []string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if keyID != "" {
-		if k := s.keys[keyID]; k != nil {
-			s.collectKey(accountID, k, c)
+	for id, k := range s.keys {
+		if k.grant.AccountID == accountID {
+			ids = append(ids, id)
 		}
-		return
 	}
-	for _, k := range s.keys {
-		s.collectKey(accountID, k, c)
+	return ids
+}
+
+// read hands what is kept of a key to a collector. Requests of other keys wait for the lock,
+// so they wait for the copy of one key's records and for nothing else.
+func (s *shard) read(accountID, keyID string, c *collector) {
+	for _, r := range s.copyOf(accountID, keyID, c) {
+		c.add(keyID, &r.record, r.failed)
 	}
 }
 
-func (s *shard) collectKey(accountID string, k *keyLog, c *collector) {
-	if k.grant.AccountID != accountID {
-		return
+// taken is a copy of a record.
+type taken struct {
+	record
+	failed bool
+}
+
+// copyOf copies what is kept of a key, the newest first. The room is the collector's.
+func (s *shard) copyOf(accountID, keyID string, c *collector) []taken {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	k := s.keys[keyID]
+	if k == nil || k.grant.AccountID != accountID {
+		return nil
 	}
 	s.dropUnwanted(k, wanted(k.grant))
+	c.room = c.room[:0]
 	for _, r := range []*ring{&k.ok, &k.failed} {
 		for i := range r.count {
 			if rec := r.at(r.count - 1 - i); rec.at >= c.after {
-				c.add(k.grant.KeyID, rec, r == &k.failed)
+				c.room = append(c.room, taken{*rec, r == &k.failed})
+				c.keepTexts(&c.room[len(c.room)-1].record)
 			}
 		}
 	}
+	return c.room
+}
+
+// keepTexts copies the texts that a page may show: their room is used again.
+func (c *collector) keepTexts(r *record) {
+	if r.texts == nil || c.filter.ID != "" && c.filter.ID != r.shownID() {
+		r.texts = nil
+		return
+	}
+	t := *r.texts
+	t.fault = slices.Clone(t.fault)
+	if c.filter.Brief {
+		t.params, t.reply = nil, nil
+	} else {
+		t.params, t.reply = slices.Clone(t.params), slices.Clone(t.reply)
+	}
+	r.texts = &t
 }
 
 // collector makes a page of records. Only those that may be on it are copied: an account
@@ -73,6 +110,7 @@ type collector struct {
 	floor  int64 // so many newer ones are there already that older ones have no place
 	page   Page
 	seen   map[*names]bool // whether the filter lets such names pass
+	room   []taken         // for the records of one key
 }
 
 func newCollector(f *Filter, after int64) *collector {

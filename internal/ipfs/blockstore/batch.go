@@ -53,6 +53,7 @@ const (
 	pinAdd pinChange = iota
 	pinRemove
 	pinUndo
+	pinRename
 )
 
 // Begin starts a batch of an account that may have quota bytes stored; 0 is no

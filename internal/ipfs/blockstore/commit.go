@@ -335,6 +335,13 @@ func (b *Batch) changed(op pinOp, old *pinState, now int64) (*pinState, error) {
 		p := *old
 		p.Unpinned = time.Time{}
 		return &p, nil
+	case pinRename:
+		if old == nil || !old.live() {
+			return nil, errNoPin("rename", op.pin.CID)
+		}
+		p := *old
+		p.Name = op.pin.Name
+		return &p, nil
 	}
 	p := &pinState{Pin: op.pin}
 	p.Unpinned = time.Time{}

@@ -48,3 +48,10 @@ func (s *Store) Undo(ctx context.Context, account, cid string) error {
 	b.change(pinUndo, nodegate.Pin{CID: cid})
 	return b.Commit(ctx)
 }
+
+// Rename gives a pin another name. Returns NotFound for a pin that doesn't hold.
+func (s *Store) Rename(ctx context.Context, account, cid, name string) error {
+	b := s.Begin(account, 0)
+	b.change(pinRename, nodegate.Pin{CID: cid, Name: name})
+	return b.Commit(ctx)
+}

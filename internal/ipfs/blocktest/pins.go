@@ -52,6 +52,35 @@ func pinNames(t *testing.T, f *Fixture) {
 	f.stores(t, "a", size(all))
 }
 
+// A new name changes nothing else, and only for a pin that holds.
+func renamed(t *testing.T, f *Fixture) {
+	root, all := f.add(t, "a", "renamed")
+	cid := root.cid.String()
+	before, err := f.PinOf(t.Context(), "a", cid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"first", "second", ""} {
+		if err := f.Rename(t.Context(), "a", cid, name); err != nil {
+			t.Fatalf("to %q: %v", name, err)
+		}
+		before.Name = name
+		if got, err := f.PinOf(t.Context(), "a", cid); err != nil || got != before {
+			t.Errorf("to %q: %+v, %v, want %+v", name, got, err, before)
+		}
+	}
+	f.stores(t, "a", size(all))
+	is(t, "somebody else's pin", f.Rename(t.Context(), "b", cid, "mine"), nodegate.NotFound)
+	f.unpin(t, "a", root)
+	is(t, "a pin that was taken off", f.Rename(t.Context(), "a", cid, "gone"), nodegate.NotFound)
+	if err := f.Undo(t.Context(), "a", cid); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := f.PinOf(t.Context(), "a", cid); err != nil || got.Name != "" {
+		t.Errorf("back: %+v, %v", got, err)
+	}
+}
+
 // A pin of one block keeps that one and nothing below it.
 func directPins(t *testing.T, f *Fixture) {
 	root, all := tree("direct")

@@ -19,6 +19,7 @@ type Engine interface {
 	unixfs.Engine
 	Unpinned(ctx context.Context, account string, each func(nodegate.Pin) bool) error
 	Undo(ctx context.Context, account, cid string) error
+	Rename(ctx context.Context, account, cid, name string) error
 	Stored(account string) int64
 }
 
@@ -48,6 +49,7 @@ func Run(t *testing.T, open func(t *testing.T) *Fixture) {
 		{"an aborted batch leaves nothing", aborted},
 		{"pins", pins},
 		{"pins keep their names", pinNames},
+		{"pins are renamed", renamed},
 		{"pins of one block", directPins},
 		{"all or nothing", allOrNothing},
 		{"accounts are apart", accountsApart},

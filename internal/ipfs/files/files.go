@@ -1,12 +1,16 @@
 // Package files is what people do with what they keep in the storage gateway: look
-// through it, let it go, and take that back.
+// through it, name it, let it go, and take that back.
 package files
 
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/nodegate/nodegate"
 )
@@ -21,6 +25,10 @@ type Shelf interface {
 	Unpin(ctx context.Context, accountID, cid string) error
 	// Undo brings back a pin that was taken off. Returns NotFound.
 	Undo(ctx context.Context, accountID, cid string) error
+	// PinOf finds an account's pin of a CID. Returns NotFound.
+	PinOf(ctx context.Context, accountID, cid string) (nodegate.Pin, error)
+	// Rename gives a pin another name. Returns NotFound.
+	Rename(ctx context.Context, accountID, cid, name string) error
 	// Stored is what the account pays for, in bytes.
 	Stored(accountID string) int64
 }
@@ -48,6 +56,7 @@ type Page struct {
 	More   bool  // there is a page behind it
 	Gone   []nodegate.Pin
 	Stored int64
+	Days   [HistoryDays]int64 // bytes of the pins at the end of each day, today last
 }
 
 // Files are the use cases.
@@ -59,18 +68,49 @@ func New(s Shelf) *Files { return &Files{shelf: s} }
 // List returns one page. It looks at every pin of the account and keeps the newest, so
 // that the memory is bounded whatever the account holds.
 func (f *Files) List(ctx context.Context, q Query) (Page, error) {
-	found := newest{most: Most}
-	if err := f.shelf.Pins(ctx, q.AccountID, found.matching(q.Search)); err != nil {
+	found, held := newest{most: Most}, newHistory(time.Now())
+	if err := f.shelf.Pins(ctx, q.AccountID, held.counting(found.matching(q.Search))); err != nil {
 		return Page{}, err
 	}
 	gone := newest{most: maxUndo, at: func(p *nodegate.Pin) int64 { return p.Unpinned.UnixMicro() }}
-	if err := f.shelf.Unpinned(ctx, q.AccountID, gone.matching(q.Search)); err != nil {
+	if err := f.shelf.Unpinned(ctx, q.AccountID, held.counting(gone.matching(q.Search))); err != nil {
 		return Page{}, err
 	}
 	all := found.sorted()
 	from := min(max(0, q.Page)*PageSize, len(all))
 	to := min(from+PageSize, len(all))
-	return Page{Pins: all[from:to], Total: found.seen, More: to < len(all), Gone: gone.sorted(), Stored: f.shelf.Stored(q.AccountID)}, nil
+	return Page{Pins: all[from:to], Total: found.seen, More: to < len(all), Gone: gone.sorted(), Stored: f.shelf.Stored(q.AccountID), Days: held.days()}, nil
+}
+
+// Pin finds a pin of an account.
+//
+// Returns NotFound.
+func (f *Files) Pin(ctx context.Context, accountID, cid string) (nodegate.Pin, error) {
+	return f.shelf.PinOf(ctx, accountID, cid)
+}
+
+// Stored is what an account pays for, in bytes.
+func (f *Files) Stored(accountID string) int64 { return f.shelf.Stored(accountID) }
+
+// MaxName is the longest name of a pin in bytes, as Kubo has it.
+const MaxName = 255
+
+// Rename gives a pin another name; "" takes its name off.
+//
+// Returns NotFound, and InvalidInput for a name that not every system can show.
+func (f *Files) Rename(ctx context.Context, accountID, cid, name string) error {
+	name = strings.TrimSpace(name)
+	switch {
+	case len(name) > MaxName:
+		return badName(fmt.Sprintf("the name is %d bytes long: at most %d are allowed", len(name), MaxName))
+	case !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl):
+		return badName("the name has characters that can't be shown: use letters, digits and spaces")
+	}
+	return f.shelf.Rename(ctx, accountID, cid, name)
+}
+
+func badName(msg string) error {
+	return &nodegate.Error{Op: "files.rename", Code: nodegate.InvalidInput, Msg: msg}
 }
 
 // Each hands an account's pins to each, by CID, until it says no.

@@ -33,9 +33,14 @@ func (l list) Pins(_ context.Context, _ string, each func(nodegate.Pin) bool) er
 func (l list) Unpinned(_ context.Context, _ string, each func(nodegate.Pin) bool) error {
 	return l.each(false, each)
 }
-func (list) Unpin(context.Context, string, string) error { return nil }
-func (list) Undo(context.Context, string, string) error  { return nil }
-func (list) Stored(string) int64                         { return 7 }
+func (list) Unpin(context.Context, string, string) error          { return nil }
+func (list) Undo(context.Context, string, string) error           { return nil }
+func (list) Rename(context.Context, string, string, string) error { return nil }
+func (list) Stored(string) int64                                  { return 7 }
+
+func (list) PinOf(context.Context, string, string) (nodegate.Pin, error) {
+	return nodegate.Pin{}, nodegate.NotFound
+}
 
 // Whatever an account holds, the pages together are its newest matching pins, once each
 // and in order, and no more than Most of them.

@@ -68,3 +68,11 @@ func (e *Engine) Undo(ctx context.Context, account, cid string) error {
 	c.Ops = []nodegate.PinOp{{Kind: nodegate.PinUndo, Pin: nodegate.Pin{CID: cid}}}
 	return e.cfg.Pins.CommitPins(ctx, c)
 }
+
+// Rename gives a pin another name; the nodes hear nothing of it. Returns NotFound for a
+// pin that doesn't hold.
+func (e *Engine) Rename(ctx context.Context, account, cid, name string) error {
+	c := e.newChange(account)
+	c.Ops = []nodegate.PinOp{{Kind: nodegate.PinRename, Pin: nodegate.Pin{CID: cid, Name: name}}}
+	return e.cfg.Pins.CommitPins(ctx, c)
+}

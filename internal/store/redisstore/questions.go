@@ -14,8 +14,9 @@ import (
 // holds up a page no longer.
 const replyWithin = 500 * time.Millisecond
 
-// maxAnswering is how many questions a server answers at once.
-const maxAnswering = 2
+// maxAnswering is how many questions a server answers at once, and maxWaiting how many wait for
+// that. More are not answered: whoever asks shows that a server is missing.
+const maxAnswering, maxWaiting = 2, 32
 
 // Questions are what the servers ask each other about one topic. Questions and answers pass
 // through Redis and are not kept there.
@@ -23,7 +24,8 @@ type Questions struct {
 	store  *Store
 	topic  string
 	within time.Duration // tests give it more
-	places chan struct{}
+	places chan struct{} // of those that are answered
+	queue  chan struct{} // of those that are answered or wait
 
 	mu      sync.Mutex
 	last    uint64
@@ -39,7 +41,7 @@ type asked struct {
 
 // Questions returns the questions about a topic.
 func (s *Store) Questions(topic string) *Questions {
-	return &Questions{store: s, topic: topic, within: replyWithin, places: make(chan struct{}, maxAnswering), waiting: map[string]*asked{}}
+	return &Questions{store: s, topic: topic, within: replyWithin, places: make(chan struct{}, maxAnswering), queue: make(chan struct{}, maxAnswering+maxWaiting), waiting: map[string]*asked{}}
 }
 
 func (q *Questions) channel() string { return prefix + "ask:" + q.topic }
@@ -149,7 +151,13 @@ func (q *Questions) received(ctx context.Context, client rueidis.Client, m rueid
 		q.heard(number, nil) // this server knows by itself
 		return
 	}
+	select {
+	case q.queue <- struct{}{}:
+	default:
+		return
+	}
 	go func() { // what reads from Redis must not wait
+		defer func() { <-q.queue }()
 		q.places <- struct{}{}
 		defer func() { <-q.places }()
 		reply := number + " " + string(answer([]byte(question)))

@@ -3,10 +3,13 @@ package redisstore
 import (
 	"context"
 	"errors"
+	"runtime"
 	"slices"
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/redis/rueidis"
 
 	"github.com/nodegate/nodegate"
 )
@@ -96,5 +99,42 @@ func TestNobodyToAsk(t *testing.T) {
 	r.Stop()
 	if _, _, err := q.Ask(t.Context(), []byte("x")); !errors.Is(err, nodegate.Busy) {
 		t.Errorf("got %v", err)
+	}
+}
+
+// TestManyQuestions: of more questions than a server can answer, so many wait and the others
+// are not answered, however slow it is.
+func TestManyQuestions(t *testing.T) {
+	r := startRedis(t)
+	q := r.open().Questions("test")
+	var client rueidis.Client
+	for err := error(nodegate.Busy); err != nil; {
+		if t.Context().Err() != nil {
+			t.Fatal(err)
+		}
+		client, err = q.store.connected("test")
+	}
+	release, answered := make(chan struct{}), make(chan struct{}, 1000)
+	answer := func([]byte) []byte {
+		<-release
+		answered <- struct{}{}
+		return nil
+	}
+	const most = maxAnswering + maxWaiting
+	for range 5 * most {
+		q.received(t.Context(), client, rueidis.PubSubMessage{Channel: q.channel(), Message: "another 1 question"}, answer)
+	}
+	if n := len(q.queue); n != most {
+		t.Errorf("%d questions are answered or wait, want %d", n, most)
+	}
+	close(release)
+	for range most {
+		<-answered
+	}
+	for q.queue <- struct{}{}; len(q.queue) > 1; { // the last answers leave
+		runtime.Gosched()
+	}
+	if len(answered) != 0 {
+		t.Errorf("%d more were answered", len(answered))
 	}
 }

@@ -50,12 +50,6 @@ func (s *accountTable) AccountsLike(ctx context.Context, part, after string, lim
 		cleaned(after), "%"+literally.Replace(cleaned(part))+"%", max(limit, 0))
 }
 
-// OtherOperator tells whether an operator besides an account can sign in.
-func (s *accountTable) OtherOperator(ctx context.Context, id string) (bool, error) {
-	list, err := s.accounts(ctx, "id <> $1 AND operator AND suspended IS NULL AND password <> '' LIMIT 1", cleaned(id))
-	return len(list) > 0, err
-}
-
 func (s *accountTable) accounts(ctx context.Context, where string, args ...any) ([]*nodegate.Account, error) {
 	var list []*nodegate.Account
 	err := s.each(ctx, "accounts", "account", "SELECT "+accountColumns+" FROM accounts WHERE "+where, args, func(row scan) error {

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"math"
 	"time"
 
 	"github.com/nodegate/nodegate"
@@ -32,10 +33,16 @@ func (t *tx) deleteAccount(a *nodegate.Account, at time.Time) error {
 	return err
 }
 
-// Departed lists accounts that were deleted and may still have pins, the earliest first.
-func (s *departedTable) Departed(ctx context.Context, limit int) ([]nodegate.Departed, error) {
+// Departed lists accounts that were deleted and may still have pins, the earliest first, after
+// one.
+func (s *departedTable) Departed(ctx context.Context, after nodegate.Departed, limit int) ([]nodegate.Departed, error) {
 	var list []nodegate.Departed
-	err := s.each(ctx, "departed", "account", "SELECT account, at FROM departed ORDER BY at, account LIMIT $1", []any{max(limit, 0)}, func(row scan) error {
+	from := int64(math.MinInt64)
+	if !after.At.IsZero() {
+		from = after.At.UnixMicro()
+	}
+	const query = "SELECT account, at FROM departed WHERE at > $1 OR at = $1 AND account > $2 ORDER BY at, account LIMIT $3"
+	err := s.each(ctx, "departed", "account", query, []any{from, cleaned(after.AccountID), max(limit, 0)}, func(row scan) error {
 		var (
 			d  nodegate.Departed
 			at stamp

@@ -61,12 +61,8 @@ func calls(s *Store) map[string]func(context.Context) error {
 			return err
 		},
 		"AccountsLike": func(ctx context.Context) error { _, err := s.AccountsLike(ctx, "a", "", 1); return err },
-		"OtherOperator": func(ctx context.Context) error {
-			_, err := s.OtherOperator(ctx, "a")
-			return err
-		},
-		"AuditBefore": func(ctx context.Context) error { _, err := s.AuditBefore(ctx, "a", 0, 1); return err },
-		"Database":    func(ctx context.Context) error { _, err := s.Database(ctx); return err },
+		"AuditBefore":  func(ctx context.Context) error { _, err := s.AuditBefore(ctx, "a", 0, 1); return err },
+		"Database":     func(ctx context.Context) error { _, err := s.Database(ctx); return err },
 		"ClaimAlert": func(ctx context.Context) error {
 			_, err := s.ClaimAlert(ctx, nodegate.Alert{}, time.Now(), time.Minute)
 			return err

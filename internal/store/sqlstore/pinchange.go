@@ -237,6 +237,13 @@ func changedPin(c *nodegate.PinChange, op nodegate.PinOp, old *pinRow) (*pinRow,
 		p := *old
 		p.Unpinned = time.Time{}
 		return &p, nil
+	case nodegate.PinRename:
+		if old == nil || !old.Unpinned.IsZero() {
+			return nil, noPin(op.Pin.CID + " is not pinned")
+		}
+		p := *old
+		p.Name = op.Pin.Name
+		return &p, nil
 	}
 	p := &pinRow{Pin: op.Pin, content: op.Content}
 	p.AccountID, p.Unpinned = c.AccountID, time.Time{}

@@ -2,6 +2,8 @@ package sqlstore
 
 import (
 	"context"
+	"database/sql"
+	"errors"
 	"time"
 
 	"github.com/nodegate/nodegate"
@@ -60,10 +62,25 @@ func (t *tx) changeAccount(c *nodegate.Change, at time.Time) error {
 	if err := t.endAll(c); err != nil {
 		return err
 	}
+	change := func() error { return t.saveAccount(c.Account) }
 	if c.Delete {
-		return t.deleteAccount(c.Account, at)
+		change = func() error { return t.deleteAccount(c.Account, at) }
 	}
-	return t.saveAccount(c.Account)
+	if err := change(); err != nil || !c.KeepOperator {
+		return err
+	}
+	return hasOperator(t)
+}
+
+// hasOperator refuses a change after which no operator can sign in. Changes wait for each
+// other at the sequence, so nobody else's is in progress.
+func hasOperator(t *tx) error {
+	var one int
+	err := t.queryRow("SELECT 1 FROM accounts WHERE operator AND suspended IS NULL AND password <> '' LIMIT 1", nil, &one)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nodegate.ErrLastOperator
+	}
+	return err
 }
 
 // nextNumbers counts the sequences up: by n changes, whose last number it

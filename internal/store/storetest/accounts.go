@@ -1,6 +1,8 @@
 package storetest
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -157,15 +159,50 @@ func metaOnce(t *testing.T, s Store) {
 	}
 }
 
-func otherOperator(t *testing.T, s Store) {
-	found := func(id string) bool { return must[bool](t)(s.OtherOperator(t.Context(), id)) }
-	suspended, silent, active := newAccount("suspended"), newAccount("silent"), newAccount("active")
+// keepOperator: a change that asks for it is refused where no operator could sign in after it,
+// and changes nothing then.
+func keepOperator(t *testing.T, s Store) {
+	suspended, silent, one, two := newAccount("suspended"), newAccount("silent"), newAccount("one"), newAccount("two")
 	suspended.Suspended, silent.Password = noon().UTC(), ""
-	for _, a := range []*nodegate.Account{suspended, silent, active} {
+	for _, a := range []*nodegate.Account{suspended, silent, one, two} {
 		a.Operator = true
 		saveAccount(t, s, a)
 	}
 	saveAccount(t, s, newAccount("member"))
-	same(t, "besides a member", found("member"), true)
-	same(t, "besides the only one who can sign in", found("active"), false)
+	change := func(id string, with func(*nodegate.Change)) error {
+		c := &nodegate.Change{Account: must[*nodegate.Account](t)(s.Account(t.Context(), id)), KeepOperator: true, Audit: entry("account.save", id, id)}
+		with(c)
+		return s.Save(t.Context(), c)
+	}
+	for name, with := range map[string]func(*nodegate.Change){
+		"demoted":   func(c *nodegate.Change) { c.Account.Operator = false },
+		"suspended": func(c *nodegate.Change) { c.Account.Suspended = noon().UTC() },
+		"deleted":   func(c *nodegate.Change) { c.Delete = true },
+	} {
+		results := make(chan error, 2)
+		for _, id := range []string{"one", "two"} { // at once, as two servers may
+			go func() { results <- change(id, with) }()
+		}
+		first, second := <-results, <-results
+		if (first == nil) == (second == nil) || !errors.Is(cmp.Or(first, second), nodegate.ErrLastOperator) {
+			t.Fatalf("%s: %v and %v", name, first, second)
+		}
+		again := map[string]*nodegate.Account{}
+		for _, id := range []string{"one", "two"} {
+			a, err := s.Account(t.Context(), id)
+			if errors.Is(err, nodegate.NotFound) {
+				a = newAccount(id)
+			}
+			a.Operator, a.Suspended = true, time.Time{}
+			again[id] = a
+		}
+		for _, a := range again {
+			saveAccount(t, s, a)
+		}
+	}
+	for _, id := range []string{"one", "two"} {
+		if err := change(id, func(c *nodegate.Change) { c.Account.Operator, c.KeepOperator = false, false }); err != nil {
+			t.Errorf("without the check: %v", err)
+		}
+	}
 }

@@ -197,13 +197,15 @@ func accountsDeleted(t *testing.T, s Store) {
 	if len(log) != 1 || log[0].Action != "account.delete" {
 		t.Errorf("the audit log ends with %+v", log)
 	}
-	same(t, "who has left", must[[]nodegate.Departed](t)(s.Departed(ctx, 10)), []nodegate.Departed{{AccountID: "a", At: noon().UTC()}})
+	same(t, "who has left", must[[]nodegate.Departed](t)(s.Departed(ctx, nodegate.Departed{}, 10)), []nodegate.Departed{{AccountID: "a", At: noon().UTC()}})
+	same(t, "who left after that", len(must[[]nodegate.Departed](t)(s.Departed(ctx, nodegate.Departed{AccountID: "a", At: noon()}, 10))), 0)
+	same(t, "who left after another", len(must[[]nodegate.Departed](t)(s.Departed(ctx, nodegate.Departed{AccountID: "0", At: noon()}, 10))), 1)
 	for range 2 { // a second time is no error
 		if err := s.ForgetDeparted(ctx, "a"); err != nil {
 			t.Fatal(err)
 		}
 	}
-	same(t, "who has left", len(must[[]nodegate.Departed](t)(s.Departed(ctx, 10))), 0)
+	same(t, "who has left", len(must[[]nodegate.Departed](t)(s.Departed(ctx, nodegate.Departed{}, 10))), 0)
 	again := newAccount("a2")
 	again.Email = a.Email
 	saveAccount(t, s, again) // the address is free

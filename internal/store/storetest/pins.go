@@ -134,6 +134,15 @@ func pinsKeepNames(t *testing.T, s Store) {
 	}
 	mustPin(t, s, change("a", "4", adding(unnamed)))
 	same(t, "the name after unpin and pin", named(), "")
+	rename := func(cid string) error {
+		return s.CommitPins(t.Context(), change("a", "5", nodegate.PinOp{Kind: nodegate.PinRename, Pin: nodegate.Pin{CID: cid, Name: "other"}}))
+	}
+	if err := rename("c1"); err != nil {
+		t.Fatal(err)
+	}
+	same(t, "the name after a rename", named(), "other")
+	pays(t, s, "a", 1)
+	is(t, "a rename of none", rename("none"), nodegate.NotFound)
 }
 
 func pinsWholeOrNot(t *testing.T, s Store) {

@@ -61,7 +61,7 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 		{"accounts round trip", accountsRoundTrip},
 		{"accounts are listed in pages", accountsInPages},
 		{"accounts are found by their addresses", accountsLike},
-		{"other operators", otherOperator},
+		{"the last operator stays", keepOperator},
 		{"an address is taken", addressIsTaken},
 		{"a card comes and goes", cardComesAndGoes},
 		{"keys round trip", keysRoundTrip},

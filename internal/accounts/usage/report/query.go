@@ -93,7 +93,7 @@ type Query struct {
 	From, To  time.Time // of Custom only
 	By        Dimension // "" makes no groups
 	Stack     Dimension // "" makes no stacks
-	Compare   bool      // with the period before
+	Compare   bool      // with the time before
 }
 
 // longest is how much time a report covers at most.

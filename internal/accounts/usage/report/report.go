@@ -56,11 +56,11 @@ type Result struct {
 	Begin, End time.Time
 	Step       time.Duration
 	Total      Sums
-	Series     []Point // one for each step, also where nothing happened
-	Groups     []Group // the largest first
-	GroupCount int     // how many there are in all
-	Stacks     []Stack // the parts of the series, the largest first
-	Before     *Sums   // of the period before; nil without Compare
+	Series     []Point     // one for each step, also where nothing happened
+	Groups     []Group     // the largest first
+	GroupCount int         // how many there are in all
+	Stacks     []Stack     // the parts of the series, the largest first
+	Compared   *Comparison // with the time before; nil without Compare, and where that isn't kept
 	Standing   Standing
 	RunsOut    time.Time // when today's credits are used up at the rate of the last hour; zero: not today
 }
@@ -101,13 +101,17 @@ func (r *Reports) Make(ctx context.Context, q Query, plan nodegate.Plan, now tim
 		AccountID: q.AccountID, KeyID: q.KeyID, Network: q.Network, Method: q.Method, Outcome: q.Outcome, From: result.Begin, To: result.End,
 	}
 	var series, groups []nodegate.UsageSum
+	var spans compared
 	if err := together(
 		func() (err error) {
 			series, groups, err = r.read(ctx, row, sums, &q)
 			return err
 		},
 		func() (err error) {
-			result.Before, err = r.before(ctx, row, sums, q.Compare)
+			if c, ok := q.comparable(row, begin, end, now); q.Compare && ok {
+				result.Compared, spans = new(Comparison), c
+				result.Compared.Then, err = r.before(ctx, row, sums, c)
+			}
 			return err
 		},
 		func() (err error) {
@@ -120,6 +124,9 @@ func (r *Reports) Make(ctx context.Context, q Query, plan nodegate.Plan, now tim
 		return nil, err
 	}
 	result.fill(series, groups)
+	if result.Compared != nil {
+		result.Compared.Now = result.until(spans.end)
+	}
 	return result, nil
 }
 

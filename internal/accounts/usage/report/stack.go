@@ -2,7 +2,6 @@ package report
 
 import (
 	"cmp"
-	"context"
 	"slices"
 
 	"github.com/nodegate/nodegate"
@@ -49,18 +48,4 @@ func (r *Result) stack(series []nodegate.UsageSum) {
 			s.Credits[step] += u.Credits
 		}
 	}
-}
-
-// before adds up the period of the same length before a report's; nil where nobody asks.
-func (r *Reports) before(ctx context.Context, row *rangeOf, sums nodegate.UsageSums, asked bool) (*Sums, error) {
-	if !asked {
-		return nil, nil
-	}
-	sums.From, sums.To, sums.Resolution = sums.From.Add(-sums.To.Sub(sums.From)), sums.From, row.series
-	list, err := r.cfg.Store.SumUsage(ctx, sums)
-	if err != nil {
-		return nil, err
-	}
-	total := sumsOf(added(list))
-	return &total, nil
 }

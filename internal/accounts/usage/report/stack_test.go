@@ -32,22 +32,88 @@ func TestStacks(t *testing.T) {
 			rt.Fatal(err)
 		}
 		checkStacks(rt, r)
-		length, before, total := r.End.Sub(r.Begin), int64(0), int64(0)
+		checkCompared(rt, r, rows)
+		total := int64(0)
 		for _, u := range rows {
 			if u.AccountID != "a" || q.Method != "" && q.Method != u.Method {
 				continue
-			}
-			if !u.At.Before(r.Begin.Add(-length)) && u.At.Before(r.Begin) {
-				before += u.Requests
 			}
 			if !u.At.Before(r.Begin) && u.At.Before(r.End) {
 				total += u.Requests
 			}
 		}
-		if r.Total.Requests != total || q.Range != report.Custom && r.Before.Requests != before {
-			rt.Fatalf("%s from %v to %v: %d requests and %d before, want %d and %d", q.Range, r.Begin, r.End, r.Total.Requests, r.Before.Requests, total, before)
+		if r.Total.Requests != total {
+			rt.Fatalf("%s from %v to %v: %d requests, want %d", q.Range, r.Begin, r.End, r.Total.Requests, total)
 		}
 	})
+}
+
+// checkCompared: what is compared are two spans of the same length, and neither has a step in
+// progress.
+func checkCompared(rt *rapid.T, r *report.Result, rows []nodegate.Usage) {
+	if r.Compared == nil {
+		return
+	}
+	end := r.End
+	if end.After(now) {
+		end = r.Begin.Add(now.Sub(r.Begin) / r.Step * r.Step)
+	}
+	length := end.Sub(r.Begin)
+	then := r.Begin.Add(-length)
+	if r.Query.Range == report.Custom && r.Query.To.After(now) {
+		then = r.Begin.Add(-r.Query.To.Sub(r.Begin))
+	}
+	in := func(from time.Time) (requests, credits int64) {
+		for _, u := range rows {
+			if u.AccountID == "a" && (r.Query.Method == "" || r.Query.Method == u.Method) && !u.At.Before(from) && u.At.Before(from.Add(length)) {
+				requests, credits = requests+u.Requests, credits+u.Credits
+			}
+		}
+		return requests, credits
+	}
+	requests, credits := in(r.Begin)
+	if c := r.Compared.Now; c.Requests != requests || c.Credits != credits {
+		rt.Fatalf("%s from %v to %v: %+v is compared, want %d and %d", r.Query.Range, r.Begin, r.End, c, requests, credits)
+	}
+	if r.Query.Range == report.Custom {
+		return // may begin within a step of what is kept
+	}
+	requests, credits = in(then)
+	if c := r.Compared.Then; c.Requests != requests || c.Credits != credits {
+		rt.Fatalf("%s from %v to %v: it is compared with %+v, want %d and %d", r.Query.Range, r.Begin, r.End, c, requests, credits)
+	}
+}
+
+// TestCompared: steady use is the same as before at any time of the day, however much of the
+// last step is over, and what is no longer kept is compared with nothing.
+func TestCompared(t *testing.T) {
+	s := open(t)
+	const day = 24 * time.Hour
+	var rows []nodegate.Usage
+	for at := nodegate.ByDay.Start(now).Add(-70 * day); at.Before(now); at = at.Add(10 * time.Minute) {
+		rows = append(rows, nodegate.Usage{UsageKey: nodegate.UsageKey{AccountID: "steady", KeyID: "k", Network: "n", Method: "m", Outcome: "ok"}, At: at, Requests: 10, Credits: 20})
+	}
+	add(t, s, 1, rows)
+	reports := report.New(report.Config{Store: s})
+	midnight := nodegate.ByDay.Start(now)
+	for _, q := range []report.Query{
+		{Range: report.Hour}, {Range: report.Hours6}, {Range: report.Day}, {Range: report.Week}, {Range: report.Month},
+		{Range: report.Custom, From: midnight, To: midnight.Add(day)}, {Range: report.Custom, From: midnight.Add(-3 * day), To: midnight.Add(day)},
+		{Range: report.Custom, From: midnight.Add(-9 * day), To: midnight.Add(-5 * day)},
+	} {
+		q.AccountID, q.Compare = "steady", true
+		r, err := reports.Make(t.Context(), q, nodegate.Plan{}, now)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c := r.Compared; c == nil || c.Now.Requests == 0 || c.Now.Requests != c.Then.Requests || c.Now.Credits != c.Then.Credits {
+			t.Errorf("%s from %v to %v: %+v", q.Range, r.Begin, r.End, c)
+		}
+	}
+	long := report.Query{AccountID: "steady", Compare: true, Range: report.Custom, From: midnight.Add(-88 * day), To: midnight.Add(-85 * day)}
+	if r, err := reports.Make(t.Context(), long, nodegate.Plan{}, now); err != nil || r.Compared != nil {
+		t.Errorf("hours that are no longer kept: %+v, %v", r.Compared, err)
+	}
 }
 
 func checkStacks(rt *rapid.T, r *report.Result) {

@@ -7,7 +7,7 @@ FUZZTIME ?= 30s
 NODE_ROWS = Fresh|Servers|PendingNonces|FiltersOfTheService|ErrorsOfOneNode|CappedLogs|DeadSideNetwork|Liar|Lies
 SHELL := bash
 
-.PHONY: help build run test full quick lint fuzz chaos bench bench-rpc bench-storage bench-gateway bench-dashboard bench-logs bench-ledger gateway-suite docs clean
+.PHONY: help build run test full quick lint fuzz chaos bench bench-rpc bench-storage bench-gateway bench-dashboard bench-logs bench-ledger bench-growth gateway-suite docs clean
 
 #? help: list the targets
 help:
@@ -82,6 +82,10 @@ bench-logs:
 #? bench-ledger: lookups from the ledger beside a forwarded call, Geth, nginx and the embedded chain
 bench-ledger:
 	$(GO) run ./bench/rpc -ledger
+
+#? bench-growth: the ledger's lookups and log queries with 10,000, 100,000 and 1,000,000 blocks (about 4 GB of disk)
+bench-growth:
+	$(GO) run ./bench/growth
 
 #? gateway-suite: IPFS' gateway-conformance against the read gateway; SUITE=PROGRAM names it if it is not in the PATH
 gateway-suite:

@@ -81,12 +81,26 @@ func (f *fetcher) byHash(ctx context.Context, hash [32]byte) (*fetched, error) {
 // fetched it.
 func (f *fetcher) next(ctx context.Context, number uint64) (*store.Block, error) {
 	get := func() (*fetched, error) { return f.byNumber(ctx, number) }
-	if f.share.hash != nil {
-		if hash, ok := f.share.hash(number); ok {
-			return f.share.fetch(ctx, f, number, hash, get)
-		}
+	if hash, ok := f.reported(ctx, number); ok {
+		return f.share.fetch(ctx, f, number, hash, get)
 	}
 	return justBlock(get())
+}
+
+// reported is the hash of a height, as far as nodes reported it. If another server told of the
+// head before a node of this one did, a node is asked: a header costs less than a block.
+func (f *fetcher) reported(ctx context.Context, number uint64) (hash [32]byte, ok bool) {
+	if f.share.hash == nil || f.share.with == nil {
+		return hash, false
+	}
+	if hash, ok = f.share.hash(number); ok {
+		return hash, true
+	}
+	if head, err := f.source.Head(ctx); err != nil || head.Number != number {
+		return hash, false
+	}
+	hash, err := f.hashOf(ctx, number)
+	return hash, err == nil
 }
 
 // linked fetches a block that another one names as its parent, or that the nodes reported.

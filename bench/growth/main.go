@@ -1,0 +1,85 @@
+// Command growth measures how the ledger's lookups and log queries change as its copy grows. It
+// fills one store with synthetic blocks and measures at each size.
+//
+//	go run ./bench/growth -sizes 10000,100000,1000000
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"log/slog"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/nodegate/nodegate/internal/rpc/ledger/store"
+)
+
+func main() {
+	sizes := flag.String("sizes", "10000,100000,1000000", "blocks at which to measure, ascending")
+	txs := flag.Int("txs", 10, "transactions of a block, each with a log")
+	memory := flag.Int64("memory", 64, "MiB of ledger.memory")
+	lasts := flag.Duration("d", 3*time.Second, "how long to measure each kind of call")
+	dir := flag.String("dir", "", "folder for the store; a temporary one by default. A million blocks of 10 transactions take 4 GB")
+	flag.Parse()
+	if err := run(*dir, *sizes, *txs, *memory<<20, *lasts); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+func run(parent, sizes string, txs int, memory int64, lasts time.Duration) (err error) {
+	dir, err := os.MkdirTemp(parent, "nodegate-growth")
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	c := newChain(txs)
+	s, err := store.Open(store.Config{Dir: dir, Genesis: c.genesis(), Memory: memory, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.Close()) }()
+	fmt.Printf("blocks of %d transactions with a log each, %d MiB of ledger.memory, %s a call\n", txs, memory>>20, lasts)
+	for text := range strings.SplitSeq(sizes, ",") {
+		size, err := strconv.ParseUint(text, 10, 32)
+		if err != nil {
+			return err
+		}
+		if err := measureAt(s, c, size, lasts); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// measureAt fills the store up to a size and measures it.
+func measureAt(s *store.Store, c *chain, size uint64, lasts time.Duration) error {
+	start, from := time.Now(), c.next
+	for c.next < size {
+		if err := s.Append(c.block(c.next)); err != nil {
+			return err
+		}
+	}
+	spent := time.Since(start)
+	rest() // what the database still has to do is not the calls' cost
+	data, index := s.Bytes()
+	fmt.Printf("\n%d blocks: %d added in %s, %.2f GB on disk, %.2f GB of it to find things\n", size, size-from, spent.Round(time.Second), float64(data+index)/1e9, float64(index)/1e9)
+	n, err := serve(s, c, size)
+	if err != nil {
+		return err
+	}
+	defer n.Close()
+	for _, w := range workloads(c, size) {
+		m, err := measure(n, w, lasts)
+		if err != nil {
+			return err
+		}
+		fmt.Printf("  %-46s %9.1f µs, %9.1f µs of CPU, %7d calls\n", w.name, m.wall, m.cpu, m.calls)
+	}
+	heap, resident := memoryNow()
+	fmt.Printf("  memory: %d MiB of Go's heap, %d MiB of the process\n", heap>>20, resident>>20)
+	return nil
+}

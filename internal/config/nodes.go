@@ -421,7 +421,7 @@ func (c *checker) checkVerify(n *Network, at string) {
 	case n.Verify == VerifyExecution && n.Layer2 != nil:
 		c.failAt(at+"verify", "%s executes by other rules than Ethereum, so nodegate can't execute calls of it; use state", n.Layer2.Stack)
 	case n.Verify == VerifyExecution && n.ChainID == 0:
-		c.failAt(at+"verify", "execution needs chain_id: each chain has forks of its own")
+		c.failAt(at+"verify", "execution needs chain_id, because it says which forks apply")
 	case n.Verify == VerifyExecution && n.Genesis == "" && !slices.Contains(knownChains, n.ChainID):
 		c.failAt(at+"verify", "nodegate doesn't know the forks of chain %d; add verify_genesis: with the chain's genesis file", n.ChainID)
 	}

@@ -95,7 +95,7 @@ func (f *fetcher) tellCalls(between time.Duration) {
 		return
 	}
 	f.calls = true
-	f.log.Info("the ledger fetches each block with two calls. Set ledger.blocks to 0 for none", "block_time", between, "calls_a_day", 2*int64(24*time.Hour/between))
+	f.log.Info("the ledger fetches each block with two calls; ledger.blocks: 0 turns it off", "block_time", between, "calls_a_day", 2*int64(24*time.Hour/between))
 }
 
 // timeOf is the time of the block of a height, in seconds.

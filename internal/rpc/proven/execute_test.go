@@ -114,6 +114,22 @@ func TestExecute(t *testing.T) {
 	}
 }
 
+// TestExecuteMemory: what a call fetches counts toward the memory of its account, which may be
+// used up.
+func TestExecuteMemory(t *testing.T) {
+	n, _ := executing(t)
+	var held int64
+	trace := nodegate.Trace{Hold: func(bytes int64) error { held += bytes; return nil }}
+	if _, err := n.Call(nodegate.WithTrace(t.Context(), &trace), "eth_call", []byte(callTo(adder))); err != nil || held < 40*wordBytes {
+		t.Errorf("%d bytes were reserved: %v", held, err)
+	}
+	full := &nodegate.Error{Op: "test", Code: nodegate.AccountBusy}
+	trace = nodegate.Trace{Hold: func(int64) error { return full }}
+	if _, err := n.Call(nodegate.WithTrace(t.Context(), &trace), "eth_call", []byte(callTo(follower))); !errors.Is(err, nodegate.AccountBusy) {
+		t.Errorf("without memory the error is %v", err)
+	}
+}
+
 // TestExecuteReverted: how a call ends is proven too.
 func TestExecuteReverted(t *testing.T) {
 	n, _ := executing(t)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/rpc/chain/native"
 	"github.com/nodegate/nodegate/internal/rpc/upstream/verify"
 )
@@ -18,6 +19,7 @@ type witness struct {
 	accounts map[[20]byte]verify.Account
 	slots    map[place][32]byte
 	codes    map[[32]byte][]byte
+	fetched  int64                          // bytes that nodes sent for it, about
 	read     map[[20]byte]map[[32]byte]bool // what the call read: slots by account
 
 	// Of the last run:
@@ -220,7 +222,23 @@ func (s *witness) fetch(ctx context.Context, w *work) error {
 		})
 	}
 	running.Wait()
-	return failed
+	if failed != nil {
+		return failed
+	}
+	return s.hold(ctx)
+}
+
+// wordBytes is what an entry of the witness takes, about.
+const wordBytes = 128
+
+// hold counts what was fetched toward the memory of the caller's account.
+func (s *witness) hold(ctx context.Context) error {
+	bytes := s.fetched
+	s.fetched = 0
+	if reserve := nodegate.TraceFrom(ctx).Hold; reserve != nil && bytes > 0 {
+		return reserve(bytes)
+	}
+	return nil
 }
 
 // fetchOne proves an account and what is wanted of it. Who calls an account needs its code.
@@ -235,6 +253,7 @@ func (s *witness) fetchOne(ctx context.Context, r *request, w *work) (f facts, c
 func (s *witness) learn(r *request, f *facts, code []byte) {
 	s.accounts[r.address] = f.account
 	s.codes[f.account.Code] = code
+	s.fetched += int64(len(code)) + wordBytes*int64(1+len(r.slots))
 	for i, slot := range r.slots {
 		s.slots[place{r.address, slot}] = f.slots[i]
 	}

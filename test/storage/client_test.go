@@ -95,7 +95,7 @@ func (n *tenant) ok(t testing.TB, command string) string {
 	t.Helper()
 	a := n.do(command)
 	if a.status != http.StatusOK || a.err != nil {
-		t.Fatalf("%s: %d %s %v", command, a.status, a.body, a.err)
+		t.Fatalf("%s: %d %.200q %v", command, a.status, a.body, a.err)
 	}
 	return a.body
 }
@@ -104,7 +104,7 @@ func (n *tenant) ok(t testing.TB, command string) string {
 func (n *tenant) fails(t testing.TB, command string, status int, text string) {
 	t.Helper()
 	if a := n.do(command); a.status != status || !strings.Contains(a.body, text) {
-		t.Errorf("%s: %d %s, want %d with %q", command, a.status, a.body, status, text)
+		t.Errorf("%s: %d %.200q, want %d with %q", command, a.status, a.body, status, text)
 	}
 }
 

@@ -160,6 +160,9 @@ func (m *moved) add(r *usage.Recorder, accountID string, bytes int64) int64 {
 const (
 	// movedStep is how much a transfer moves between two looks at the account's figure.
 	movedStep = 256 << 10
+	// sentStep is the same for what is sent. The HTTP server holds fewer bytes than this
+	// back until the request has ended, so that nobody has an answer whole before it counts.
+	sentStep = 2 << 10
 	// movedGrace is how far past its limit an account's transfers may run: most that
 	// were let in may end, but no download is endless.
 	movedGrace = 16 << 20
@@ -170,9 +173,17 @@ func errMoved() error {
 	return &nodegate.Error{Op: "storage", Code: nodegate.Forbidden, Msg: "not allowed - transfer quota reached"}
 }
 
-// moves counts bytes while they move, for who is known. The error ends the transfer.
+// moves counts bytes that have come, for who is known. The error ends the transfer.
 func (c *call) moves(n int) error {
 	if c.unmoved += int64(n); c.unmoved < movedStep {
+		return nil
+	}
+	return c.settle()
+}
+
+// sends is moves for bytes that are about to leave, or, when negative, did not.
+func (c *call) sends(n int) error {
+	if c.unmoved += int64(n); c.unmoved < sentStep {
 		return nil
 	}
 	return c.settle()

@@ -1,14 +1,20 @@
 package gateway
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"pgregory.net/rapid"
+
+	"github.com/nodegate/nodegate/internal/accounts/usage"
 )
 
 // TestRates: whatever the pattern, no more passes than a second's worth at once and
@@ -111,4 +117,52 @@ func TestMovedBeside(t *testing.T) {
 			t.Errorf("ten accounts took %v", took)
 		}
 	})
+}
+
+// seen is a connection that looks at the account's figure whenever bytes leave.
+type seen struct {
+	http.ResponseWriter
+	figure func() int64
+	left   int64
+	late   []int64
+	fail   bool
+}
+
+func (s *seen) Write(b []byte) (int, error) {
+	if s.left += int64(len(b)); s.figure() < s.left {
+		s.late = append(s.late, s.left)
+	}
+	if s.fail {
+		return len(b) / 2, errors.New("gone")
+	}
+	return len(b), nil
+}
+
+// TestMovedBeforehand: bytes count before they leave. A client that has the whole answer
+// may ask again at once, and is past its limit then. What a client that left does not get
+// counts no more.
+func TestMovedBeforehand(t *testing.T) {
+	recorder := usage.New(usage.Config{Store: noUsage{}, Every: time.Hour})
+	t.Cleanup(func() { _ = recorder.Close(context.Background()) })
+	g := New(Config{Log: slog.New(slog.DiscardHandler), Usage: recorder})
+	w := &seen{ResponseWriter: httptest.NewRecorder(), figure: func() int64 { return g.moved.of("a") }}
+	c := g.newCall(w, httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/api/v0/cat", nil))
+	c.grant = grantOf("a")
+	for _, size := range []int{60_000, 256 << 10, 2048, 100_000} {
+		if _, err := c.answer.Write(make([]byte, size)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(w.late) > 0 {
+		t.Errorf("%d bytes had left before they counted", w.late)
+	}
+	w.fail = true
+	before := w.left
+	if _, err := c.answer.Write(make([]byte, 10_000)); err == nil {
+		t.Error("a client that has left is written to")
+	}
+	_ = c.settle()
+	if n := g.moved.of("a"); n != before+5_000 {
+		t.Errorf("%d bytes count, %d left", n, before+5_000)
+	}
 }

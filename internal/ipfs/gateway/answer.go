@@ -15,13 +15,13 @@ type answer struct {
 	begun   bool
 	gone    bool // the client is: a write failed
 	written int64
-	moves   func(n int) error
+	sends   func(n int) error
 	kept    *keptAnswer // of a request that may be repeated; nil otherwise
 }
 
-// newAnswer counts what is written with moves, whose error ends the answer.
-func newAnswer(w http.ResponseWriter, moves func(int) error) *answer {
-	return &answer{ResponseWriter: w, moves: moves}
+// newAnswer counts what is about to be written with sends, whose error ends the answer.
+func newAnswer(w http.ResponseWriter, sends func(int) error) *answer {
+	return &answer{ResponseWriter: w, sends: sends}
 }
 
 func (a *answer) WriteHeader(status int) {
@@ -38,11 +38,15 @@ func (a *answer) Write(b []byte) (int, error) {
 
 func (a *answer) write(b []byte) (int, error) {
 	a.begun = true
+	if err := a.sends(len(b)); err != nil {
+		_ = a.sends(-len(b))
+		return 0, err
+	}
 	n, err := a.ResponseWriter.Write(b)
 	a.written += int64(n)
 	a.gone = a.gone || err != nil
-	if over := a.moves(n); err == nil {
-		err = over
+	if n < len(b) {
+		_ = a.sends(n - len(b))
 	}
 	return n, err
 }

@@ -167,7 +167,7 @@ func (g *Gateway) serve(w http.ResponseWriter, req *http.Request, name string, g
 // newCall begins a request. What it reads and writes is counted as it moves.
 func (g *Gateway) newCall(w http.ResponseWriter, req *http.Request) *call {
 	c := &call{gateway: g, w: w, req: req}
-	c.answer = newAnswer(w, c.moves)
+	c.answer = newAnswer(w, c.sends)
 	return c
 }
 

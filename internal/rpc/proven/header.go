@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
-	"sync"
-	"time"
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/method"
@@ -97,42 +95,3 @@ func (n *Node) readHeader(ctx context.Context, name, block string, w *work) (*he
 }
 
 func quoted(b []byte) string { return `"0x` + hex.EncodeToString(b) + `"` }
-
-// work is what was done for one call.
-type work struct {
-	mu     sync.Mutex
-	node   string
-	waited time.Duration
-	asked  bool // a node
-	shared bool // a call of somebody else
-}
-
-// join notes that a call of somebody else was waited for.
-func (w *work) join() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.shared = true
-}
-
-// add notes a call to the nodes.
-func (w *work) add(t *nodegate.Trace) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.waited += t.Waited
-	if t.Node != "" {
-		w.node, w.asked = t.Node, true
-	}
-}
-
-// tell writes to the trace of a call that was proven.
-func (w *work) tell(t *nodegate.Trace, h *header) {
-	t.Node, t.Waited = w.node, t.Waited+w.waited
-	t.Verified, t.Agreed = nodegate.LevelRoots, h.agreed
-	t.Cache, t.Reason = nodegate.CacheHit, ""
-	switch {
-	case w.asked:
-		t.Cache, t.Reason = nodegate.CacheMiss, "not there"
-	case w.shared:
-		t.Cache = nodegate.CacheShared
-	}
-}

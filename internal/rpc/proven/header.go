@@ -12,11 +12,10 @@ import (
 	"github.com/nodegate/nodegate/internal/rpc/upstream/verify"
 )
 
-// header is a header that hashes to its hash, and how many nodes gave that hash.
+// header is a header that hashes to its hash.
 type header struct {
 	*verify.Header
-	agreed int
-	block  *native.Block // what calls are executed on; nil where they aren't, or can't be
+	block *native.Block // what calls are executed on; nil where they aren't, or can't be
 }
 
 var (
@@ -87,7 +86,7 @@ func (n *Node) readHeader(ctx context.Context, name, block string, w *work) (*he
 	if f != nil || h == nil {
 		return nil, errHeader
 	}
-	found := &header{Header: h, agreed: max(1, t.Agreed)}
+	found := &header{Header: h}
 	if n.cfg.Machine != nil {
 		found.block, _ = n.cfg.Machine.Block(raw, h.Hash)
 	}

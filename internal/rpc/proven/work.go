@@ -51,10 +51,15 @@ func (w *work) pay(ctx context.Context, proofs int) error {
 	return nil
 }
 
-// tell writes to the trace of a call that was proven.
-func (w *work) tell(t *nodegate.Trace, h *header) {
+// tell writes to the trace of a call that was proven. More nodes may vouch for its block than
+// when its header was read.
+func (n *Node) tell(ctx context.Context, w *work, h *header) {
+	t := nodegate.TraceFrom(ctx)
 	t.Node, t.Waited = w.node, t.Waited+w.waited
-	t.Verified, t.Agreed = nodegate.LevelRoots, h.agreed
+	t.Verified, t.Agreed = nodegate.LevelRoots, 1
+	if n.cfg.Vouched != nil {
+		t.Agreed, t.Checkpoint = n.cfg.Vouched(h.Number, h.Hash)
+	}
 	t.Cache, t.Reason = nodegate.CacheHit, ""
 	switch {
 	case w.asked:

@@ -73,3 +73,22 @@ func TestUnpaidProofs(t *testing.T) {
 		}
 	}
 }
+
+// TestVouched: an answer says how many nodes vouch for its block by now, not when its header
+// was read.
+func TestVouched(t *testing.T) {
+	n, c := executing(t)
+	agreed := 1
+	n.cfg.Vouched = func(number uint64, hash [32]byte) (int, bool) {
+		return agreed, agreed > 1 && number == 1 && hash == c.blocks[1].Hash()
+	}
+	for agreed = 1; agreed <= 3; agreed++ {
+		for name, params := range map[string]string{"eth_call": callTo(slotReader), "eth_getBalance": `["` + rich.Hex() + `","latest"]`, "eth_getProof": `["` + rich.Hex() + `",[],"latest"]`} {
+			var trace nodegate.Trace
+			_, err := n.Call(nodegate.WithTrace(t.Context(), &trace), name, []byte(params))
+			if err != nil || trace.Agreed != agreed || trace.Checkpoint != (agreed > 1) {
+				t.Errorf("%s: %v, %+v, want %d nodes", name, err, trace, agreed)
+			}
+		}
+	}
+}

@@ -21,7 +21,7 @@ func draws(name string) bool {
 
 // callDrawing executes such a call. The memory is given back when the call has returned: its
 // result is reserved as any other. The credits are not, since the work was done.
-func (x *exchange) callDrawing(ctx context.Context, i int, o *executed) {
+func callDrawing(ctx context.Context, x *exchange, i int, o *executed) {
 	held, trace := int64(0), &x.traces[i]
 	trace.Hold = func(bytes int64) error {
 		if err := x.memory.hold.Grow(bytes); err != nil {
@@ -33,7 +33,7 @@ func (x *exchange) callDrawing(ctx context.Context, i int, o *executed) {
 	}
 	trace.Pay = func(name string, calls int) error {
 		credits := int64(calls) * x.network.costs.Of(name, true)
-		if err := x.payMore(ctx, name, calls, credits); err != nil {
+		if err := payMore(ctx, x, name, calls, credits); err != nil {
 			o.dropped = true
 			return err
 		}
@@ -49,7 +49,7 @@ func (x *exchange) callDrawing(ctx context.Context, i int, o *executed) {
 }
 
 // paidAhead is what a call of a batch that has run before its turn paid beyond its price.
-func (x *exchange) paidAhead(i int) int64 {
+func paidAhead(x *exchange, i int) int64 {
 	if len(x.ahead) == 0 {
 		return 0
 	}
@@ -57,7 +57,7 @@ func (x *exchange) paidAhead(i int) int64 {
 }
 
 // payMore pays for calls to nodes that the price of a call doesn't include.
-func (x *exchange) payMore(ctx context.Context, name string, calls int, credits int64) error {
+func payMore(ctx context.Context, x *exchange, name string, calls int, credits int64) error {
 	err := x.edge.cfg.Limiter.Admit(ctx, x.grant, credits)
 	if err == nil {
 		return nil

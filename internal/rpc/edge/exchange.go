@@ -146,7 +146,7 @@ func (x *exchange) batch(ctx context.Context) {
 		if before-start > x.edge.cfg.ResponseBytes && req.ID != nil {
 			x.failed++
 			x.answer = x.edge.appendError(x.answer, req.ID, errResponseTooLarge)
-			x.record(i, &executed{err: errResponseTooLarge}, x.calls[i].paid+x.paidAhead(i), x.answer[mark:])
+			x.record(i, &executed{err: errResponseTooLarge}, x.calls[i].paid+paidAhead(x, i), x.answer[mark:])
 			continue
 		}
 		if len(x.ahead) > 0 && !x.ahead[i].done {
@@ -216,7 +216,7 @@ func (x *exchange) execute(ctx context.Context, i int) (o executed) {
 			ctx = nodegate.WithTrace(ctx, &x.traces[i])
 		}
 		if c.method.draws && len(x.traces) > 0 {
-			x.callDrawing(ctx, i, &o)
+			callDrawing(ctx, x, i, &o)
 		} else {
 			o.result, o.err = x.call(ctx, c.method.name, req.Params)
 		}

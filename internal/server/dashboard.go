@@ -36,6 +36,7 @@ func (s *Server) openDashboard() (http.Handler, error) {
 	}
 	if s.storage.gateway != nil {
 		c.Storage, c.Files, c.Uploads = s.storage.gateway.ServeGranted, files.New(shelf{s.storage.engine, s.storage.engine.Begin}), s.storage.parts
+		c.Parts = dashboard.Parts{MayReceive: s.storage.gateway.MayReceive, Received: s.storage.gateway.Received, Store: s.storage.gateway.ServeReceived}
 		if s.cfg.Storage.Gateway != "off" {
 			c.Gateway = s.cfg.Storage.Gateway
 		}

@@ -42,15 +42,20 @@ func (g *Gateway) admitKey(w http.ResponseWriter, req *http.Request, key, secret
 	return grant, permit.Request{Service: nodegate.ServiceStorage, Origin: origin, Agent: req.UserAgent()}.Check(settings)
 }
 
-// mayUse checks what the account may do at all: it has a card, moves no more than
-// its month's bytes, and asks no faster than its plan.
+// mayUse checks what the account may do at all: it moves no more than its month's bytes, has
+// a card, and asks no faster than its plan.
 func (g *Gateway) mayUse(grant *nodegate.Grant, writes bool) error {
+	if err := g.MayReceive(grant.AccountID, grant.Policy().Plan.MovedBytes); err != nil {
+		return err
+	}
+	return g.mayAsk(grant, writes)
+}
+
+// mayAsk is mayUse for a request whose bytes came before: they may be stored.
+func (g *Gateway) mayAsk(grant *nodegate.Grant, writes bool) error {
 	p := grant.Policy()
 	if !p.Card.Valid(time.Now()) {
 		return &nodegate.Error{Op: "storage", Code: nodegate.CardRequired, Msg: "a billing card is required to use the storage gateway"}
-	}
-	if p.Plan.MovedBytes > 0 && g.moved.of(grant.AccountID) >= p.Plan.MovedBytes {
-		return errMoved()
 	}
 	limit := p.Plan.StorageReads
 	if writes {
@@ -195,9 +200,33 @@ func (c *call) settle() error {
 	if c.unmoved = 0; n == 0 || c.grant == nil {
 		return nil
 	}
-	total, limit := c.gateway.moved.add(c.gateway.cfg.Usage, c.grant.AccountID, n), c.grant.Policy().Plan.MovedBytes
-	if limit > 0 && total > limit+movedGrace {
+	return c.gateway.count(c.account(), n, c.grant.Policy().Plan.MovedBytes)
+}
+
+// count adds to what an account has moved. The error says that it is past its limit and the
+// grace; a limit of 0 is none.
+func (g *Gateway) count(accountID string, bytes, limit int64) error {
+	if total := g.moved.add(g.cfg.Usage, accountID, bytes); limit > 0 && total > limit+movedGrace {
 		return errMoved()
 	}
 	return nil
+}
+
+// MayReceive tells whether an account has transfer left this month. A limit of 0 is none.
+//
+// Returns Forbidden.
+func (g *Gateway) MayReceive(accountID string, limit int64) error {
+	if limit > 0 && g.moved.of(accountID) >= limit {
+		return errMoved()
+	}
+	return nil
+}
+
+// Received counts bytes that came for an account before a command stores them; ServeReceived
+// is that command. The error ends the transfer.
+//
+// Returns Forbidden.
+func (g *Gateway) Received(accountID string, bytes, limit int64) error {
+	g.moved.of(accountID) // after a start the store knows more than this server
+	return g.count(accountID, bytes, limit)
 }

@@ -147,23 +147,15 @@ func (g *Gateway) ServeGranted(w http.ResponseWriter, req *http.Request, name st
 	g.serve(w, req, name, grant)
 }
 
-// ServeReceived is ServeGranted for a body whose content Received has counted.
-func (g *Gateway) ServeReceived(w http.ResponseWriter, req *http.Request, name string, grant *nodegate.Grant) {
-	w.Header().Set("X-Request-Id", g.ids.New())
-	c := g.newCall(w, req)
-	c.grant, c.received = grant, true
-	c.serve(name)
-}
-
 // serve runs one command: who, parse, check, do, answer. Without a grant the request
 // has to bring a key.
 func (g *Gateway) serve(w http.ResponseWriter, req *http.Request, name string, grant *nodegate.Grant) {
 	c := g.newCall(w, req)
 	c.grant = grant
-	c.serve(name)
+	serve(c, name)
 }
 
-func (c *call) serve(name string) {
+func serve(c *call, name string) {
 	start := time.Now()
 	if c.req.ContentLength != 0 { // a body that does not come must not be waited for, whoever reads it
 		_ = http.NewResponseController(c.w).SetReadDeadline(start.Add(bodyTime))
@@ -265,7 +257,7 @@ func (c *call) run(name string) error {
 	}
 	may := g.mayUse
 	if c.received {
-		may = g.mayAsk
+		may = g.rates.admit
 	}
 	if err := may(c.grant, c.command.writes); err != nil {
 		return err

@@ -19,33 +19,48 @@ func draws(name string) bool {
 	return row.Part == method.SlotsPart
 }
 
+// drawing is what such a call takes. It is apart from what came of the call, which would else
+// be on the heap for every other one too.
+type drawing struct {
+	x       *exchange
+	ctx     context.Context
+	held    int64 // bytes
+	paid    int64 // credits
+	dropped bool  // the account had no more
+}
+
 // callDrawing executes such a call. The memory is given back when the call has returned: its
 // result is reserved as any other. The credits are not, since the work was done.
-func callDrawing(ctx context.Context, x *exchange, i int, o *executed) {
-	held, trace := int64(0), &x.traces[i]
-	trace.Hold = func(bytes int64) error {
-		if err := x.memory.hold.Grow(bytes); err != nil {
-			o.dropped = true
-			return err
-		}
-		held += bytes
-		return nil
-	}
-	trace.Pay = func(name string, calls int) error {
-		credits := int64(calls) * x.network.costs.Of(name, true)
-		if err := payMore(ctx, x, name, calls, credits); err != nil {
-			o.dropped = true
-			return err
-		}
-		o.more += credits
-		return nil
-	}
+func callDrawing(ctx context.Context, x *exchange, i int) (result []byte, d *drawing, err error) {
+	d = &drawing{x: x, ctx: ctx}
+	trace := &x.traces[i]
+	trace.Hold, trace.Pay = d.hold, d.pay
 	defer func() {
 		trace.Hold, trace.Pay = nil, nil
-		x.memory.hold.Shrink(held)
+		x.memory.hold.Shrink(d.held)
 	}()
-	o.result, o.err = x.call(ctx, x.calls[i].method.name, x.scan.Requests[i].Params)
-	o.dropped = o.dropped && o.err != nil
+	result, err = x.call(ctx, x.calls[i].method.name, x.scan.Requests[i].Params)
+	d.dropped = d.dropped && err != nil
+	return result, d, err
+}
+
+func (d *drawing) hold(bytes int64) error {
+	if err := d.x.memory.hold.Grow(bytes); err != nil {
+		d.dropped = true
+		return err
+	}
+	d.held += bytes
+	return nil
+}
+
+func (d *drawing) pay(name string, calls int) error {
+	credits := int64(calls) * d.x.network.costs.Of(name, true)
+	if err := payMore(d.ctx, d.x, name, calls, credits); err != nil {
+		d.dropped = true
+		return err
+	}
+	d.paid += credits
+	return nil
 }
 
 // paidAhead is what a call of a batch that has run before its turn paid beyond its price.

@@ -216,7 +216,9 @@ func (x *exchange) execute(ctx context.Context, i int) (o executed) {
 			ctx = nodegate.WithTrace(ctx, &x.traces[i])
 		}
 		if c.method.draws && len(x.traces) > 0 {
-			callDrawing(ctx, x, i, &o)
+			var d *drawing
+			o.result, d, o.err = callDrawing(ctx, x, i)
+			o.dropped, o.more = d.dropped, d.paid
 		} else {
 			o.result, o.err = x.call(ctx, c.method.name, req.Params)
 		}

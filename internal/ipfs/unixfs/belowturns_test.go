@@ -9,6 +9,32 @@ import (
 	"github.com/nodegate/nodegate/internal/fairshare"
 )
 
+// TestWalkTurns: a walk over blocks that are to be pinned, or counted, reads each of them when
+// it is the request's turn.
+func TestWalkTurns(t *testing.T) {
+	m := newMemory(t)
+	at := m.keep(cid.DagProtobuf, inner(nil))
+	for range 20 { // one below the other, so that no two are read at once
+		at = m.keep(cid.DagProtobuf, inner([]uint64{0}, at))
+	}
+	for name, read := range map[string]func(context.Context, *Objects, Batch) (Walked, error){
+		"pin": func(ctx context.Context, o *Objects, b Batch) (Walked, error) {
+			return o.Walk(ctx, b, at, Limits{}, func(Walked) {})
+		},
+		"stat": func(ctx context.Context, o *Objects, _ Batch) (Walked, error) { return o.Stat(ctx, at, Limits{}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := &turnless{memory: m, pool: fairshare.New(1, 1)}
+			ctx := fairshare.With(t.Context(), w.pool, "a")
+			fairshare.TakeTurns(ctx)
+			walked, err := read(ctx, New(w), turnlessBatch{w.Begin("a", 0), w})
+			if err != nil || walked.Blocks != int64(len(m.blocks)) || w.without > 0 {
+				t.Errorf("%d of %d blocks, %d of them without a turn; %v", walked.Blocks, len(m.blocks), w.without, err)
+			}
+		})
+	}
+}
+
 // TestBelowTurns: looking for what is below pins, and checking pins, takes a turn for each
 // block and rests after it.
 func TestBelowTurns(t *testing.T) {
@@ -56,3 +82,11 @@ func (w *turnless) Get(ctx context.Context, c cid.Cid) ([]byte, error) {
 	}
 	return w.memory.Get(ctx, c)
 }
+
+// turnlessBatch is the same for what a batch reads.
+type turnlessBatch struct {
+	Batch
+	w *turnless
+}
+
+func (b turnlessBatch) Get(ctx context.Context, c cid.Cid) ([]byte, error) { return b.w.Get(ctx, c) }

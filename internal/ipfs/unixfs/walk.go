@@ -124,7 +124,7 @@ func (w *walk) one(ctx context.Context) bool {
 	if !ok {
 		return false
 	}
-	data, err := w.get(ctx, s.cid)
+	data, err := w.get.inTurn(ctx, s.cid)
 	var links []cid.Cid
 	if err == nil {
 		links, err = linksInTurn(ctx, s.cid, data)

@@ -23,7 +23,7 @@ import (
 type backupCmd struct {
 	Path           string `arg:"" name:"dir|file" help:"A folder, which later backups add to, or a new file that ends in .tar."`
 	Verify         bool   `help:"Read a backup and compare it with its checksums, instead of making one."`
-	Keep           int    `default:"7" placeholder:"N" help:"How many backups stay in a folder, with all their files. 0 keeps all."`
+	Keep           int    `default:"7" placeholder:"N" help:"How many backups stay in a folder: 7 by default, 0 keeps all."`
 	PassphraseFile string `placeholder:"FILE" help:"Encrypt with the passphrase in this file (also NODEGATE_BACKUP_PASSPHRASE)."`
 	JSON           bool   `name:"json" help:"Print JSON."`
 }

@@ -33,6 +33,11 @@ type Trace struct {
 	//
 	// Returns AccountBusy or Busy when there is none.
 	Hold func(bytes int64) error
+	// Pay, if it is set, charges the caller's account for so many more calls of a method, which
+	// an answer takes beyond what its own price includes. Whoever makes them pays first.
+	//
+	// Returns RateLimited, CreditsSpent or InvalidRequest when the account can't pay.
+	Pay func(method string, calls int) error
 }
 
 // Want is what is known of an answer before a node gives it. Whoever chooses among nodes

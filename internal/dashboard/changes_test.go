@@ -82,7 +82,7 @@ func entriesOf(t *testing.T, d *booth, accountID string) []nodegate.AuditEntry {
 func TestEveryChangeCounts(t *testing.T) {
 	others := []string{ // bounded by credits, quotas and attempts, or not in the audit log
 		"POST /login", "POST /signup", "POST /logout", "POST /try", "POST /try/faucet", "POST /try/socket", "POST /files", "POST /files/unpin", "POST /files/undo",
-		"POST /files/rename", "POST /files/uploads", "POST /files/uploads/{id}", "POST /files/uploads/{id}/finish", "POST /files/uploads/{id}/cancel",
+		"POST /files/rename", "POST /files/folder", "POST /files/pin", "POST /files/uploads", "POST /files/uploads/{id}", "POST /files/uploads/{id}/finish", "POST /files/uploads/{id}/cancel",
 		"POST /login/reset", "POST /login/link/{token}", "POST /billing/card/begin", "POST /operator/audit/verify",
 	}
 	for _, r := range routes() {

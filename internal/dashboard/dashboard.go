@@ -42,6 +42,7 @@ type Config struct {
 	RPC func(w http.ResponseWriter, req *http.Request, network string, grant *nodegate.Grant)
 	// Storage runs a command of the storage gateway for a grant; nil without one.
 	Storage func(w http.ResponseWriter, req *http.Request, command string, grant *nodegate.Grant)
+	Parts   Parts // how parts of uploads count; empty without a storage gateway
 
 	Reports    *report.Reports
 	RequestLog *requestlog.Log

@@ -23,6 +23,15 @@ const (
 	maxPart  = 2 * partSize
 )
 
+// Parts counts the transfer of parts when they come, whatever becomes of the upload. The limit
+// is the plan's, in bytes a month; 0 is none.
+type Parts struct {
+	MayReceive func(accountID string, limit int64) error        // before an upload begins
+	Received   func(accountID string, bytes, limit int64) error // the error ends the transfer
+	// Store is Storage for content that Received has counted.
+	Store func(w http.ResponseWriter, req *http.Request, command string, grant *nodegate.Grant)
+}
+
 // partsData is what the script gets: how far an upload is.
 type partsData struct {
 	ID       string `json:"id"`
@@ -37,6 +46,9 @@ func beginParts(v *visit) error {
 	}
 	if !v.account.Card.Valid(time.Now()) {
 		return &nodegate.Error{Op: "dashboard.upload", Code: nodegate.CardRequired, Msg: "storing files requires a billing card: add one under Billing"}
+	}
+	if err := v.cfg.Parts.MayReceive(v.account.ID, v.plan().MovedBytes); err != nil {
+		return err
 	}
 	size, _ := strconv.ParseInt(v.req.PostFormValue("size"), 10, 64)
 	up, err := v.cfg.Uploads.Begin(uploads.Upload{
@@ -78,9 +90,11 @@ func appendPart(v *visit) error {
 	}
 	handOver(v)
 	id := v.req.PathValue("id")
-	body := http.MaxBytesReader(v.w, v.req.Body, maxPart)
-	received, err := v.cfg.Uploads.Append(v.req.Context(), v.account.ID, id, offset, web.Paced(v.w, body))
-	switch {
+	part := &countedPart{Reader: web.Paced(v.w, http.MaxBytesReader(v.w, v.req.Body, maxPart)), count: receiver(v)}
+	received, err := v.cfg.Uploads.Append(v.req.Context(), v.account.ID, id, offset, part)
+	switch over := part.settle(); {
+	case over != nil:
+		return over
 	case errors.As(err, new(*http.MaxBytesError)):
 		return &nodegate.Error{Op: "dashboard.upload", Code: nodegate.TooLarge, Msg: "a part is at most " + byteSize(maxPart) + " large", Err: err}
 	case errors.Is(err, nodegate.Conflict):
@@ -89,6 +103,42 @@ func appendPart(v *visit) error {
 		return err
 	}
 	return sendParts(v, http.StatusOK, id, received)
+}
+
+// receiver counts bytes for the account.
+func receiver(v *visit) func(bytes int64) error {
+	account, limit := v.account.ID, v.plan().MovedBytes
+	return func(bytes int64) error { return v.cfg.Parts.Received(account, bytes, limit) }
+}
+
+// countStep is how much of a part comes between two looks at the account's figure.
+const countStep = 256 << 10
+
+// countedPart counts a part as it comes.
+type countedPart struct {
+	io.Reader
+	count     func(bytes int64) error
+	uncounted int64
+	over      error // that the account's transfer is used up
+}
+
+func (p *countedPart) Read(b []byte) (int, error) {
+	n, err := p.Reader.Read(b)
+	if p.uncounted += int64(n); p.uncounted >= countStep && p.settle() != nil && err == nil {
+		err = p.over
+	}
+	return n, err
+}
+
+// settle counts the rest.
+func (p *countedPart) settle() error {
+	n := p.uncounted
+	if p.uncounted = 0; n > 0 {
+		if err := p.count(n); err != nil {
+			p.over = err
+		}
+	}
+	return p.over
 }
 
 // finishParts stores a file that has arrived, as an upload by the form is.
@@ -144,7 +194,7 @@ func addWhole(v *visit, grant *nodegate.Grant, up *uploads.Upload, file io.Reade
 	req.Body = io.NopCloser(io.MultiReader(bytes.NewReader(head), file, bytes.NewReader(frame.Bytes())))
 	req.ContentLength = int64(len(head)) + up.Size + int64(frame.Len())
 	req.Header.Set("Content-Type", form.FormDataContentType())
-	v.cfg.Storage(answer, req, "add", grant)
+	v.cfg.Parts.Store(answer, req, "add", grant)
 	return nil
 }
 

@@ -23,8 +23,8 @@ func storageFigures(v *visit, data *filesData) error {
 	for i := range r.Series {
 		in, out = append(in, float64(r.Series[i].BytesIn)), append(out, float64(r.Series[i].BytesOut))
 	}
-	kept := chart.Plot{ID: "kept", Title: "Stored", Kind: chart.Bars, Unit: chart.Bytes, Narrow: true, Series: []chart.Series{{Name: "stored", Values: floats(data.Days[:])}}}
-	moved := chart.Plot{ID: "moved", Title: "Transfer", Kind: chart.Bars, Unit: chart.Bytes, Narrow: true, Series: []chart.Series{{Name: "uploaded", Values: in}, {Name: "downloaded", Values: out}}}
+	kept := chart.Plot{ID: "kept", Title: "Stored", Kind: chart.Bars, Unit: chart.Bytes, Series: []chart.Series{{Name: "stored", Values: floats(data.Days[:])}}}
+	moved := chart.Plot{ID: "moved", Title: "Transfer", Kind: chart.Bars, Unit: chart.Bytes, Series: []chart.Series{{Name: "uploaded", Values: in}, {Name: "downloaded", Values: out}}}
 	data.Standing, data.Plots = r.Standing, []plot{drawn(r, kept), drawn(r, moved)}
 	return nil
 }

@@ -50,8 +50,8 @@ func serviceUsage(v *visit, span report.Range, by report.Dimension) (*report.Res
 }
 
 func trafficPlots(r *report.Result) []plot {
-	requests := chart.Plot{Narrow: true, ID: "requests", Title: "Requests", Kind: chart.Bars, Unit: chart.Count, Series: []chart.Series{{Name: "ok"}, {Name: "failed", Class: "bad"}}}
-	latency := chart.Plot{Narrow: true, ID: "latency", Title: "Latency", Kind: chart.Lines, Unit: chart.Milliseconds, Series: []chart.Series{{Name: "p50"}, {Name: "p95"}, {Name: "p99"}}}
+	requests := chart.Plot{ID: "requests", Title: "Requests", Kind: chart.Bars, Unit: chart.Count, Series: []chart.Series{{Name: "ok"}, {Name: "failed", Class: "bad"}}}
+	latency := chart.Plot{ID: "latency", Title: "Latency", Kind: chart.Lines, Unit: chart.Milliseconds, Series: []chart.Series{{Name: "p50"}, {Name: "p95"}, {Name: "p99"}}}
 	for i := range r.Series {
 		s := &r.Series[i].Sums
 		for at, value := range []int64{answered(s.Requests, s.Errors), s.Errors} {

@@ -28,6 +28,7 @@ type overviewData struct {
 	Start    *startData // nil once there was a request
 	Today    *report.Result
 	Plot     plot
+	Failures []failure
 	Health   *health // nil for members
 
 	// Sparklines of the figures above the plot.
@@ -46,10 +47,11 @@ type startData struct {
 func overviewPage(v *visit) error {
 	data := &overviewData{Networks: v.cfg.Networks(), HasCard: v.account.Card.Valid(time.Now()), Health: healthOf(v)}
 	var err error
-	if data.Today, err = usageOf(v, "24h"); err != nil {
+	if data.Today, err = usageOf(v, "24h", nodegate.ByOutcome); err != nil {
 		return err
 	}
 	data.Plot = usagePlots(data.Today, stacks{}, false)[0]
+	data.Failures = failuresOf(data.Today.Groups)
 	data.sparks()
 	used, err := hasRequests(v, data.Today)
 	if err == nil && !used {
@@ -79,8 +81,38 @@ func (d *overviewData) sparks() {
 }
 
 // usageOf is the account's report of a range.
-func usageOf(v *visit, span report.Range) (*report.Result, error) {
-	return v.cfg.Reports.Make(v.req.Context(), report.Query{AccountID: v.account.ID, Range: span, By: nodegate.NoDimension}, v.plan(), time.Now())
+func usageOf(v *visit, span report.Range, by report.Dimension) (*report.Result, error) {
+	return v.cfg.Reports.Make(v.req.Context(), report.Query{AccountID: v.account.ID, Range: span, By: by}, v.plan(), time.Now())
+}
+
+// failure is one reason why requests failed.
+type failure struct {
+	Name, Tone, Path string // no path for those together that are not listed
+	Requests         int64
+}
+
+// mostFailures is how many reasons the Overview lists. The others are one line.
+const mostFailures = 5
+
+// failuresOf are the reasons, the most frequent first; they add up to what failed.
+func failuresOf(groups []report.Group) (list []failure) {
+	rest := failure{Name: "all others", Tone: "bad"}
+	for _, g := range groups {
+		switch {
+		case g.Rest:
+			rest.Requests += g.Errors
+		case !nodegate.Failed(g.Name):
+		case len(list) == mostFailures:
+			rest.Requests += g.Requests
+		default:
+			q := report.Query{Range: report.Day, By: nodegate.ByMethod, Outcome: g.Name}
+			list = append(list, failure{Name: g.Name, Tone: tone(g.Name), Path: usageAddress("/usage", q), Requests: g.Requests})
+		}
+	}
+	if rest.Requests > 0 {
+		list = append(list, rest)
+	}
+	return list
 }
 
 // hasRequests tells whether the account has ever sent a request, as far as the store
@@ -89,7 +121,7 @@ func hasRequests(v *visit, today *report.Result) (bool, error) {
 	if len(v.cfg.RequestLog.Counts(v.account.ID)) > 0 || today != nil && today.Total.Requests > 0 {
 		return true, nil
 	}
-	month, err := usageOf(v, "30d")
+	month, err := usageOf(v, "30d", nodegate.NoDimension)
 	return err == nil && month.Total.Requests > 0, err
 }
 

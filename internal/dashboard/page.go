@@ -134,6 +134,8 @@ var notices = map[string]string{
 
 	"unpinned": "File unpinned. You can undo this below for a while.",
 	"undone":   "File pinned again.",
+	"pinned":   "Pinned.",
+	"folder":   "Folder created.",
 	"renamed":  "Renamed.",
 	"stored":   "Stored and pinned.",
 

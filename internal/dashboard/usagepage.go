@@ -40,6 +40,8 @@ type usageData struct {
 // plot is a drawing with its title and what its colours mean.
 type plot struct {
 	Title   string
+	Figure  string        // the whole period in one number; "" is none
+	Note    template.HTML // what stands below the figure
 	Legend  []legend
 	Drawing template.HTML
 }
@@ -70,6 +72,7 @@ func usagePage(v *visit) error {
 	}
 	data := &usageData{Result: result, CSV: usageAddress("/usage.csv", result.Query), Form: usageFields(result.Query)}
 	data.Plots = usagePlots(result, stacksOf(result, names), true)
+	figuresOf(result, data.Plots)
 	if result.Query.Range == report.Custom {
 		data.From, data.To = result.Query.From.Format(time.DateOnly), result.Query.To.AddDate(0, 0, -1).Format(time.DateOnly)
 	}
@@ -274,10 +277,7 @@ func usagePlots(r *report.Result, by stacks, narrow bool) []plot {
 		}
 		by.credits = []chart.Series{{Name: "credits", Values: values(func(s *report.Sums) float64 { return float64(s.Credits) })}}
 	}
-	limit := 0.0 // a day's credits against the limit of a day
-	if q := &r.Query; r.Step == nodegate.ByDay.Length() && q.KeyID+q.Network+q.Method+q.Outcome == "" {
-		limit = float64(r.Standing.Credits.Limit)
-	}
+	by.credits = append(by.credits, projected(r, time.Now())...)
 	return []plot{
 		drawn(r, chart.Plot{Narrow: narrow, ID: "requests", Title: "Requests", Kind: chart.Bars, Unit: chart.Count, Series: by.requests}),
 		drawn(r, chart.Plot{Narrow: narrow, ID: "latency", Title: "Latency", Kind: chart.Lines, Unit: chart.Milliseconds, Series: []chart.Series{
@@ -285,7 +285,7 @@ func usagePlots(r *report.Result, by stacks, narrow bool) []plot {
 			{Name: "p95", Values: times(func(s *report.Sums) time.Duration { return s.P95 })},
 			{Name: "p99", Values: times(func(s *report.Sums) time.Duration { return s.P99 })},
 		}}),
-		drawn(r, chart.Plot{Narrow: narrow, ID: "credits", Title: "Credits", Kind: chart.Bars, Unit: chart.Count, Limit: limit, Series: by.credits}),
+		drawn(r, chart.Plot{Narrow: narrow, ID: "credits", Title: "Credits", Kind: chart.Bars, Unit: chart.Count, Limit: dayLimit(r), Series: by.credits}),
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/nodegate/nodegate/internal/dashboard"
 	"github.com/nodegate/nodegate/internal/dashboard/faucet"
 	"github.com/nodegate/nodegate/internal/ipfs/files"
+	"github.com/nodegate/nodegate/internal/ipfs/gateway"
 	"github.com/nodegate/nodegate/internal/ipfs/unixfs"
 	"github.com/nodegate/nodegate/internal/rpc/chain"
 )
@@ -36,6 +37,8 @@ func (s *Server) openDashboard() (http.Handler, error) {
 	}
 	if s.storage.gateway != nil {
 		c.Storage, c.Files, c.Uploads = s.storage.gateway.ServeGranted, files.New(shelf{s.storage.engine, s.storage.engine.Begin}), s.storage.parts
+		received := gateway.NewReceived(s.storage.gateway)
+		c.Parts = dashboard.Parts{MayReceive: received.May, Received: received.Count, Store: received.Serve}
 		if s.cfg.Storage.Gateway != "off" {
 			c.Gateway = s.cfg.Storage.Gateway
 		}

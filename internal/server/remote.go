@@ -70,24 +70,29 @@ func (ns *networks) openRemote(n *config.Network) (*remote, error) {
 		return nil, err
 	}
 	if n.Ledger.Blocks == 0 {
-		r.node = ns.withRules(blocktag.New(withProofs(ns.cfg, node, r.pool, machine, n)), n, nil)
+		r.node = ns.withRules(blocktag.New(withProofs(ns.cfg, node, r, machine)), n, nil)
 		return r, nil
 	}
 	r.ledger = ns.ledgers.over(node, r.pool, n)
-	tags := blocktag.New(withProofs(ns.cfg, r.ledger, r.pool, machine, n))
+	tags := blocktag.New(withProofs(ns.cfg, r.ledger, r, machine))
 	r.node = ns.withRules(tags, n, tags.Beside(r.ledger.Only()))
 	return r, nil
 }
 
 // withProofs puts proofs over a network's node, where its stack has any that can be checked.
-func withProofs(cfg *config.Config, node nodegate.Node, source *pool.Pool, machine *native.Machine, n *config.Network) nodegate.Node {
+func withProofs(cfg *config.Config, node nodegate.Node, r *remote, machine *native.Machine) nodegate.Node {
+	n := &r.cfg
 	if !verify.Proves(stackOf(n)) {
 		return node
 	}
-	return proven.New(node, proven.Config{
-		Values: n.Verify == config.VerifyState || machine != nil, Source: source, Hash: source.Hash, Stack: stackOf(n), Machine: machine,
+	c := proven.Config{
+		Values: n.Verify == config.VerifyState || machine != nil, Source: r.pool, Hash: r.pool.Hash, Stack: stackOf(n), Machine: machine,
 		Bytes: int64(cacheMemory(cfg, memoryLimit(), provenMemory(n))),
-	})
+	}
+	if r.ledger != nil {
+		c.Vouched = r.ledger.Vouched
+	}
+	return proven.New(node, c)
 }
 
 // machineOf is what executes calls of a network here; nil leaves them to the nodes.

@@ -121,6 +121,8 @@ func memberPages(i *inspector, s *harness.Service) {
 	i.reportIn(`document.querySelector(".palette")`, "usage", "the palette")
 	i.open("file", "/files/open?cid="+folder, `#entries table`)
 	i.open("file", "/files/open?path=note.txt&cid="+folder, `iframe`)
+	i.open("folder", "/files/folder", `form[method="post"]`)
+	i.open("pin", "/files/pin", `form[action="/files/pin"]`)
 	i.open("files", "/files", `[data-pins] table`)
 	Do(i, i.ctx, chromedp.Click(`form[action="/files/unpin"] button`), chromedp.WaitVisible(`#undo`))
 	i.check("files")

@@ -96,6 +96,29 @@ func TestFilesStory(t *testing.T) {
 	}
 }
 
+// Without scripts, a folder is made of files that are pinned, and content is pinned by its CID.
+func TestFilesWithoutScripts(t *testing.T) {
+	s := harness.Start(t, nil)
+	ctx := Open(t)
+	addFolder(t, s, "&name-pins=true", map[string]string{"a.txt": "first", "b.txt": "second", "c.txt": "third"})
+	SignIn(t, ctx, s)
+	Do(t, ctx, scripts(false), chromedp.Navigate(localhost(s.RPC)+"/files"), chromedp.Click(`main a[href="/files/folder"]`), chromedp.WaitVisible(`form[action="/files/folder"] input[name="cid"]`))
+	shoot(t, ctx, "files-new-folder")
+	Do(t, ctx, chromedp.SendKeys(`form[method="post"] input[name="name"]`, "Letters"), chromedp.Click(`tr:nth-child(1) input[name="cid"]`), chromedp.Click(`tr:nth-child(3) input[name="cid"]`),
+		chromedp.Click(`form[method="post"] button.primary`), chromedp.WaitVisible(`#entries`))
+	if got := Text(t, ctx, `main`); !strings.Contains(got, "Folder created.") || !strings.Contains(got, "Letters") || !strings.Contains(got, "2 entries") {
+		t.Errorf("the new folder's page: %s", got)
+	}
+	inside := Ask(t, ctx, chromedp.TextContent(`#entries tbody`))
+	cid := Ask(t, ctx, chromedp.AttributeValue(`#entries td code`, "title"))
+	Do(t, ctx, chromedp.Navigate(localhost(s.RPC)+"/files"), chromedp.Click(`main a[href="/files/pin"]`), chromedp.WaitVisible(`form[action="/files/pin"]`))
+	shoot(t, ctx, "files-pin")
+	Do(t, ctx, chromedp.SendKeys(`input[name="cid"]`, "ipfs://"+cid.Value), chromedp.SendKeys(`input[name="name"]`, "Pinned by hand"), chromedp.Click(`form[action="/files/pin"] button`), chromedp.WaitVisible(`#added`))
+	if got := Text(t, ctx, `main`); !strings.Contains(got, "Pinned.") || !strings.Contains(got, "Pinned by hand") {
+		t.Errorf("after pinning an entry of %s: %s", inside, got)
+	}
+}
+
 // What somebody stored runs nothing in a preview, in its frame and when its address is opened
 // by itself.
 func TestHostilePreview(t *testing.T) {

@@ -26,7 +26,7 @@ const overflow = `((width) => {
 })`
 
 // small lists controls that a finger can't hit.
-const small = `[...document.querySelectorAll("button, .button, select, summary, .tabbar a, .tabs a, input:not([type=hidden]):not([type=checkbox]):not([type=radio])")]
+const small = `[...document.querySelectorAll("button, .button, select, summary, .tabbar a, .tabs a, .seg a, input:not([type=hidden]):not([type=checkbox]):not([type=radio])")]
 	.map(e => [e, e.getBoundingClientRect()]).filter(([e, box]) => box.width > 0 && !e.closest("figure") && (box.height < 43.5)).map(([e, box]) => box.height + " px: " + e.outerHTML.slice(0, 120)).slice(0, 6)`
 
 // Every page fits a phone and a laptop: nothing makes it scroll sideways, tables that stack
@@ -43,7 +43,7 @@ func TestFits(t *testing.T) {
 	SignIn(t, ctx, s)
 	key := "/keys/" + s.Server.FirstKey().Key.ID
 	for _, path := range []string{
-		"/", "/keys", key, key + "?storage=1", key + "/settings", key + "/rotate", "/try", "/try?method=eth_call", "/try?method=eth_subscribe", "/usage", "/usage?stack=method", "/requests", "/files", "/files/open?cid=" + folder, "/files/open?path=b.txt&cid=" + folder, "/billing", "/account", "/account/delete", "/login/reset", linkTo(t, s, nodegate.LinkReset), linkTo(t, s, nodegate.LinkVerify),
+		"/", "/keys", key, key + "?storage=1", key + "/settings", key + "/rotate", "/try", "/try?method=eth_call", "/try?method=eth_subscribe", "/usage", "/usage?stack=method", "/requests", "/files", "/files/folder", "/files/pin", "/files/open?cid=" + folder, "/files/open?path=b.txt&cid=" + folder, "/billing", "/account", "/account/delete", "/login/reset", linkTo(t, s, nodegate.LinkReset), linkTo(t, s, nodegate.LinkVerify),
 		"/docs", "/docs/eth_getLogs", "/docs/types", "/operator", "/operator/traffic", "/operator/accounts", "/operator/accounts/" + s.Server.FirstKey().Key.AccountID, "/operator/audit", "/operator/system",
 	} {
 		for _, width := range []int64{390, 1280} {

@@ -23,12 +23,16 @@ func shoot(t *testing.T, ctx context.Context, name string) {
 		t.Fatal(err)
 	}
 	for _, theme := range []string{"light", "dark"} {
-		Do(t, ctx, inTheme(theme))
+		Do(t, ctx, inTheme(theme), chromedp.EmulateViewport(1280, 900))
+		Ask(t, ctx, chromedp.Evaluate[bool](`scrollTo(0, 0), true`))
 		write(t, filepath.Join(dir, name+"-"+theme+".png"), Ask(t, ctx, chromedp.FullScreenshot(100)))
+		Do(t, ctx, chromedp.EmulateViewport(390, 800, chromedp.EmulateMobile))
+		// As high as the page: what is fixed to the bottom of the screen is below the content.
+		high := Ask(t, ctx, chromedp.Evaluate[int64](`document.documentElement.scrollHeight`))
+		Do(t, ctx, chromedp.EmulateViewport(390, max(high, 800), chromedp.EmulateMobile))
+		write(t, filepath.Join(dir, name+map[string]string{"light": "-phone.png", "dark": "-phone-dark.png"}[theme]), Ask(t, ctx, chromedp.FullScreenshot(100)))
 	}
-	Do(t, ctx, inTheme("light"), chromedp.EmulateViewport(390, 800, chromedp.EmulateMobile))
-	write(t, filepath.Join(dir, name+"-phone.png"), Ask(t, ctx, chromedp.FullScreenshot(100)))
-	Do(t, ctx, chromedp.EmulateViewport(1280, 900))
+	Do(t, ctx, inTheme("light"), chromedp.EmulateViewport(1280, 900))
 }
 
 // inTheme is what a system says that prefers a theme.

@@ -112,7 +112,7 @@ func (s *story) seeRequest() {
 func (s *story) seePlot() {
 	for deadline := time.Now().Add(90 * time.Second); ; time.Sleep(300 * time.Millisecond) {
 		s.open("/usage?range=15m", `.chart`)
-		if Ask(s, s.ctx, chromedp.TextContent(`.tile .figure`)) == "1" {
+		if Ask(s, s.ctx, chromedp.TextContent(`#figures .figure`)) == "1" {
 			break
 		}
 		if time.Now().After(deadline) {

@@ -171,13 +171,15 @@ func (b *sandbox) start() *program {
 	}
 	b.t.Cleanup(p.kill)
 	late := time.AfterFunc(startTime, p.kill)
-	defer late.Stop()
 	banner := p.readBanner(out)
 	if p.base == "" || p.admin == "" || b.key == "" {
 		b.t.Fatalf("the program did not start: %s\n%.4000s", banner, p.logs)
 	}
 	for p.get("/readyz") != http.StatusOK && time.Since(begun) < startTime {
 		time.Sleep(time.Millisecond)
+	}
+	if !late.Stop() { // it was killed: whoever goes on would find nobody listening
+		b.t.Fatalf("the program is not ready after %v\n%.4000s", startTime, p.logs)
 	}
 	p.ready = time.Since(begun)
 	return p

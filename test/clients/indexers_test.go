@@ -16,13 +16,20 @@ import (
 func TestSubsquid(t *testing.T) {
 	dir, _ := fullProject(t, "indexers")
 	svc := startService(t)
+	out := runSquid(t, svc, dir)
+	compatRow(t, "programs", "Subsquid", fullVersion(t, "indexers", "@subsquid/evm-processor"), "`test/clients/indexers/squid.mjs` in `make full`: the processor on the devnet", lastLine(out))
+}
+
+// runSquid runs the processor to the end of the chain, and returns what it prints.
+func runSquid(t *testing.T, svc *service, dir string) string {
+	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "node", "squid.mjs")
 	cmd.Dir, cmd.Env = dir, indexerEnv(svc)
 	out, err := cmd.CombinedOutput()
 	if err != nil || !success.Match(out) {
 		t.Fatalf("squid.mjs: %v\n%s", err, out)
 	}
-	compatRow(t, "programs", "Subsquid", fullVersion(t, "indexers", "@subsquid/evm-processor"), "`test/clients/indexers/squid.mjs` in `make full`: the processor on the devnet", lastLine(string(out)))
+	return string(out)
 }
 
 // TestPonder indexes an event of the demo contract, those of the chain so far and a new one.

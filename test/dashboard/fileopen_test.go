@@ -276,3 +276,46 @@ func TestUploadInPartsIsBounded(t *testing.T) {
 		t.Errorf("over the quota together: %+v", got)
 	}
 }
+
+// Parts count as transfer when they come: once for an upload that is stored, and also for one
+// that is canceled.
+func TestPartsCountAsTransfer(t *testing.T) {
+	s, _ := Start(t, func(c *config.Config) {
+		small := c.Plans["free"]
+		small.MovedBytes = 150_000
+		c.Plans["free"] = small
+	})
+	v := Member(t, s, "ada@example.com")
+	v.Post("/keys", url.Values{"name": {"a key"}})
+	v.Post("/billing/card", url.Values{"number": {"4242424242424242"}, "month": {"12"}, "year": {"2039"}, "cvc": {"123"}})
+	p := parts{t, v}
+	receive := func(name string, size int) (id string) {
+		t.Helper()
+		up := p.begin(name, size)
+		if got := p.add(up.ID, 0, strings.Repeat("x", size)); up.status != http.StatusOK || got.Received != int64(size) {
+			t.Fatalf("%s: %+v, %+v", name, up, got)
+		}
+		return up.ID
+	}
+	v.Follow(v.Post("/files/uploads/"+receive("stored", 100_000)+"/finish", nil)).Is(t, http.StatusOK)
+	v.Post("/files/uploads/"+receive("canceled", 60_000)+"/cancel", nil).Is(t, http.StatusSeeOther)
+	if got := p.begin("one more", 10); got.status != http.StatusForbidden || !strings.Contains(got.Error, "transfer quota reached") {
+		t.Errorf("after 160,000 bytes of 150,000: %+v", got)
+	}
+}
+
+// A file that has come whole is stored although its parts used the transfer up.
+func TestFinishPastTheTransfer(t *testing.T) {
+	s, _ := Start(t, func(c *config.Config) {
+		small := c.Plans["free"]
+		small.MovedBytes = 1000
+		c.Plans["free"] = small
+	})
+	v := Member(t, s, "ada@example.com")
+	v.Post("/keys", url.Values{"name": {"a key"}})
+	v.Post("/billing/card", url.Values{"number": {"4242424242424242"}, "month": {"12"}, "year": {"2039"}, "cvc": {"123"}})
+	p := parts{t, v}
+	up := p.begin("f", 2000)
+	p.add(up.ID, 0, strings.Repeat("x", 2000))
+	v.Follow(v.Post("/files/uploads/"+up.ID+"/finish", nil)).Is(t, http.StatusOK).Has(t, "1 pinned")
+}

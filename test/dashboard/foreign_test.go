@@ -27,6 +27,7 @@ func TestForeignIDs(t *testing.T) {
 		"POST /account/sessions": {"session": {sessionOf(t, owner)}},
 		"POST /files/unpin":      {"cid": {cid}}, "POST /files/undo": {"cid": {cid}}, "POST /files/rename": {"cid": {cid}, "name": {"taken over"}},
 		"GET /files/open": {"cid": {cid}}, "GET /files/preview": {"cid": {cid}},
+		"GET /files/folder": {"key": {key}}, "POST /files/folder": {"name": {"taken over"}, "cid": {cid}}, "GET /files/pin": {"key": {key}}, "POST /files/pin": {"key": {key}, "cid": {cid}},
 	}
 	none := []string{
 		"GET /login", "POST /login", "GET /signup", "POST /signup", "POST /logout", "GET /account", "POST /account/password", "GET /", "GET /status", "GET /login/reset", "POST /login/reset", "GET /login/link/{token}", "POST /login/link/{token}",

@@ -3,11 +3,14 @@ package nodes_test
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/accounts/credential"
 	"github.com/nodegate/nodegate/internal/rpc/chain/devchain"
 )
 
@@ -149,11 +152,9 @@ func TestVerifyStateRequired(t *testing.T) {
 	}
 }
 
-// TestVerifyExecution: with verify: execution calls and estimates are executed here, and have
-// the bytes, or the error, that the nodes answer with. What isn't is the word of a node.
-func TestVerifyExecution(t *testing.T) {
-	node := presets(t)
-	c := countCalls(t, node.URL("dev", key))
+// executing are the settings of a network that executes calls by the rules of the built-in chain.
+func executing(t *testing.T) string {
+	t.Helper()
 	genesis := filepath.Join(t.TempDir(), "genesis.json")
 	raw, err := json.Marshal(devchain.Devnet().Genesis())
 	if err == nil {
@@ -162,7 +163,50 @@ func TestVerifyExecution(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	of := "    chain_id: 1337\n    verify: execution\n    verify_genesis: " + genesis + "\n"
+	return "    chain_id: 1337\n    verify: execution\n    verify_genesis: " + genesis + "\n"
+}
+
+// TestVerifyExecutionPaid: an account pays for the proofs that its calls take beyond the first
+// few, until its credits are used up.
+func TestVerifyExecutionPaid(t *testing.T) {
+	node := presets(t)
+	c := countCalls(t, node.URL("dev", key))
+	f := startFront(t, "plans:\n  small: {credits_per_day: 10000}\nnetworks:\n"+network("main", executing(t), c.url))
+	small := credential.NewKey()
+	if err := f.AddKey("small", "small", small, "", nodegate.KeySettings{}); err != nil {
+		t.Fatal(err)
+	}
+	f.ready(t)
+	balances := func(first, count int) string {
+		code := "6000"
+		for i := range count {
+			code += fmt.Sprintf("73%040x3101", 0x5eed00000000+first+i)
+		}
+		return `[{"data":"0x` + code + `60005260206000f3"},"latest"]`
+	}
+	c.take()
+	if got := f.callAs(t, small, "main", "eth_call", balances(0, 30)); got.header.Get("X-Verified") == "" { // it costs 80 and at most 26 x 150
+		t.Fatalf("a call of 30 accounts is %+v", got)
+	}
+	c.take()
+	got := f.callAs(t, small, "main", "eth_call", balances(100, 200))
+	if got.status != http.StatusPaymentRequired || !strings.Contains(got.error, "eth_getProof from nodes, which cost") || !strings.Contains(got.error, "Split it into smaller calls") {
+		t.Errorf("a call of 200 accounts is %+v", got)
+	}
+	if took, _ := c.take(); proofsIn(took) > 8+(10_000-80-22*150)/150 {
+		t.Errorf("the node gave %d proofs", proofsIn(took))
+	}
+	if got := f.call(t, "main", "eth_call", balances(100, 200)); got.header.Get("X-Verified") == "" {
+		t.Errorf("for an account without a limit it is %+v", got)
+	}
+}
+
+// TestVerifyExecution: with verify: execution calls and estimates are executed here, and have
+// the bytes, or the error, that the nodes answer with. What isn't is the word of a node.
+func TestVerifyExecution(t *testing.T) {
+	node := presets(t)
+	c := countCalls(t, node.URL("dev", key))
+	of := executing(t)
 	f := startFront(t, "networks:\n"+network("main", of, c.url)+network("strict", withLedger+"    require_verified: roots\n"+of, c.url)+network("plain", "", node.URL("dev", key)))
 	f.ready(t)
 	for _, name := range []string{"main", "plain", "strict"} {

@@ -100,13 +100,21 @@ const MaxName = 255
 // Returns NotFound, and InvalidInput for a name that not every system can show.
 func (f *Files) Rename(ctx context.Context, accountID, cid, name string) error {
 	name = strings.TrimSpace(name)
+	if err := CheckName(name); err != nil {
+		return err
+	}
+	return f.shelf.Rename(ctx, accountID, cid, name)
+}
+
+// CheckName returns InvalidInput for a name that a pin can't have.
+func CheckName(name string) error {
 	switch {
 	case len(name) > MaxName:
 		return badName(fmt.Sprintf("the name is %d bytes long: at most %d are allowed", len(name), MaxName))
 	case !utf8.ValidString(name) || strings.ContainsFunc(name, unicode.IsControl):
 		return badName("the name has characters that can't be shown: use letters, digits and spaces")
 	}
-	return f.shelf.Rename(ctx, accountID, cid, name)
+	return nil
 }
 
 func badName(msg string) error {

@@ -42,24 +42,13 @@ func (g *Gateway) admitKey(w http.ResponseWriter, req *http.Request, key, secret
 	return grant, permit.Request{Service: nodegate.ServiceStorage, Origin: origin, Agent: req.UserAgent()}.Check(settings)
 }
 
-// mayUse checks what the account may do at all: it has a card, moves no more than
-// its month's bytes, and asks no faster than its plan.
+// mayUse checks what the account may do at all: it moves no more than its month's bytes, has
+// a card, and asks no faster than its plan.
 func (g *Gateway) mayUse(grant *nodegate.Grant, writes bool) error {
-	p := grant.Policy()
-	if !p.Card.Valid(time.Now()) {
-		return &nodegate.Error{Op: "storage", Code: nodegate.CardRequired, Msg: "a billing card is required to use the storage gateway"}
+	if err := g.moved.allow(grant.AccountID, grant.Policy().Plan.MovedBytes); err != nil {
+		return err
 	}
-	if p.Plan.MovedBytes > 0 && g.moved.of(grant.AccountID) >= p.Plan.MovedBytes {
-		return errMoved()
-	}
-	limit := p.Plan.StorageReads
-	if writes {
-		limit = p.Plan.StorageWrites
-	}
-	if !g.rates.allow(grant.AccountID, writes, limit) {
-		return &nodegate.Error{Op: "storage", Code: nodegate.RateLimited, Msg: "rate limit exceeded", RetryAfter: time.Second}
-	}
-	return nil
+	return g.rates.admit(grant, writes)
 }
 
 // rates holds accounts to their requests a second, on this server: a bucket of one
@@ -69,6 +58,22 @@ type rates struct{ buckets tokenbucket.Set[rateKey] }
 type rateKey struct {
 	account string
 	writes  bool
+}
+
+// admit is mayUse for a request whose bytes came before: they may be stored.
+func (r *rates) admit(grant *nodegate.Grant, writes bool) error {
+	p := grant.Policy()
+	if !p.Card.Valid(time.Now()) {
+		return &nodegate.Error{Op: "storage", Code: nodegate.CardRequired, Msg: "a billing card is required to use the storage gateway"}
+	}
+	limit := p.Plan.StorageReads
+	if writes {
+		limit = p.Plan.StorageWrites
+	}
+	if !r.allow(grant.AccountID, writes, limit) {
+		return &nodegate.Error{Op: "storage", Code: nodegate.RateLimited, Msg: "rate limit exceeded", RetryAfter: time.Second}
+	}
+	return nil
 }
 
 func (r *rates) allow(account string, writes bool, limit int64) bool {
@@ -157,6 +162,23 @@ func (m *moved) add(r *usage.Recorder, accountID string, bytes int64) int64 {
 	return a.bytes
 }
 
+// allow refuses an account that has no transfer left this month. A limit of 0 is none.
+func (m *moved) allow(accountID string, limit int64) error {
+	if limit > 0 && m.of(accountID) >= limit {
+		return errMoved()
+	}
+	return nil
+}
+
+// count is add for a transfer that ends, with the error, once the account is past its limit
+// and the grace.
+func (m *moved) count(r *usage.Recorder, accountID string, bytes, limit int64) error {
+	if total := m.add(r, accountID, bytes); limit > 0 && total > limit+movedGrace {
+		return errMoved()
+	}
+	return nil
+}
+
 const (
 	// movedStep is how much a transfer moves between two looks at the account's figure.
 	movedStep = 256 << 10
@@ -195,9 +217,5 @@ func (c *call) settle() error {
 	if c.unmoved = 0; n == 0 || c.grant == nil {
 		return nil
 	}
-	total, limit := c.gateway.moved.add(c.gateway.cfg.Usage, c.grant.AccountID, n), c.grant.Policy().Plan.MovedBytes
-	if limit > 0 && total > limit+movedGrace {
-		return errMoved()
-	}
-	return nil
+	return c.gateway.moved.count(c.gateway.cfg.Usage, c.account(), n, c.grant.Policy().Plan.MovedBytes)
 }

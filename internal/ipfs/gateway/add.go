@@ -45,10 +45,10 @@ func add(ctx context.Context, c *call) error {
 			return err
 		}
 	}
-	return c.sendAdded(out, opts, added)
+	return sendAdded(c, out, opts, added)
 }
 
-func (c *call) sendAdded(out *lines, opts *unixfs.Options, added *unixfs.Added) error {
+func sendAdded(c *call, out *lines, opts *unixfs.Options, added *unixfs.Added) error {
 	if out == nil {
 		out = c.answer.stream()
 	}

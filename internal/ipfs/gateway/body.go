@@ -37,6 +37,9 @@ func (r *countedReader) Read(b []byte) (int, error) {
 	n, err := r.Reader.Read(b)
 	r.call.read += int64(n)
 	r.call.ended = r.call.ended || err == io.EOF
+	if r.call.received {
+		return n, err
+	}
 	if over := r.call.moves(n); over != nil && err == nil {
 		err = over
 	}

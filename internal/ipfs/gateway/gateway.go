@@ -150,12 +150,16 @@ func (g *Gateway) ServeGranted(w http.ResponseWriter, req *http.Request, name st
 // serve runs one command: who, parse, check, do, answer. Without a grant the request
 // has to bring a key.
 func (g *Gateway) serve(w http.ResponseWriter, req *http.Request, name string, grant *nodegate.Grant) {
-	start := time.Now()
-	if req.ContentLength != 0 { // a body that does not come must not be waited for, whoever reads it
-		_ = http.NewResponseController(w).SetReadDeadline(start.Add(bodyTime))
-	}
 	c := g.newCall(w, req)
 	c.grant = grant
+	serve(c, name)
+}
+
+func serve(c *call, name string) {
+	start := time.Now()
+	if c.req.ContentLength != 0 { // a body that does not come must not be waited for, whoever reads it
+		_ = http.NewResponseController(c.w).SetReadDeadline(start.Add(bodyTime))
+	}
 	err := c.guarded(func() error { return c.run(name) })
 	slow(c, err)
 	if err != nil && !c.answer.begun {
@@ -199,19 +203,20 @@ func (c *call) guarded(run func() error) (err error) {
 
 // call is one request on its way.
 type call struct {
-	gateway *Gateway
-	w       http.ResponseWriter
-	req     *http.Request
-	answer  *answer
-	command *command
-	grant   *nodegate.Grant
-	query   *unixfs.Query
-	args    []string
-	body    io.Reader // of an upload
-	read    int64     // bytes of the body
-	ended   bool      // the body was read to its end
-	unmoved int64     // bytes that are not counted for the account yet
-	status  int       // of a refusal, where it is not the one of the error's code
+	gateway  *Gateway
+	w        http.ResponseWriter
+	req      *http.Request
+	answer   *answer
+	command  *command
+	grant    *nodegate.Grant
+	query    *unixfs.Query
+	args     []string
+	body     io.Reader // of an upload
+	read     int64     // bytes of the body
+	ended    bool      // the body was read to its end
+	received bool      // the body came before, and was counted then
+	unmoved  int64     // bytes that are not counted for the account yet
+	status   int       // of a refusal, where it is not the one of the error's code
 
 	hold  budget.Hold // memory of the upload or download
 	place *place      // among the requests of its account
@@ -250,7 +255,11 @@ func (c *call) run(name string) error {
 	if c.command, c.args = g.find(name, query["arg"]); c.command == nil {
 		return unknownCommand(name)
 	}
-	if err := g.mayUse(c.grant, c.command.writes); err != nil {
+	may := g.mayUse
+	if c.received {
+		may = g.rates.admit
+	}
+	if err := may(c.grant, c.command.writes); err != nil {
 		return err
 	}
 	web.Welcome(c.req)

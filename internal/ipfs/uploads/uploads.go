@@ -50,18 +50,27 @@ type Upload struct {
 // Expires is when the parts are removed.
 func (u *Upload) Expires() time.Time { return u.Touched.Add(Keep) }
 
-// open is an upload in memory. Its writer holds busy.
+// open is an upload in memory. Who works on its files holds busy.
 type open struct {
 	Upload
 	busy bool
+	made bool // its files are there
 }
 
-// Uploads keeps the uploads of a folder. It is safe for concurrent use.
+// Uploads keeps the uploads of a folder. It is safe for concurrent use. The lock is for the
+// map alone: nobody waits for the disk of another upload.
 type Uploads struct {
-	cfg Config
+	cfg   Config
+	files folder
 
 	mu   sync.Mutex
 	open map[string]*open // by id
+}
+
+// folder is what happens on the disk when an upload begins and ends.
+type folder struct {
+	create func(dir string, up *Upload) error
+	remove func(dir, id string) error
 }
 
 // Load finds the uploads that are unfinished, and removes what is left of others.
@@ -69,13 +78,13 @@ func Load(cfg Config) (*Uploads, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
-	u := &Uploads{cfg: cfg, open: map[string]*open{}}
+	u := &Uploads{cfg: cfg, files: folder{create, remove}, open: map[string]*open{}}
 	list, err := readFolder(cfg.Dir)
 	if err != nil {
 		return nil, failed("load", err)
 	}
 	for _, up := range list {
-		u.open[up.ID] = &open{Upload: up}
+		u.open[up.ID] = &open{Upload: up, made: true}
 	}
 	u.Expire()
 	return u, nil
@@ -90,33 +99,66 @@ func (u *Uploads) Begin(wanted Upload, limit int64) (Upload, error) {
 	if err := u.check(&wanted); err != nil {
 		return Upload{}, err
 	}
+	u.Expire()
+	up, found, err := u.reserve(wanted, limit)
+	if err != nil || found {
+		return up, err
+	}
+	if err := u.files.create(u.cfg.Dir, &up); err != nil {
+		u.forget(up.ID)
+		return Upload{}, failed("begin", err)
+	}
+	u.created(up.ID)
+	return up, nil
+}
+
+// reserve finds an upload of the same file, or makes room for one whose files the caller
+// creates.
+func (u *Uploads) reserve(wanted Upload, limit int64) (up Upload, found bool, err error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.expireLocked()
 	own, reserved := 0, int64(0)
 	for _, o := range u.open {
 		if o.AccountID != wanted.AccountID {
 			continue
 		}
 		if o.Name == wanted.Name && o.Size == wanted.Size && o.Modified == wanted.Modified {
-			return o.Upload, nil
+			if !o.made {
+				return Upload{}, false, errArriving
+			}
+			return o.Upload, true, nil
 		}
 		own, reserved = own+1, reserved+o.Size
 	}
 	switch {
 	case own >= PerAccount:
-		return Upload{}, &nodegate.Error{Op: "uploads.begin", Code: nodegate.Busy, Msg: fmt.Sprintf("%d uploads are unfinished: finish or cancel one first", own)}
+		err = &nodegate.Error{Op: "uploads.begin", Code: nodegate.Busy, Msg: fmt.Sprintf("%d uploads are unfinished: finish or cancel one first", own)}
 	case len(u.open) >= mostOpen:
-		return Upload{}, &nodegate.Error{Op: "uploads.begin", Code: nodegate.Busy, Msg: "too many uploads are in progress on this server: try again later", RetryAfter: time.Minute}
+		err = &nodegate.Error{Op: "uploads.begin", Code: nodegate.Busy, Msg: "too many uploads are in progress on this server: try again later", RetryAfter: time.Minute}
 	case limit >= 0 && reserved+wanted.Size > limit:
-		return Upload{}, &nodegate.Error{Op: "uploads.begin", Code: nodegate.QuotaReached, Msg: "this file doesn't fit in your storage quota"}
+		err = &nodegate.Error{Op: "uploads.begin", Code: nodegate.QuotaReached, Msg: "this file doesn't fit in your storage quota"}
+	}
+	if err != nil {
+		return Upload{}, false, err
 	}
 	wanted.ID, wanted.Touched, wanted.Received = strings.ToLower(rand.Text()), u.cfg.Now(), 0
-	if err := create(u.cfg.Dir, &wanted); err != nil {
-		return Upload{}, failed("begin", err)
-	}
-	u.open[wanted.ID] = &open{Upload: wanted}
-	return wanted, nil
+	u.open[wanted.ID] = &open{Upload: wanted, busy: true}
+	return wanted, false, nil
+}
+
+// created lets parts in once an upload's files are there.
+func (u *Uploads) created(id string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	o := u.open[id]
+	o.busy, o.made = false, true
+}
+
+// forget takes an upload out of the map. Its files are the caller's to remove.
+func (u *Uploads) forget(id string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	delete(u.open, id)
 }
 
 func (u *Uploads) check(wanted *Upload) error {
@@ -163,15 +205,15 @@ func (u *Uploads) Append(ctx context.Context, accountID, id string, offset int64
 
 // take finds an upload of an account, for one caller at a time.
 func (u *Uploads) take(accountID, id string) (*open, error) {
+	u.Expire()
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.expireLocked()
 	o := u.open[id]
 	switch {
 	case o == nil || o.AccountID != accountID:
 		return nil, errGone
 	case o.busy:
-		return nil, &nodegate.Error{Op: "uploads.append", Code: nodegate.Busy, Msg: "another part of this file is arriving: wait a moment", RetryAfter: time.Second}
+		return nil, errArriving
 	}
 	o.busy = true
 	return o, nil
@@ -183,6 +225,8 @@ func (u *Uploads) give(o *open, now Upload) {
 	defer u.mu.Unlock()
 	o.Upload, o.busy = now, false
 }
+
+var errArriving = &nodegate.Error{Op: "uploads", Code: nodegate.Busy, Msg: "another part of this file is arriving: wait a moment", RetryAfter: time.Second}
 
 var errGone = &nodegate.Error{Op: "uploads", Code: nodegate.NotFound, Msg: "there is no such upload, or its hour is over: upload the file again"}
 
@@ -208,10 +252,8 @@ func (u *Uploads) Read(accountID, id string, use func(Upload, io.Reader) error) 
 	if err := use(up, io.LimitReader(file, up.Size)); err != nil {
 		return err
 	}
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	delete(u.open, id)
-	return remove(u.cfg.Dir, id)
+	u.forget(id)
+	return u.files.remove(u.cfg.Dir, id)
 }
 
 // Remove ends an upload and gives its space back.
@@ -223,41 +265,43 @@ func (u *Uploads) Remove(accountID, id string) error {
 		return err
 	}
 	defer u.give(o, o.Upload)
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	delete(u.open, id)
-	return remove(u.cfg.Dir, id)
+	u.forget(id)
+	return u.files.remove(u.cfg.Dir, id)
 }
 
 // List is what an account has unfinished, the latest first.
 func (u *Uploads) List(accountID string) (list []Upload) {
+	u.Expire()
 	u.mu.Lock()
-	defer u.mu.Unlock()
-	u.expireLocked()
 	for _, o := range u.open {
-		if o.AccountID == accountID {
+		if o.AccountID == accountID && o.made {
 			list = append(list, o.Upload)
 		}
 	}
+	u.mu.Unlock()
 	slices.SortFunc(list, func(a, b Upload) int { return cmp.Or(b.Touched.Compare(a.Touched), strings.Compare(a.ID, b.ID)) })
 	return list
 }
 
 // Expire removes uploads whose hour is over.
 func (u *Uploads) Expire() {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	u.expireLocked()
+	for _, id := range u.expired() {
+		_ = u.files.remove(u.cfg.Dir, id) // what can't be removed now is when the server starts again
+	}
 }
 
-func (u *Uploads) expireLocked() {
+// expired takes the uploads out of the map whose hour is over.
+func (u *Uploads) expired() (ids []string) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
 	now := u.cfg.Now()
 	for id, o := range u.open {
 		if !o.busy && !now.Before(o.Expires()) {
 			delete(u.open, id)
-			_ = remove(u.cfg.Dir, id) // what can't be removed now is when the server starts again
+			ids = append(ids, id)
 		}
 	}
+	return ids
 }
 
 // Run removes what expires until the context ends.

@@ -3,6 +3,7 @@ package uploads
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -239,6 +240,102 @@ func TestOneWriter(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Fatal(err)
 	}
+}
+
+// A slow disk holds up the upload that waits for it and no other, whether files are created,
+// removed or expire.
+func TestSlowDisk(t *testing.T) {
+	c := &clock{time.Unix(1_800_000_000, 0)}
+	u := load(t, t.TempDir(), c)
+	expires := begin(t, u, "a", "expires", 4, -1)
+	c.at = c.at.Add(Keep / 2)
+	canceled := begin(t, u, "a", "canceled", 4, -1)
+	other := begin(t, u, "b", "f", 4, -1)
+	reached, goOn := make(chan string), make(chan struct{})
+	u.files = folder{
+		create: func(dir string, up *Upload) error {
+			if up.AccountID == "a" {
+				reached <- up.Name
+				<-goOn
+			}
+			return create(dir, up)
+		},
+		remove: func(dir, id string) error {
+			if id == expires.ID || id == canceled.ID {
+				reached <- id
+				<-goOn
+			}
+			return remove(dir, id)
+		},
+	}
+	slow := func(want string, do func() error) {
+		t.Helper()
+		ended := make(chan error, 1)
+		go func() { ended <- do() }()
+		select {
+		case got := <-reached:
+			if want != "" && got != want {
+				t.Errorf("the disk works on %s, want %s", got, want)
+			}
+		case err := <-ended:
+			t.Fatalf("ended without the disk: %v", err)
+		}
+		free := make(chan error, 1)
+		go func() { free <- beside(t, u, other) }()
+		select {
+		case err := <-free:
+			if err != nil {
+				t.Error(err)
+			}
+		case <-time.After(time.Minute):
+			t.Error("another account waits for the disk")
+		}
+		goOn <- struct{}{}
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}
+	slow("new", func() error {
+		_, err := u.Begin(Upload{AccountID: "a", Name: "new", Size: 4}, -1)
+		return err
+	})
+	slow(canceled.ID, func() error { return u.Remove("a", canceled.ID) })
+	c.at = c.at.Add(Keep / 2)
+	slow(expires.ID, func() error { u.Expire(); return nil })
+}
+
+// beside uses an upload of another account, and begins and ends one more.
+func beside(t *testing.T, u *Uploads, up Upload) error {
+	if list := u.List(up.AccountID); len(list) != 1 {
+		return fmt.Errorf("%d uploads of the other account", len(list))
+	}
+	if _, err := u.Append(t.Context(), up.AccountID, up.ID, 0, broken{strings.NewReader("")}); err == nil {
+		return errors.New("an empty part that broke off passed")
+	}
+	more, err := u.Begin(Upload{AccountID: up.AccountID, Name: "one more", Size: 4}, -1)
+	if err != nil {
+		return err
+	}
+	return u.Remove(up.AccountID, more.ID)
+}
+
+// An upload whose files can't be created takes no place, and until they are there neither its
+// parts nor a second beginning get in.
+func TestFailedBeginning(t *testing.T) {
+	u := load(t, t.TempDir(), &clock{time.Unix(1_800_000_000, 0)})
+	wanted := Upload{AccountID: "a", Name: "f", Size: 60}
+	u.files.create = func(string, *Upload) error {
+		_, err := u.Begin(wanted, 100)
+		is(t, "a second beginning", err, nodegate.Busy)
+		if list := u.List("a"); len(list) != 0 {
+			t.Errorf("listed before its files are there: %+v", list)
+		}
+		return errors.New("no such disk")
+	}
+	_, err := u.Begin(wanted, 100)
+	is(t, "the first", err, nodegate.Internal)
+	u.files.create = create
+	begin(t, u, "a", "f", 60, 100)
 }
 
 // On a disk that is almost full nothing begins and nothing goes on.

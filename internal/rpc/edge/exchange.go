@@ -146,7 +146,7 @@ func (x *exchange) batch(ctx context.Context) {
 		if before-start > x.edge.cfg.ResponseBytes && req.ID != nil {
 			x.failed++
 			x.answer = x.edge.appendError(x.answer, req.ID, errResponseTooLarge)
-			x.record(i, &executed{err: errResponseTooLarge}, x.calls[i].paid, x.answer[mark:])
+			x.record(i, &executed{err: errResponseTooLarge}, x.calls[i].paid+paidAhead(x, i), x.answer[mark:])
 			continue
 		}
 		if len(x.ahead) > 0 && !x.ahead[i].done {
@@ -189,7 +189,7 @@ func (x *exchange) one(ctx context.Context, i int) error {
 	}
 	x.took, x.ended = o.took, o.begun.Add(o.took)
 	answered := x.append(req, c.method.name, &o)
-	x.record(i, &o, x.settle(c, o.billed()), x.answer[mark:])
+	x.record(i, &o, x.settle(c, o.billed())+o.more, x.answer[mark:])
 	return answered
 }
 
@@ -202,7 +202,8 @@ type executed struct {
 	took   time.Duration
 	done   bool
 
-	dropped bool // there was no memory for the result
+	dropped bool  // the account had no memory for the result, or no credits
+	more    int64 // credits that it paid beyond the price of the call
 }
 
 // execute runs a request and counts it. It touches nothing of the exchange but what
@@ -214,8 +215,8 @@ func (x *exchange) execute(ctx context.Context, i int) (o executed) {
 		if len(x.traces) > 0 {
 			ctx = nodegate.WithTrace(ctx, &x.traces[i])
 		}
-		if c.method.lists && len(x.traces) > 0 {
-			o.result, o.dropped, o.err = callHolding(ctx, x, i)
+		if c.method.draws && len(x.traces) > 0 {
+			callDrawing(ctx, x, i, &o)
 		} else {
 			o.result, o.err = x.call(ctx, c.method.name, req.Params)
 		}

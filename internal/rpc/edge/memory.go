@@ -1,8 +1,6 @@
 package edge
 
 import (
-	"context"
-
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/background"
 	"github.com/nodegate/nodegate/internal/budget"
@@ -83,36 +81,6 @@ func (m *memory) holdAnswer(size int) error {
 	}
 	m.answer = size
 	return nil
-}
-
-// callHolding executes a call whose answer grows while it is made. What that reserves is given
-// back when it is made: the result is reserved as any other.
-func callHolding(ctx context.Context, x *exchange, i int) (result []byte, dropped bool, err error) {
-	held, trace := int64(0), &x.traces[i]
-	trace.Hold = func(bytes int64) error {
-		if err := x.memory.hold.Grow(bytes); err != nil {
-			dropped = true
-			return err
-		}
-		held += bytes
-		return nil
-	}
-	defer func() {
-		trace.Hold = nil
-		x.memory.hold.Shrink(held)
-	}()
-	result, err = x.call(ctx, x.calls[i].method.name, x.scan.Requests[i].Params)
-	return result, dropped && err != nil, err
-}
-
-// billed is the error that decides what a call costs. A result that was dropped because
-// the account is over its share was worked for, so it costs what any result does; else
-// an account could have work done for nothing.
-func (o *executed) billed() error {
-	if o.dropped && nodegate.AsError(o.err).Code == nodegate.AccountBusy {
-		return nil
-	}
-	return o.err
 }
 
 // envelopeRoom is more than an answer takes beside its id and its result.

@@ -34,7 +34,7 @@ type methodEntry struct {
 	rule    string // as limits, allowlists and usage know it: an alias is what it stands for
 	counted string // in metrics and usage; "other" where it is not counted by itself
 	cost    int64
-	lists   bool // its answer is a list that may take long to make
+	draws   bool // it may take more of its account while it is executed
 	metrics *obs.Method
 }
 
@@ -76,7 +76,7 @@ func (e *Edge) network(n nodegate.Network, costs *nodegate.Costs) *network {
 		other: e.cfg.Metrics.Method(n.Name, obs.Other),
 	}
 	for _, name := range e.cfg.Methods {
-		m := &methodEntry{name: name, rule: name, counted: name, cost: costs.Of(name, true), lists: makesList(name), metrics: e.cfg.Metrics.Method(n.Name, name)}
+		m := &methodEntry{name: name, rule: name, counted: name, cost: costs.Of(name, true), draws: draws(name), metrics: e.cfg.Metrics.Method(n.Name, name)}
 		net.methods[name] = m
 		if alias := method.Of(name).Alias(n.Alias); alias != "" {
 			also := *m
@@ -93,11 +93,8 @@ func (n *network) method(name []byte) methodEntry {
 		return *m
 	}
 	text := string(name)
-	return methodEntry{name: text, rule: text, counted: obs.Other, cost: n.costs.Of(text, false), lists: makesList(text), metrics: n.other}
+	return methodEntry{name: text, rule: text, counted: obs.Other, cost: n.costs.Of(text, false), draws: draws(text), metrics: n.other}
 }
-
-// makesList tells whether a method's answer is a list that grows while it is made.
-func makesList(name string) bool { return method.Of(name).Answer == method.LogsAnswer }
 
 // current is the network as it is served now: its prices may have changed since a
 // WebSocket was opened.

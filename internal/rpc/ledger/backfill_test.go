@@ -36,6 +36,9 @@ func (r *rig) first(want uint64) {
 func TestBackfill(t *testing.T) {
 	for name, want := range map[string]struct{ blocks, first uint64 }{"window": {250, 151}, "whole chain": {1000, 0}} {
 		t.Run(name, func(t *testing.T) {
+			if want.first == 0 && rounds(2, 1) == 1 {
+				return // the window is the same code
+			}
 			c := newChain()
 			c.grow(400)
 			dir := t.TempDir()
@@ -58,7 +61,7 @@ func TestBackfill(t *testing.T) {
 				if s := r.Status(); s.Missing != 0 || s.First != want.first {
 					t.Errorf("the status at the end is %+v", s)
 				}
-				for n := want.first; n <= 400; n += 7 {
+				for n := want.first; n <= 400; n += uint64(rounds(7, 31)) {
 					r.check(c.at(n), true)
 				}
 				for _, f := range []*logFilter{{}, {address: &common.Address{9}, topics: []*common.Hash{{1}, {2}}}, {address: &common.Address{201}}} {
@@ -114,7 +117,7 @@ func TestBackfillReorgs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newFiller(t, c, dir, 1000, 10)
 		defer r.Close()
-		for depth := 1; depth <= 64; depth++ {
+		for depth := 1; depth <= 64; depth += rounds(1, 9) {
 			c.reorg(depth, depth+1, int64(depth))
 			time.Sleep(lookEvery)
 			synctest.Wait()
@@ -124,7 +127,7 @@ func TestBackfillReorgs(t *testing.T) {
 		}
 		r.settle()
 		r.first(0)
-		for n := uint64(0); n <= c.head.Number; n += 3 {
+		for n := uint64(0); n <= c.head.Number; n += uint64(rounds(3, 17)) {
 			r.check(c.at(n), true)
 		}
 	})

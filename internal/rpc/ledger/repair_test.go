@@ -221,8 +221,8 @@ func TestRebuild(t *testing.T) {
 	})
 }
 
-// rounds is how often a test repeats itself: less often where the race detector is to be
-// quick, since it looks at the same code each time.
+// rounds is how often a test repeats itself, or how far its steps are apart: fewer of them
+// where the race detector is to be quick, since it looks at the same code each time.
 func rounds(whole, raced int) int {
 	if underRace && testing.Short() {
 		return raced

@@ -83,6 +83,17 @@ func (f *follower) show(v *view) {
 	f.node.show(v)
 }
 
+// Vouched is how many nodes gave the hash of a block by now, and whether the block is linked to
+// the checkpoint. Of a block that the copy doesn't have, one gave it to whoever asks.
+func (n *Node) Vouched(number uint64, hash [32]byte) (agreed int, linked bool) {
+	v, s := n.view.Load(), n.store.Load()
+	if v == nil || s == nil || number > v.last {
+		return 1, false
+	}
+	r := reader{store: s, view: v}
+	return r.vouched(byBlock, store.Place{Number: number, Hash: hash})
+}
+
 // agreed is how many nodes gave the hash of a block of the view's chain. One gave it to us,
 // also if it isn't known any more which.
 func (v *view) agreed(number uint64) int {

@@ -66,6 +66,12 @@ func (r *rig) wantAgreed(what string, m *made, want int) {
 			r.t.Errorf("%s: block %d %s is agreed by %d, want %d", what, m.NumberU64(), name, got, want)
 		}
 	}
+	if got, _ := r.Vouched(m.NumberU64(), m.Hash()); got != max(want, 1) {
+		r.t.Errorf("%s: block %d has %d vouchers, want %d", what, m.NumberU64(), got, want)
+	}
+	if got, _ := r.Vouched(m.NumberU64(), [32]byte{1}); got != 1 {
+		r.t.Errorf("%s: another block %d has %d vouchers", what, m.NumberU64(), got)
+	}
 }
 
 // follow runs a ledger with claims in a bubble.

@@ -47,6 +47,9 @@ const atOnce = 8
 
 // storage answers for slots of several accounts.
 func (n *Node) storage(ctx context.Context, q *query, h *header, w *work) ([]byte, error) {
+	if err := w.pay(ctx, n.unknown(q, h)); err != nil {
+		return nil, err
+	}
 	all := make([]facts, len(q.accounts))
 	errs := make([]error, len(q.accounts))
 	var running sync.WaitGroup
@@ -65,6 +68,16 @@ func (n *Node) storage(ctx context.Context, q *query, h *header, w *work) ([]byt
 		}
 	}
 	return writeStorage(q.accounts, all), nil
+}
+
+// unknown is how many accounts of a call have to be proven.
+func (n *Node) unknown(q *query, h *header) (count int) {
+	for i := range q.accounts {
+		if _, ok := n.known(h, &q.block, &q.accounts[i]); !ok {
+			count++
+		}
+	}
+	return count
 }
 
 // writeStorage writes slots by account, in the order of the addresses.

@@ -20,6 +20,7 @@
 //	execute.go  calls that are executed here, over proven state
 //	witness.go  what such a call has read, and what it lacks
 //	hint.go     what such a call probably reads, to ask for it at once
+//	work.go     what was done for one call, and who pays for it
 //	store.go    what is kept: by state root, storage root or code hash, so it never gets old
 //	flight.go   proofs that several callers wait for
 package proven

@@ -71,7 +71,7 @@ func (n *Node) execute(ctx context.Context, row *method.Row, params []byte) ([]b
 	case errors.Is(o.err, errNotPlain):
 		return n.next.Call(ctx, row.Name, params)
 	case o.proven:
-		w.tell(nodegate.TraceFrom(ctx), h)
+		n.tell(ctx, &w, h)
 		nodegate.TraceFrom(ctx).Formed = true
 	}
 	return o.result, o.err

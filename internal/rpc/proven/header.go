@@ -4,8 +4,6 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
-	"sync"
-	"time"
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/method"
@@ -14,11 +12,10 @@ import (
 	"github.com/nodegate/nodegate/internal/rpc/upstream/verify"
 )
 
-// header is a header that hashes to its hash, and how many nodes gave that hash.
+// header is a header that hashes to its hash.
 type header struct {
 	*verify.Header
-	agreed int
-	block  *native.Block // what calls are executed on; nil where they aren't, or can't be
+	block *native.Block // what calls are executed on; nil where they aren't, or can't be
 }
 
 var (
@@ -89,7 +86,7 @@ func (n *Node) readHeader(ctx context.Context, name, block string, w *work) (*he
 	if f != nil || h == nil {
 		return nil, errHeader
 	}
-	found := &header{Header: h, agreed: max(1, t.Agreed)}
+	found := &header{Header: h}
 	if n.cfg.Machine != nil {
 		found.block, _ = n.cfg.Machine.Block(raw, h.Hash)
 	}
@@ -97,42 +94,3 @@ func (n *Node) readHeader(ctx context.Context, name, block string, w *work) (*he
 }
 
 func quoted(b []byte) string { return `"0x` + hex.EncodeToString(b) + `"` }
-
-// work is what was done for one call.
-type work struct {
-	mu     sync.Mutex
-	node   string
-	waited time.Duration
-	asked  bool // a node
-	shared bool // a call of somebody else
-}
-
-// join notes that a call of somebody else was waited for.
-func (w *work) join() {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.shared = true
-}
-
-// add notes a call to the nodes.
-func (w *work) add(t *nodegate.Trace) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.waited += t.Waited
-	if t.Node != "" {
-		w.node, w.asked = t.Node, true
-	}
-}
-
-// tell writes to the trace of a call that was proven.
-func (w *work) tell(t *nodegate.Trace, h *header) {
-	t.Node, t.Waited = w.node, t.Waited+w.waited
-	t.Verified, t.Agreed = nodegate.LevelRoots, h.agreed
-	t.Cache, t.Reason = nodegate.CacheHit, ""
-	switch {
-	case w.asked:
-		t.Cache, t.Reason = nodegate.CacheMiss, "not there"
-	case w.shared:
-		t.Cache = nodegate.CacheShared
-	}
-}

@@ -21,7 +21,11 @@ type Config struct {
 	Source nodegate.Node
 	// Hash is the hash of one of the newest blocks as the nodes reported it; not ok where
 	// it isn't known. Nil is never known.
-	Hash  func(number uint64) (hash [32]byte, ok bool)
+	Hash func(number uint64) (hash [32]byte, ok bool)
+	// Vouched is how many nodes gave the hash of a block, and whether it is linked to a block
+	// that the operator knows. Nil is one node, and that it isn't.
+	Vouched func(number uint64, hash [32]byte) (agreed int, linked bool)
+
 	Stack string // layer-2 stack, or ""
 	Bytes int64  // memory for what was proven
 	// Machine executes calls over proven state; nil leaves them to the nodes.
@@ -82,7 +86,7 @@ func (n *Node) proof(ctx context.Context, row *method.Row, params []byte) ([]byt
 	}
 	result, lied, err := n.wholeProof(ctx, h, q, &w)
 	if err == nil {
-		w.tell(nodegate.TraceFrom(ctx), h)
+		n.tell(ctx, &w, h)
 		return result, nil
 	}
 	if lied && n.held.Load() || !lied && !fromNode(err) {
@@ -118,7 +122,7 @@ func (n *Node) value(ctx context.Context, row *method.Row, params []byte) ([]byt
 	if err != nil {
 		return nil, explain(err)
 	}
-	w.tell(nodegate.TraceFrom(ctx), h)
+	n.tell(ctx, &w, h)
 	nodegate.TraceFrom(ctx).Formed = true
 	return result, nil
 }

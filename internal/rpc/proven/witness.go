@@ -202,11 +202,15 @@ func (s *witness) requests() (list []*request) {
 
 // fetch asks the nodes for what is wanted, all at once.
 func (s *witness) fetch(ctx context.Context, w *work) error {
+	list := s.requests()
+	if err := w.pay(ctx, len(list)); err != nil {
+		return err
+	}
 	var running sync.WaitGroup
 	var mu sync.Mutex
 	var failed error
 	places := make(chan struct{}, atOnce)
-	for _, r := range s.requests() {
+	for _, r := range list {
 		places <- struct{}{}
 		running.Go(func() {
 			defer func() { <-places }()

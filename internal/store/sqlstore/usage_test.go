@@ -191,3 +191,43 @@ func BenchmarkSave(b *testing.B) {
 		})
 	}
 }
+
+// Usage by key has each key's latencies, whichever spans others have: the query leaves out
+// the empty ones.
+func TestLatenciesByKey(t *testing.T) {
+	for name, open := range databases() {
+		t.Run(name, func(t *testing.T) {
+			s := open(t)
+			want, batch := map[string]nodegate.Histogram{}, &nodegate.UsageBatch{Server: "test"}
+			for i := range 3 * nodegate.HistogramSize {
+				u := someRows("a", epoch.AddDate(0, 0, -i%8), 1)[0]
+				u.KeyID, u.Outcome = fmt.Sprint("k", i%3), []string{"ok", "timeout"}[i%2]
+				u.Latency = nodegate.Histogram{}
+				if span := i % nodegate.HistogramSize; span%4 != 1 { // some stay empty
+					u.Latency[span] = int64(i + 1)
+				}
+				batch.Rows = append(batch.Rows, u)
+				if sum := want[u.KeyID]; nodegate.Failed(u.Outcome) {
+					for at, n := range u.Latency {
+						sum[at] += n
+					}
+					want[u.KeyID] = sum
+				}
+			}
+			if err := s.AddUsage(t.Context(), batch); err != nil {
+				t.Fatal(err)
+			}
+			list, err := s.SumUsage(t.Context(), nodegate.UsageSums{
+				AccountID: "a", Outcome: "timeout", From: nodegate.ByDay.Start(epoch).AddDate(0, 0, -10), To: epoch.AddDate(0, 0, 1), Resolution: nodegate.ByDay, By: nodegate.ByKey,
+			})
+			if err != nil || len(list) != len(want) {
+				t.Fatalf("%d keys, %v", len(list), err)
+			}
+			for i := range list {
+				if list[i].Latency != want[list[i].Group] {
+					t.Errorf("%s: %v, want %v", list[i].Group, list[i].Latency, want[list[i].Group])
+				}
+			}
+		})
+	}
+}

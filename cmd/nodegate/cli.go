@@ -30,6 +30,8 @@ type cli struct {
 	Usage   usageCmd   `cmd:"" help:"Show the usage of an account: requests, credits, errors and latency."`
 	Audit   auditCmd   `cmd:"" help:"Show and verify the audit log."`
 	GC      gcCmd      `cmd:"" name:"gc" help:"Remove stored content that no account needs any more."`
+	Backup  backupCmd  `cmd:"" help:"Back up accounts, keys, stored content and embedded networks, beside a running server too; --verify checks a backup."`
+	Restore restoreCmd `cmd:"" help:"Restore a backup into an empty data folder."`
 	Adopt   adoptCmd   `cmd:"" help:"Make this data folder the one of its Postgres for the embedded block store and networks, when the server that had them is gone for good."`
 	CA      caCmd      `cmd:"" name:"ca" help:"Print the certificate of the local authority, for clients of the storage gateway to trust."`
 	Cache   cacheCmd   `cmd:"" help:"Clear cached responses."`

@@ -28,7 +28,7 @@ func TestNoSecretInFlags(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	harmless := []string{"email", "account", "plan", "id", "command", "network", "node", "role"}
+	harmless := []string{"email", "account", "plan", "id", "command", "network", "node", "role", "dir|file"}
 	for _, n := range leaves(parser.Model.Node) {
 		for _, p := range n.Positional {
 			if !slices.Contains(harmless, p.Name) {

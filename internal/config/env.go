@@ -14,7 +14,7 @@ const (
 )
 
 // otherVariables start with our prefix and are read elsewhere.
-var otherVariables = []string{fileVariable, "NODEGATE_CONFORMANCE"}
+var otherVariables = []string{fileVariable, "NODEGATE_CONFORMANCE", "NODEGATE_BACKUP_PASSPHRASE"}
 
 // orchestrated matches what Kubernetes and Docker links put into the environment
 // of every container for a service that is called nodegate, or nodegate-something.

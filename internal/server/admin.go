@@ -7,13 +7,20 @@ import (
 	"net/netip"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/nodegate/nodegate/internal/obs"
 	"github.com/nodegate/nodegate/internal/web"
 )
 
-// adminConns is how many connections the admin listener takes.
-const adminConns = 64
+const (
+	adminName = "admin" // of its listener
+	// adminConns is how many connections the admin listener takes.
+	adminConns = 64
+	// adminPatience is how long an operator's client may read nothing: a backup writes what
+	// it reads to a disk, which may be slow.
+	adminPatience = 2 * time.Minute
+)
 
 // admin is the listener of the operator.
 type admin struct {
@@ -21,6 +28,7 @@ type admin struct {
 	storage  *storageSide
 	networks *networks
 	cordons  *cordons
+	backups  *backupAdmin
 	ready    func(part string) error
 
 	server *web.Server
@@ -40,9 +48,11 @@ func (a *admin) start(ln net.Listener, on *listeners) {
 	pages.HandleFunc("GET /ledgers", ledgers.now)
 	pages.HandleFunc("POST /ledgers/{network}/verify", ledgers.verify)
 	pages.HandleFunc("POST /ledgers/{network}/rebuild", ledgers.rebuild)
+	pages.HandleFunc("POST /backup", a.backups.hold)
+	pages.HandleFunc("POST /backup/networks/{network}", a.backups.network)
 	pages.Handle("/", obs.AdminHandler(a.metrics, a.ready))
 	a.server = web.NewServer(on.httpServer(a.guard(pages)))
-	go on.serve("admin", a.server, ln)
+	go on.serve(adminName, a.server, ln)
 }
 
 // guard keeps web pages away from the admin listener, which has no sign-in: a page

@@ -22,7 +22,7 @@ func (s *Server) bind() (b bound, err error) {
 		}
 		s.storage.addr = "https://" + b.storage.Addr().String()
 	}
-	if b.admin, err = s.listeners.listen("admin", s.cfg.AdminListen, "--admin-listen", web.FixedSlots(adminConns)); err == nil {
+	if b.admin, err = s.listeners.listen(adminName, s.cfg.AdminListen, "--admin-listen", web.FixedSlots(adminConns)); err == nil {
 		s.admin.addr = "http://" + b.admin.Addr().String()
 	}
 	return b, err

@@ -35,8 +35,13 @@ func (l *listeners) listen(name, addr, flag string, slots *web.Slots) (net.Liste
 	}
 	state := l.add(name)
 	l.metrics.Listening(name)
+	patience := time.Duration(0)
+	if name == adminName {
+		patience = adminPatience
+	}
 	return web.Limit(ln, web.Bounds{
-		PerIP: l.cfg.Limits.ConnsPerIP, Trusted: l.trustedProxies(), Slots: slots,
+		Patience: patience,
+		PerIP:    l.cfg.Limits.ConnsPerIP, Trusted: l.trustedProxies(), Slots: slots,
 		Failing: func(err error) {
 			l.metrics.AcceptFailed(name)
 			if state.fails(err) {

@@ -10,6 +10,9 @@ import (
 // checkFolder refuses a used data folder of which a part is missing. Each part would be
 // created again, empty, beside others that belong to the old one.
 func checkFolder(cfg *config.Config) error {
+	if err := checkRestored(cfg); err != nil {
+		return err
+	}
 	have := func(name string) bool { return has(cfg.Data, name) }
 	sqlite := cfg.Store.Postgres == ""
 	switch {

@@ -56,7 +56,7 @@ func New(cfg *config.Config, log *slog.Logger, build Build) (*Server, error) {
 	s.storage = &storageSide{common: &s.common}
 	s.networks = newNetworks(&s.common)
 	s.listeners = &listeners{common: &s.common, failed: make(chan error, 3)}
-	s.admin = &admin{common: &s.common, storage: s.storage, networks: s.networks, ready: s.ready}
+	s.admin = &admin{common: &s.common, storage: s.storage, networks: s.networks, ready: s.ready, backups: newBackupAdmin(&s.common, s.accounts, s.storage, s.networks)}
 	if err := s.open(); err != nil {
 		return nil, errors.Join(err, s.Close(context.Background()))
 	}
@@ -210,6 +210,7 @@ func (s *Server) Close(ctx context.Context) error {
 		errs = append(errs, shutdown(drain, s.public))
 		s.edge.Close(drain) // WebSockets are not the HTTP server's to wait for
 	}
+	s.admin.backups.end() // else it would be waited for
 	if s.admin.server != nil {
 		errs = append(errs, shutdown(drain, s.admin.server))
 	}

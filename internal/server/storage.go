@@ -207,6 +207,7 @@ func (s *storageSide) collectEvery(ctx context.Context) {
 		switch {
 		case ctx.Err() != nil:
 			return
+		case errors.Is(err, nodegate.Conflict): // one runs, or a backup; the next tick comes
 		case err != nil:
 			s.log.Error("garbage collection failed", "err", err)
 		case report.Bytes > 0 || len(report.Unknown) > 0:

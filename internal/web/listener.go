@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"errors"
 	"net"
 	"net/netip"
@@ -26,11 +27,12 @@ const (
 
 // Bounds are what a listener holds its connections to.
 type Bounds struct {
-	PerIP   int               // most open connections of one client; an IPv6 /64 is one client
-	Trusted []netip.Prefix    // proxies, which connect for many clients: PerIP is not for them
-	Slots   *Slots            // shared with other listeners; nil is no bound
-	Refused func(over string) // a connection was closed because it is over "address" or "total"; nil is nobody
-	Failing func(err error)   // accepting failed and is tried again; nil is nobody
+	PerIP    int               // most open connections of one client; an IPv6 /64 is one client
+	Trusted  []netip.Prefix    // proxies, which connect for many clients: PerIP is not for them
+	Slots    *Slots            // shared with other listeners; nil is no bound
+	Patience time.Duration     // how long a peer may read nothing; 0 is 5 s
+	Refused  func(over string) // a connection was closed because it is over "address" or "total"; nil is nobody
+	Failing  func(err error)   // accepting failed and is tried again; nil is nobody
 }
 
 // Limit wraps a listener: it keeps the bounds, survives errors that pass, and lets no
@@ -69,7 +71,7 @@ func (l *limitedListener) Accept() (net.Conn, error) {
 		ip := l.clientOf(c)
 		over := l.enter(ip)
 		if over == "" {
-			return &guardedConn{Conn: c, ip: ip, lingers: &l.lingers, framing: &l.framing, leave: func() { l.leave(ip) }}, nil
+			return &guardedConn{Conn: c, ip: ip, patience: l.bounds.Patience, lingers: &l.lingers, framing: &l.framing, leave: func() { l.leave(ip) }}, nil
 		}
 		_ = c.Close()
 		if l.bounds.Refused != nil {
@@ -128,15 +130,16 @@ func (l *limitedListener) leave(ip netip.Addr) {
 // write, so it is renewed at most once a second.
 type guardedConn struct {
 	net.Conn
-	ip      netip.Addr
-	leave   func()
-	once    sync.Once
-	lingers *headcount // nil closes at once
-	framing *framing   // nil doesn't count
-	reading sync.Mutex
-	late    atomic.Bool  // the peer may still be sending what nobody reads
-	ended   atomic.Bool  // Close was called
-	renewed atomic.Int64 // when the write deadline was last set, in Unix nanoseconds
+	ip       netip.Addr
+	leave    func()
+	once     sync.Once
+	lingers  *headcount // nil closes at once
+	framing  *framing   // nil doesn't count
+	reading  sync.Mutex
+	late     atomic.Bool   // the peer may still be sending what nobody reads
+	ended    atomic.Bool   // Close was called
+	renewed  atomic.Int64  // when the write deadline was last set, in Unix nanoseconds
+	patience time.Duration // 0 is writeGrace
 
 	written int64 // by the one writer a connection has
 	taken   int64 // of them by the peer, when it was last looked at
@@ -180,7 +183,7 @@ func (c *guardedConn) renew() {
 	now := time.Now()
 	last := c.renewed.Load()
 	if now.UnixNano()-last > int64(renewEvery) && c.renewed.CompareAndSwap(last, now.UnixNano()) {
-		_ = c.Conn.SetWriteDeadline(now.Add(writeGrace + renewEvery))
+		_ = c.Conn.SetWriteDeadline(now.Add(cmp.Or(c.patience, writeGrace) + renewEvery))
 	}
 }
 

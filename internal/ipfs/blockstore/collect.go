@@ -49,16 +49,18 @@ type collector struct {
 // segments that are mostly empty, which frees the disk. Adds and reads go on
 // meanwhile. A dry run changes nothing.
 //
-// Returns Conflict when a collection is running.
+// Returns Conflict when a collection or a backup is running.
 func (s *Store) Collect(ctx context.Context, dryRun bool) (CollectReport, error) {
 	if err := s.calls.enter(ctx); err != nil {
 		return CollectReport{}, err
 	}
 	defer s.calls.leave()
-	if !s.collecting.TryLock() {
-		return CollectReport{}, &nodegate.Error{Op: "blockstore.collect", Code: nodegate.Conflict, Msg: "a collection is running already: wait until it ends"}
+	select {
+	case s.collecting <- struct{}{}:
+	default:
+		return CollectReport{}, &nodegate.Error{Op: "blockstore.collect", Code: nodegate.Conflict, Msg: "a collection or a backup is running already: wait until it ends"}
 	}
-	defer s.collecting.Unlock()
+	defer func() { <-s.collecting }()
 	ctx, stop := s.calls.untilClose(ctx)
 	defer stop()
 	c := &collector{s: s, dryRun: dryRun, pace: pace{rate: s.cfg.CollectRate}}

@@ -292,9 +292,9 @@ func TestReadsOfARemovedSegment(t *testing.T) {
 
 func TestOneCollectionAtATime(t *testing.T) {
 	s := open(t, testConfig(t))
-	s.collecting.Lock()
+	s.collecting <- struct{}{}
 	wantCode(t, errOf(s.Collect(t.Context(), false)), nodegate.Conflict)
-	s.collecting.Unlock()
+	<-s.collecting
 	mustCollect(t, s)
 }
 

@@ -66,7 +66,7 @@ type Store struct {
 	reclaimer *reclaimer  // frees the space of those that were aborted
 	scrubber  *scrubber   // finds damage
 
-	collecting sync.Mutex // one collection at a time
+	collecting chan struct{} // holds an element while a collection runs, or the log is frozen
 	workers    sync.WaitGroup
 }
 
@@ -85,7 +85,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	if err != nil {
 		return nil, badFolder("the folder of the block store is in use by another process, or can't be written: "+c.Dir, err)
 	}
-	s := &Store{cfg: c, lock: lock, files: indexFiles{dir: c.Dir, fs: c.index, log: c.Log}, clock: clock{now: c.now}}
+	s := &Store{cfg: c, lock: lock, files: indexFiles{dir: c.Dir, fs: c.index, log: c.Log}, clock: clock{now: c.now}, collecting: make(chan struct{}, 1)}
 	s.calls.life, s.calls.stop = context.WithCancel(context.Background())
 	if err := s.load(ctx); err != nil {
 		return nil, errors.Join(err, s.release())

@@ -14,8 +14,9 @@ type uploads struct {
 
 	mu        sync.Mutex // taken before the log's lock
 	open      map[*Batch]struct{}
-	last      uint64 // the highest number of a batch
-	discarded runs   // records of uploads that ended without a commit, not given back yet
+	last      uint64   // the highest number of a batch
+	discarded runs     // records of uploads that ended without a commit, not given back yet
+	frozen    position // what stands before it must not change; see Freeze
 }
 
 func newUploads(l *log, c *clock, reclaims signal) *uploads {
@@ -65,11 +66,21 @@ func (u *uploads) noteDiscarded(list runs) {
 	}
 }
 
-// toReclaim are the records that are discarded so far.
-func (u *uploads) toReclaim() runs {
+// toReclaim are the records that are discarded so far, and not frozen. They become the
+// first ones.
+func (u *uploads) toReclaim() (free runs) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	return slices.Clone(u.discarded)
+	var held runs
+	for _, r := range u.discarded {
+		if r.position().before(u.frozen) {
+			held = append(held, r)
+		} else {
+			free = append(free, r)
+		}
+	}
+	u.discarded = slices.Concat(free, held)
+	return free
 }
 
 // reclaimed forgets the first n runs that toReclaim returned.
@@ -148,7 +159,7 @@ func (u *uploads) sealActive(number uint32, wasted bool) (cut int64, err error) 
 		return 0, l.broken
 	}
 	cut = l.end - l.kept
-	if !wasted && cut < worthSealing {
+	if !wasted && cut < worthSealing || (position{number, l.kept}).before(u.frozen) {
 		return 0, nil
 	}
 	if cut > 0 {

@@ -63,6 +63,7 @@ type Node struct {
 	native    *native.Path
 	evm       *devMethods
 	gifts     sync.Mutex // of the faucet
+	copies    *copies
 
 	callTimeout time.Duration
 	traceBytes  int64
@@ -102,7 +103,7 @@ func open(cfg Config) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &Node{engine: engine, feeds: newFeeds(rpc.DialInProc(engine.rpc), engine.producer.await)}
+	n := &Node{engine: engine, feeds: newFeeds(rpc.DialInProc(engine.rpc), engine.producer.await), copies: newCopies()}
 	n.callTimeout, n.traceBytes = cfg.CallTimeout, min(cmp.Or(cfg.TraceBytes, maxTraceBytes), maxTraceBytes)
 	if n.lanes = cfg.Lanes; n.lanes == nil {
 		n.lanes = lane.New(lane.Seats(), lane.Seats())
@@ -177,6 +178,7 @@ func (n *Node) Head(context.Context) (nodegate.Head, error) {
 
 // Close stops block production and closes the database. It waits for both.
 func (n *Node) Close() error {
+	n.copies.close()
 	n.feeds.close()
 	return n.engine.close()
 }

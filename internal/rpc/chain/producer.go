@@ -33,6 +33,7 @@ type producer struct {
 	journal *txjournal.Journal // what the database can't keep; nil in memory
 	guard   *disk.Guard        // refuses changes while the disk is almost full
 	epoch   atomic.Int64       // counts how often blocks were taken back
+	cuts    atomic.Int64       // counts how often old ones were, that a copy may be reading
 
 	mu      lock                         // one change at a time
 	busy    atomic.Bool                  // a block is being sealed or taken back
@@ -328,6 +329,9 @@ func (p developer) rewind(hash common.Hash, change func(*settings)) error {
 	gone, all := p.logsAbove(header)
 	if err := p.noteRewind(header); err != nil {
 		return err
+	}
+	if old, err := p.eth.ChainDb().Ancients(); err != nil || header.Number.Uint64()+1 < old {
+		p.cuts.Add(1)
 	}
 	p.durable.Store(nil) // blocks go before the head moves; every answer waits
 	if err := bc.SetHead(header.Number.Uint64()); err != nil {

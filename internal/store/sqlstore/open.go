@@ -212,6 +212,16 @@ func OpenPostgres(ctx context.Context, dsn string, auditKey []byte, log *slog.Lo
 	return migrated(ctx, c, auditKey)
 }
 
+// PostgresTarget names a server and its database as arguments of Postgres's own tools,
+// without the password.
+func PostgresTarget(dsn string) string {
+	c, err := pgx.ParseConfig(dsn)
+	if err != nil {
+		return "DATABASE"
+	}
+	return fmt.Sprintf("--host=%s --port=%d --username=%s %s", c.Host, c.Port, c.User, c.Database)
+}
+
 // migrated is the last step of opening.
 func migrated(ctx context.Context, c *conn, auditKey []byte) (*Store, error) {
 	if err := c.migrate(ctx); err != nil {

@@ -160,6 +160,21 @@ func (j *Journal) Rewind(m Mark) error {
 	return errors.Join(j.append(appendMark(nil, kindRewind, j.synced, m)), j.sync())
 }
 
+// Prefix is the file as it is now: its first size bytes never change, also when the journal
+// is replaced. The caller closes it. In memory there is none.
+func (j *Journal) Prefix() (f *os.File, size int64, err error) {
+	if j == nil {
+		return nil, 0, nil
+	}
+	j.io.Lock()
+	defer j.io.Unlock()
+	if j.failed != nil {
+		return nil, 0, j.failed
+	}
+	f, err = os.Open(j.path)
+	return f, j.size, err
+}
+
 // Hashes are those of the transactions that the journal holds.
 func (j *Journal) Hashes() (list []Hash) {
 	j.io.Lock()

@@ -27,9 +27,12 @@ func (n *Node) send(ctx context.Context, params []byte) ([]byte, error) {
 	if err := p.guard.Check(); err != nil {
 		return nil, err
 	}
+	tx, raw, err := rawTransaction(params)
+	if err != nil {
+		return nil, err
+	}
 	epoch := p.epoch.Load()
 	result, err := n.ask(ctx, method.EthSendRawTransaction, params)
-	tx, raw := rawTransaction(params)
 	if tx == nil {
 		return result, err // go-ethereum has said what is wrong with it
 	}
@@ -88,19 +91,25 @@ func firstOf(errs ...error) error {
 }
 
 // rawTransaction reads the first parameter, or returns nil when it is no transaction.
-func rawTransaction(params []byte) (*types.Transaction, []byte) {
-	raw := plainHex(params)
-	if raw == nil {
-		raw = firstHex(params)
+//
+// The error is for plain parameters that hold no transaction, in go-ethereum's words: its
+// JSON-RPC server, which would say the same, reads long ones three times.
+func rawTransaction(params []byte) (tx *types.Transaction, raw []byte, err error) {
+	plain := true
+	if raw = plainHex(params); raw == nil {
+		raw, plain = firstHex(params), false
 	}
 	if raw == nil {
-		return nil, nil
+		return nil, nil, nil
 	}
-	tx := new(types.Transaction)
-	if tx.UnmarshalBinary(raw) != nil {
-		return nil, nil
+	tx = new(types.Transaction)
+	if err = tx.UnmarshalBinary(raw); err == nil {
+		return tx, raw, nil
 	}
-	return tx, raw
+	if !plain {
+		return nil, nil, nil
+	}
+	return nil, nil, apiError(err)
 }
 
 // plainHex is the bytes of parameters like ["0x02f8"], as the layer above writes them, or nil.
@@ -135,12 +144,16 @@ func (n *Node) sendSync(ctx context.Context, params []byte) ([]byte, error) {
 	if err := p.guard.Check(); err != nil {
 		return nil, err
 	}
+	tx, raw, err := rawTransaction(params)
+	if err != nil {
+		return nil, err
+	}
 	epoch := p.epoch.Load()
 	result, err := n.ask(ctx, method.EthSendRawTransactionSync, params)
 	if err == nil {
 		return result, nil
 	}
-	if tx, raw := rawTransaction(params); tx != nil && n.engine.eth.TxPool().Has(tx.Hash()) {
+	if tx != nil && n.engine.eth.TxPool().Has(tx.Hash()) {
 		err = firstOf(n.keep(tx.Hash(), raw, epoch), err)
 	}
 	return nil, err

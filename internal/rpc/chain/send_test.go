@@ -25,11 +25,7 @@ import (
 )
 
 func rawParams(tx *types.Transaction) []byte {
-	raw, err := tx.MarshalBinary()
-	if err != nil {
-		panic(err)
-	}
-	return []byte(`["` + hexutil.Encode(raw) + `"]`)
+	return []byte(`["` + hexutil.Encode(mustRaw(tx)) + `"]`)
 }
 
 // roleSend sends from several accounts at once, two of them with a gap in their nonces,
@@ -295,4 +291,38 @@ func TestPlainHex(t *testing.T) {
 	if plainHex([]byte(`["0x02f8"]`)) == nil {
 		t.Error("the usual form is not read the fast way")
 	}
+}
+
+// TestNoTransaction: bytes that are no transaction get the error that go-ethereum's server
+// gives, without it.
+func TestNoTransaction(t *testing.T) {
+	n := shared(t, sharedDevnet)
+	valid := hexutil.Encode(mustRaw(types.MustSignNewTx(devchain.Accounts()[0].PrivateKey, types.LatestSigner(devchain.Devnet().Genesis().Config), &types.DynamicFeeTx{
+		ChainID: devchain.Devnet().Genesis().Config.ChainID, Gas: 21000, GasFeeCap: big.NewInt(1), To: &common.Address{1},
+	})))
+	list := []string{"0x", "0x00", "0x02", "0x05c0", "0x7fc0", "0xc0", "0x02f9" + strings.Repeat("ab", 60000), "0xf9ffff" + strings.Repeat("00", 100), valid + "00", "0x03f8" + valid[6:]}
+	for i := 2; i < len(valid); i += 14 {
+		list = append(list, valid[:i])
+	}
+	for _, raw := range list {
+		params := []byte(`["` + raw + `"]`)
+		for _, name := range []string{"eth_sendRawTransaction", "eth_sendRawTransactionSync"} {
+			_, got := n.Call(t.Context(), name, params)
+			_, want := n.ask(t.Context(), name, params)
+			if g, w := nodegate.AsError(got), nodegate.AsError(want); got == nil || want == nil || g.Code != w.Code || g.Msg != w.Msg || !bytes.Equal(g.Data, w.Data) {
+				t.Errorf("%s of %.40s: %v, want %v", name, raw, got, want)
+			}
+		}
+		if _, _, err := rawTransaction(params); err == nil {
+			t.Errorf("%.40s is left to go-ethereum's server", raw)
+		}
+	}
+}
+
+func mustRaw(tx *types.Transaction) []byte {
+	raw, err := tx.MarshalBinary()
+	if err != nil {
+		panic(err)
+	}
+	return raw
 }

@@ -315,7 +315,7 @@ func (c *call) work(ctx context.Context, timeout time.Duration, limited, apart b
 		return c.upload(ctx, run)
 	case apart:
 		return run(ctx)
-	case heavy && !c.command.writes: // a pin is walked by workers, which are apart already
+	case heavy && !c.command.writes: // a pin sees to that itself: its commit must not wait at low priority
 		return c.place.apart(ctx, run)
 	case c.command.takesApart(c.args):
 		return c.place.counted(ctx, 0, run)

@@ -144,9 +144,13 @@ func (p *pinner) newPin(ctx context.Context, id cid.Cid, recursive bool) (nodega
 
 // walk goes through what a pin keeps: one block, or all below it. What it read is
 // safe from collection while the batch lasts.
-func (p *pinner) walk(ctx context.Context, id cid.Cid, deep bool) (unixfs.Walked, error) {
+func (p *pinner) walk(ctx context.Context, id cid.Cid, deep bool) (walked unixfs.Walked, err error) {
 	if deep {
-		return p.gateway.objects.Walk(ctx, p.batch, id, p.gateway.cfg.Limits, p.seen)
+		err = p.place.inPlace(ctx, func(ctx context.Context) (err error) {
+			walked, err = p.gateway.objects.Walk(ctx, p.batch, id, p.gateway.cfg.Limits, p.seen)
+			return err
+		})
+		return walked, err
 	}
 	data, err := p.batch.Get(ctx, id)
 	return unixfs.Walked{Blocks: 1, Bytes: int64(len(data))}, err

@@ -50,7 +50,7 @@ func (r *reading) entity(short context.Context) error {
 	if len(r.found.Roots) == 1 {
 		name = "" // the CID is none
 	}
-	return r.place.streamed(r.req.Context(), within(r, func(short context.Context) error { return r.file(short, e, name, tag) }))
+	return r.place.inPlace(r.req.Context(), within(r, func(short context.Context) error { return r.file(short, e, name, tag) }))
 }
 
 // file sends a file under a name, which tells its type.

@@ -33,7 +33,7 @@ type shares struct {
 	requests, heavy, work *fairshare.Pool
 	lists                 *fairshare.Pool // of pin requests: a database does most of their work, which takes no turns
 	most, mostHeavy       int
-	streams               chan struct{} // a place for each file that is sent at low priority
+	streams               chan struct{} // a place for each file that is sent, or pin that is read, at low priority
 	spent                 *tokenbucket.Set[string]
 }
 
@@ -126,13 +126,14 @@ func (p *place) counted(ctx context.Context, beside time.Duration, work func(con
 	return err
 }
 
-// lowStreams is how many files are sent at low priority at once. A slow client keeps the
-// thread of its file, and other long work needs some too.
+// lowStreams is how many files are sent, and pins read, at low priority at once. A slow client
+// keeps the thread of its file, and other long work needs some too.
 const lowStreams = 16
 
-// streamed does the work of sending a file, which may take as long as its client. It stays
-// in its goroutine and takes turns, unless the account has used up its allowance.
-func (p *place) streamed(ctx context.Context, work func(context.Context) error) error {
+// inPlace does work that is small most of the time and may take as long as its client: to send
+// a file, or to read what a pin keeps. It stays in its goroutine and takes turns, unless the
+// account has used up its allowance.
+func (p *place) inPlace(ctx context.Context, work func(context.Context) error) error {
 	if p.shares.spent.Spend(p.owner, 0, allowance) > 0 {
 		select {
 		case p.shares.streams <- struct{}{}:

@@ -6,12 +6,15 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/ipfs/go-cid"
 	"golang.org/x/sys/unix"
 
 	"github.com/nodegate/nodegate/internal/background"
 	"github.com/nodegate/nodegate/internal/budget"
 	"github.com/nodegate/nodegate/internal/fairshare"
+	"github.com/nodegate/nodegate/internal/ipfs/unixfs"
 )
 
 // TestManyLargeRequestsGetLowPriority: an account that has used up its allowance works at
@@ -132,3 +135,54 @@ func TestReadsStepBack(t *testing.T) {
 		}
 	}
 }
+
+// TestPinsStepBack: the content of a pin is read at low priority once its account has used up
+// its allowance.
+func TestPinsStepBack(t *testing.T) {
+	if background.Cores() == 1 {
+		t.Skip("there is one core: work keeps its priority")
+	}
+	g := gateway()
+	usual, err := unix.SchedGetAttr(0, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	reads := func(owner string) (low bool) {
+		ctx, place, err := g.shares.enter(t.Context(), owner, true)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer place.leave()
+		p := &pinner{call: &call{gateway: g, place: place}, seen: func(unixfs.Walked) {}}
+		p.batch = readBatch{get: func() ([]byte, error) {
+			attr, err := unix.SchedGetAttr(0, 0)
+			low = err == nil && attr.Nice > usual.Nice
+			return []byte{}, err
+		}}
+		if walked, err := p.walk(ctx, cid.MustParse(someCID), true); err != nil || walked.Blocks != 1 {
+			t.Errorf("%s: %v %v", owner, walked, err)
+		}
+		return low
+	}
+	if reads("a") {
+		t.Error("the first pin of an account is read at low priority")
+	}
+	for { // what an account owes is little: on a busy machine it may have it back too early
+		begun := time.Now()
+		g.shares.spent.Spend("b", 60, allowance)
+		if reads("b") {
+			break
+		}
+		if time.Since(begun) < 100*time.Millisecond {
+			t.Fatal("an account that has used up its allowance reads at normal priority")
+		}
+	}
+}
+
+// readBatch is a batch that is only read.
+type readBatch struct {
+	unixfs.Batch
+	get func() ([]byte, error)
+}
+
+func (b readBatch) Get(context.Context, cid.Cid) ([]byte, error) { return b.get() }

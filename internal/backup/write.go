@@ -128,9 +128,6 @@ func (w *Writer) begin() error {
 // Note keeps a word for whoever restores.
 func (w *Writer) Note(name, value string) { w.snap.Notes[name] = value }
 
-// Began is when the backup began.
-func (w *Writer) Began() time.Time { return w.snap.Created }
-
 // Expect sees that the disk has space for so many bytes, less what is there already.
 //
 // Returns InsufficientStorage.
@@ -281,7 +278,7 @@ func (w *Writer) prune() error {
 	for _, name := range names {
 		snap, err := readSnapshot(w.folder, w.sealer, name)
 		if err != nil {
-			return nil //nolint:nilerr // --verify reports it; nothing is removed
+			return nil // --verify reports it; nothing is removed
 		}
 		for i := range snap.Files {
 			for _, chunk := range snap.Files[i].Chunks {

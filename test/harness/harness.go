@@ -56,11 +56,13 @@ func (s *Service) Close() error {
 
 // Config is the default configuration in a folder, on free ports. The dashboard has no rate
 // limit: it charges pages by the time they take, so on a slow machine a test would be
-// refused after ten of them. A test of the limit sets its own.
+// refused after ten of them. A test of the limit sets its own. The reserve is small for the
+// same reason: what is free on the machine's disk is no test's business.
 func Config(dir string) *config.Config {
 	cfg := config.Default()
 	cfg.Data, cfg.Listen, cfg.AdminListen, cfg.StorageListen = dir, "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0"
 	cfg.Limits.PagesPerSecond = 0
+	cfg.Storage.Reserve = 64 << 20
 	return cfg
 }
 

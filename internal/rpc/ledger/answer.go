@@ -2,7 +2,6 @@ package ledger
 
 import (
 	"bytes"
-	"encoding/hex"
 	"errors"
 	"iter"
 	"sync/atomic"
@@ -80,6 +79,12 @@ func (r *reader) answer(q *query) (answer, bool) {
 		result, ok = b.receipt(index)
 	case method.RawTransactionAnswer, method.RawAtAnswer:
 		result, ok = b.raw(index)
+	case method.RawHeaderAnswer:
+		result, ok = quoted(b.stored.Header), true
+	case method.RawBlockAnswer:
+		result, ok = b.rawBlock()
+	case method.RawReceiptsAnswer:
+		result, ok = b.rawReceipts()
 	default:
 		result, ok = b.transaction(index)
 	}
@@ -261,16 +266,6 @@ func (b *block) transaction(index int) ([]byte, bool) {
 		return nil, false
 	}
 	return b.writer.Transaction(nil, &b.head, tx)
-}
-
-// raw writes a transaction as it was signed.
-func (b *block) raw(index int) ([]byte, bool) {
-	tx, ok := b.tx(index)
-	if !ok {
-		return nil, false
-	}
-	out := append(make([]byte, 0, 2*len(tx.Raw)+len(`"0x"`)), `"0x`...)
-	return append(hex.AppendEncode(out, tx.Raw), '"'), true
 }
 
 func (b *block) receipt(index int) ([]byte, bool) {

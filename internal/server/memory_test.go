@@ -39,3 +39,16 @@ func TestCacheMemory(t *testing.T) {
 		t.Errorf("together %d of %d", sum, limit/cachePart)
 	}
 }
+
+// TestPace: the garbage that may pile up doesn't grow with the caches of ledgers.
+func TestPace(t *testing.T) {
+	if got := pacePercent(0); got != gcPercent {
+		t.Errorf("without ledgers: %d", got)
+	}
+	for _, memory := range []int64{64 << 20, 256 << 20, 4 << 30} {
+		live := usualLive + memory
+		if got := pacePercent(memory); got < 1 || live*int64(got)/100 > usualLive*gcPercent/100 {
+			t.Errorf("beside %d bytes: %d", memory, got)
+		}
+	}
+}

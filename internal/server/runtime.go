@@ -17,8 +17,14 @@ const gcPercent = 300
 // may pile up is measured by the rest, or the process would take four times their memory.
 const usualLive = 128 << 20
 
+// leastPercent is Go's default. Below it a server whose large caches are still empty would
+// collect all the time.
+const leastPercent = 100
+
 // pacePercent is the pace of the collector beside so many bytes of ledgers' caches.
-func pacePercent(ledgers int64) int { return int(gcPercent * usualLive / (usualLive + ledgers)) }
+func pacePercent(ledgers int64) int {
+	return max(leastPercent, int(gcPercent*usualLive/(usualLive+ledgers)))
+}
 
 // pressedPercent is in force while requests hold much memory. Their buffers are large
 // and cost the collector nothing to look at; to let four times as much pile up would

@@ -29,19 +29,19 @@ type made struct {
 	*types.Block
 	receipts types.Receipts
 	answers  sync.Map // of what is asked for to what an honest node answers
+	kept     bool     // in plainBlocks
 }
 
-// origin is what a block is made from.
+// origin is what a block of a plain chain is made from.
 type origin struct {
 	parent common.Hash
-	nonce  uint64
-	salt   int64
+	nonce  uint64 // also counts the transactions of blocks that were taken back
 	every  time.Duration
 }
 
-// blocksMade holds the blocks that tests have made, by origin. Nearly all chains start alike, and
-// signing takes most of the time.
-var blocksMade sync.Map
+// plainBlocks holds the blocks of chains that nothing happened to, by origin. Nearly all tests
+// start with such a chain, and signing takes most of the time.
+var plainBlocks sync.Map
 
 // chain is a fake chain whose blocks hash: the nodes of a network, as one. It says with
 // go-ethereum's types and encoding/json what nodes answer.
@@ -81,24 +81,25 @@ func newChain() *chain {
 
 // add appends a block. Different salts make different blocks.
 func (c *chain) add(salt int64) {
-	from := origin{nonce: c.nonce, salt: salt, every: c.every}
+	from, plain := origin{nonce: c.nonce, every: c.every}, salt == 0 && c.uncles == nil
 	if len(c.blocks) > 0 {
-		from.parent = c.blocks[len(c.blocks)-1].Hash()
+		last := c.blocks[len(c.blocks)-1]
+		from.parent, plain = last.Hash(), plain && last.kept
 	}
-	known, ok := blocksMade.Load(from)
-	if !ok || c.uncles != nil {
-		known = c.build(salt)
-	}
-	if c.uncles == nil {
-		blocksMade.Store(from, known)
+	known, ok := plainBlocks.Load(from)
+	if !ok || !plain {
+		known = c.build(salt, plain)
 	}
 	m := known.(*made)
+	if plain {
+		plainBlocks.Store(from, m)
+	}
 	c.nonce += uint64(len(m.Transactions()))
 	c.blocks, c.byHash[m.Hash()] = append(c.blocks, m), m
 }
 
 // build makes the block that follows the last one.
-func (c *chain) build(salt int64) *made {
+func (c *chain) build(salt int64, kept bool) *made {
 	n := uint64(len(c.blocks))
 	zero, root := uint64(0), common.Hash{7}
 	h := &types.Header{
@@ -117,7 +118,7 @@ func (c *chain) build(salt int64) *made {
 	for i, r := range receipts {
 		r.BlockHash, r.BlockNumber, r.TransactionIndex = b.Hash(), b.Number(), uint(i)
 	}
-	return &made{Block: b, receipts: receipts}
+	return &made{Block: b, receipts: receipts, kept: kept}
 }
 
 // transactions makes those of a block: none in every fourth.

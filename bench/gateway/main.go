@@ -3,11 +3,12 @@
 // processor time a request for a receipt, from the cache and forwarded; the memory of
 // a server without an embedded network; and what idle WebSockets take.
 //
-//	go run ./bench/gateway [-c 32] [-d 3s] [-rounds 3] [-sockets 5000] [-json FILE] [-profile DIR]
+//	go run ./bench/gateway [-c 32] [-d 3s] [-rounds 3] [-sockets 5000] [-json FILE] [-profile DIR] [-before PROGRAM]
 //
 // The node is the same binary with its embedded chain, in a process of its own. All
 // of the service is on: keys, limits, usage, metrics. The contestants take turns, and
-// the medians are compared with the goals. Nothing here decides a test: a missed goal
+// the medians are compared with the goals. With -before an earlier build of nodegate takes
+// its turn too, in front of the same node. Nothing here decides a test: a missed goal
 // is printed and the exit code is 0.
 package main
 
@@ -34,7 +35,7 @@ func main() {
 type options struct {
 	conns, rounds, sockets int
 	duration               time.Duration
-	json, profile          string
+	json, profile, before  string
 }
 
 func parseFlags(args []string) (*options, error) {
@@ -46,6 +47,7 @@ func parseFlags(args []string) (*options, error) {
 	f.DurationVar(&o.duration, "d", 3*time.Second, "length of a round")
 	f.StringVar(&o.json, "json", "", "write the figures to this file too")
 	f.StringVar(&o.profile, "profile", "", "write CPU profiles of nodegate into this folder")
+	f.StringVar(&o.before, "before", "", "an earlier nodegate program that is measured in the same rounds")
 	return o, f.Parse(args)
 }
 
@@ -69,7 +71,7 @@ func benchmark(ctx context.Context, o *options, temp string) (err error) {
 	if err := build(ctx, binary); err != nil {
 		return err
 	}
-	s, err := startServers(ctx, binary, temp)
+	s, err := startServers(ctx, binary, o.before, temp)
 	if err != nil {
 		return err
 	}
@@ -96,7 +98,7 @@ func benchmark(ctx context.Context, o *options, temp string) (err error) {
 		return err
 	}
 	if o.profile != "" {
-		if err := saveProfiles(o, s.gateway, list, w); err != nil {
+		if err := saveProfiles(o, s.node, list, w); err != nil {
 			return err
 		}
 	}

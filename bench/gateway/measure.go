@@ -104,11 +104,13 @@ type figures struct {
 const warmUp = 500 * time.Millisecond
 
 // measureAll lets the contestants take turns, so that a busy minute of the machine
-// falls on all of them. With peaks each gets half of what it can do.
+// falls on all of them. Each round begins with another one, so that none is always
+// measured after the same. With peaks each gets half of what it can do.
 func measureAll(ctx context.Context, o *options, list []*contestant, w *workload, peaks map[string]figures) (map[string]figures, error) {
 	rounds := map[string][]*load.Result{}
 	for i := range o.rounds {
-		for _, c := range list {
+		for k := range list {
+			c := list[(i+k)%len(list)]
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
@@ -151,16 +153,16 @@ func summary(rounds []*load.Result) (f figures) {
 
 func micros(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
 
-// saveProfiles writes a CPU profile of nodegate under each of its two loads.
-func saveProfiles(o *options, gateway *process, list []*contestant, w *workload) error {
+// saveProfiles writes a CPU profile of each nodegate under each of its two loads.
+func saveProfiles(o *options, node *process, list []*contestant, w *workload) error {
 	if err := os.MkdirAll(o.profile, 0o755); err != nil {
 		return err
 	}
 	for _, c := range list {
-		if c.server != gateway {
+		if c.server == node || c.server.admin == "" {
 			continue
 		}
-		if err := saveProfile(o, gateway.admin, c, w); err != nil {
+		if err := saveProfile(o, c.server.admin, c, w); err != nil {
 			return err
 		}
 	}

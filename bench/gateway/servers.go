@@ -15,10 +15,11 @@ import (
 	"github.com/nodegate/nodegate/bench/nginx"
 )
 
-// servers are the processes: the node, nginx before it, nodegate before it.
-type servers struct{ node, nginx, gateway *process }
+// servers are the processes: the node, and nginx, nodegate and an earlier nodegate in front
+// of it. The last is nil unless one is compared.
+type servers struct{ node, nginx, gateway, earlier *process }
 
-func startServers(ctx context.Context, binary, temp string) (*servers, error) {
+func startServers(ctx context.Context, binary, earlier, temp string) (*servers, error) {
 	s := &servers{}
 	var err error
 	if s.node, err = startNode(ctx, binary, temp); err != nil {
@@ -27,14 +28,20 @@ func startServers(ctx context.Context, binary, temp string) (*servers, error) {
 	if s.nginx, err = startNginx(ctx, temp, s.node.url); err != nil {
 		return nil, errors.Join(err, s.close())
 	}
-	if s.gateway, err = startGateway(ctx, binary, temp, s.node.url); err != nil {
+	if s.gateway, err = startGateway(ctx, binary, filepath.Join(temp, "gateway"), s.node.url, "\n    ledger: {blocks: 0}"); err != nil {
+		return nil, errors.Join(err, s.close())
+	}
+	if earlier == "" {
+		return s, nil
+	}
+	if s.earlier, err = startGateway(ctx, earlier, filepath.Join(temp, "earlier"), s.node.url, ""); err != nil {
 		return nil, errors.Join(err, s.close())
 	}
 	return s, nil
 }
 
 func (s *servers) close() error {
-	return errors.Join(s.gateway.close(), s.nginx.close(), s.node.close())
+	return errors.Join(s.earlier.close(), s.gateway.close(), s.nginx.close(), s.node.close())
 }
 
 // startNodegate serves a configuration in a folder of its own.
@@ -63,7 +70,7 @@ func startNodegate(ctx context.Context, binary, dir, settings, network string) (
 	if err := p.await(ctx, "http://"+rpc+"/readyz"); err != nil {
 		return nil, errors.Join(err, p.close())
 	}
-	if p.key = firstKey(filepath.Join(dir, "data", "first-start.txt")); p.key == "" {
+	if p.key = firstKey(p, filepath.Join(dir, "data", "first-start.txt")); p.key == "" {
 		return nil, errors.Join(fmt.Errorf("the first start has made no key; nodegate printed:\n%s", p.log), p.close())
 	}
 	p.url = "http://" + rpc + "/" + network + "/v3/" + p.key
@@ -71,16 +78,18 @@ func startNodegate(ctx context.Context, binary, dir, settings, network string) (
 	return p, nil
 }
 
-// firstKey reads the key that a first start writes right after it begins to serve.
-func firstKey(file string) string {
+// firstKey reads the key that a first start writes right after it begins to serve. Early
+// builds print it.
+func firstKey(p *process, file string) string {
 	for range 100 {
-		made, err := os.ReadFile(file)
-		if key := between(string(made), "API key", "\n"); err == nil && key != "" {
-			return key
+		if made, err := os.ReadFile(file); err == nil {
+			if key := between(string(made), "API key", "\n"); key != "" {
+				return key
+			}
 		}
 		time.Sleep(50 * time.Millisecond)
 	}
-	return ""
+	return between(p.log.String(), "API key", "\n")
 }
 
 func between(text, before, after string) string {
@@ -93,11 +102,12 @@ func startNode(ctx context.Context, binary, temp string) (*process, error) {
 	return startNodegate(ctx, binary, filepath.Join(temp, "node"), "", "devnet")
 }
 
-// startGateway serves the node twice: with a cache and without one.
-func startGateway(ctx context.Context, binary, temp, node string) (*process, error) {
-	const one = "  - name: %s\n    cache: %s\n    ledger: {blocks: 0}\n    nodes:\n      - url: %s\n"
-	settings := "networks:\n" + fmt.Sprintf(one, "cached", "64MiB", node) + fmt.Sprintf(one, "forwarded", "0", node)
-	return startNodegate(ctx, binary, filepath.Join(temp, "gateway"), settings, "cached")
+// startGateway serves the node twice: with a cache and without one. Both networks get the
+// further settings: an earlier build may not know them.
+func startGateway(ctx context.Context, binary, dir, node, further string) (*process, error) {
+	const one = "  - name: %s\n    cache: %s%s\n    nodes:\n      - url: %s\n"
+	settings := "networks:\n" + fmt.Sprintf(one, "cached", "64MiB", further, node) + fmt.Sprintf(one, "forwarded", "0", further, node)
+	return startNodegate(ctx, binary, dir, settings, "cached")
 }
 
 // startNginx is nil where nginx is not installed.
@@ -131,6 +141,9 @@ func startNginx(ctx context.Context, temp, node string) (*process, error) {
 	return p, p.await(ctx, "http://"+listen+"/readyz")
 }
 
+// The ways through an earlier build.
+const earlierCached, earlierForwarded = "earlier, cached", "earlier, forwarded"
+
 // contestant is a way to the receipt that is measured.
 type contestant struct {
 	name     string
@@ -140,27 +153,21 @@ type contestant struct {
 }
 
 func (s *servers) contestants() ([]*contestant, error) {
-	list := []struct {
-		name, url string
-		server    *process
-	}{
-		{"direct", s.node.url, s.node},
-		{"cached", s.gateway.url, s.gateway},
-		{"forwarded", strings.Replace(s.gateway.url, "/cached/", "/forwarded/", 1), s.gateway},
-	}
-	if s.nginx != nil {
-		list = append(list, list[0])
-		list[3].name, list[3].url, list[3].server = "nginx", s.nginx.url, s.nginx
-	}
 	var all []*contestant
-	for _, c := range list {
-		u, err := url.Parse(c.url)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, &contestant{name: c.name, url: u, server: c.server})
+	add := func(name, address string, server *process) error {
+		u, err := url.Parse(address)
+		all = append(all, &contestant{name: name, url: u, server: server})
+		return err
 	}
-	return all, nil
+	forwarded := func(p *process) string { return strings.Replace(p.url, "/cached/", "/forwarded/", 1) }
+	err := errors.Join(add("direct", s.node.url, s.node), add("cached", s.gateway.url, s.gateway), add("forwarded", forwarded(s.gateway), s.gateway))
+	if s.nginx != nil {
+		err = errors.Join(err, add("nginx", s.nginx.url, s.nginx))
+	}
+	if s.earlier != nil {
+		err = errors.Join(err, add(earlierCached, s.earlier.url, s.earlier), add(earlierForwarded, forwarded(s.earlier), s.earlier))
+	}
+	return all, err
 }
 
 // settle is how long a started server is left alone before its memory is read.

@@ -40,6 +40,24 @@ func newChain(txs int) *chain {
 	return c
 }
 
+// resume goes on behind the newest block of a store.
+func (c *chain) resume(s *store.Store) error {
+	_, tip, ok := s.Tip()
+	if !ok {
+		return nil
+	}
+	h, err := s.Head(tip)
+	if err != nil {
+		return err
+	}
+	c.last = new(types.Header)
+	if err := rlp.DecodeBytes(h.Header, c.last); err != nil {
+		return err
+	}
+	c.next, c.parent = tip.Number+1, tip.Hash
+	return nil
+}
+
 func (c *chain) genesis() [32]byte { return c.first.Hash() }
 
 func (c *chain) hash() (h common.Hash) {

@@ -10,10 +10,12 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"runtime/pprof"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/nodegate/nodegate/internal/rpc/ledger"
 	"github.com/nodegate/nodegate/internal/rpc/ledger/store"
 )
 
@@ -23,40 +25,52 @@ func main() {
 	memory := flag.Int64("memory", 64, "MiB of ledger.memory")
 	lasts := flag.Duration("d", 3*time.Second, "how long to measure each kind of call")
 	dir := flag.String("dir", "", "folder for the store; a temporary one by default. A million blocks of 10 transactions take 4 GB")
+	keep := flag.Bool("keep", false, "keep the store in -dir, and go on with the blocks that are there")
+	profile := flag.String("cpuprofile", "", "file for a CPU profile of the calls")
 	flag.Parse()
-	if err := run(*dir, *sizes, *txs, *memory<<20, *lasts); err != nil {
+	if err := run(*dir, *keep, *sizes, *txs, *memory<<20, &calls{*lasts, *profile}); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
 
-func run(parent, sizes string, txs int, memory int64, lasts time.Duration) (err error) {
-	dir, err := os.MkdirTemp(parent, "nodegate-growth")
-	if err != nil {
-		return err
+func run(dir string, keep bool, sizes string, txs int, memory int64, by *calls) (err error) {
+	if !keep {
+		if dir, err = os.MkdirTemp(dir, "nodegate-growth"); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	}
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	c := newChain(txs)
 	s, err := store.Open(store.Config{Dir: dir, Genesis: c.genesis(), Memory: memory, Log: slog.New(slog.DiscardHandler)})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.Close()) }()
-	fmt.Printf("blocks of %d transactions with a log each, %d MiB of ledger.memory, %s a call\n", txs, memory>>20, lasts)
+	if err := c.resume(s); err != nil {
+		return err
+	}
+	fmt.Printf("blocks of %d transactions with a log each, %d MiB of ledger.memory, %s a call\n", txs, memory>>20, by.last)
 	for text := range strings.SplitSeq(sizes, ",") {
 		size, err := strconv.ParseUint(text, 10, 32)
 		if err != nil {
 			return err
 		}
-		if err := measureAt(s, c, size, lasts); err != nil {
+		if err := by.measureAt(s, c, size); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// calls is how to measure.
+type calls struct {
+	last    time.Duration
+	profile string // file, or ""
+}
+
 // measureAt fills the store up to a size and measures it.
-func measureAt(s *store.Store, c *chain, size uint64, lasts time.Duration) error {
+func (by *calls) measureAt(s *store.Store, c *chain, size uint64) error {
 	start, from := time.Now(), c.next
 	for c.next < size {
 		if err := s.Append(c.block(c.next)); err != nil {
@@ -72,14 +86,32 @@ func measureAt(s *store.Store, c *chain, size uint64, lasts time.Duration) error
 		return err
 	}
 	defer n.Close()
-	for _, w := range workloads(c, size) {
-		m, err := measure(n, w, lasts)
+	if err := by.measureAll(n, workloads(c, size)); err != nil {
+		return err
+	}
+	heap, resident := memoryNow()
+	fmt.Printf("  memory: %d MiB of Go's heap, %d MiB of the process\n", heap>>20, resident>>20)
+	return nil
+}
+
+// measureAll measures each workload.
+func (by *calls) measureAll(n *ledger.Node, list []workload) (err error) {
+	if by.profile != "" {
+		f, err := os.Create(by.profile)
+		if err != nil {
+			return err
+		}
+		if err := pprof.StartCPUProfile(f); err != nil {
+			return err
+		}
+		defer pprof.StopCPUProfile()
+	}
+	for _, w := range list {
+		m, err := measure(n, w, by.last)
 		if err != nil {
 			return err
 		}
 		fmt.Printf("  %-46s %9.1f µs, %9.1f µs of CPU, %7d calls\n", w.name, m.wall, m.cpu, m.calls)
 	}
-	heap, resident := memoryNow()
-	fmt.Printf("  memory: %d MiB of Go's heap, %d MiB of the process\n", heap>>20, resident>>20)
 	return nil
 }

@@ -53,22 +53,22 @@ var debugRows = []Row{
 	},
 	{
 		Name: "debug_getRawBlock", Group: groupDebug, Summary: "A block as RLP.",
-		Params: []Param{rawBlock}, Rules: once(NoContracts),
+		Params: []Param{rawBlock}, Rules: once(NoContracts), Answer: RawBlockAnswer,
 		Result: Result{"Bytes", "the block"}, Errors: []Fault{{-32000, "the block is not there"}}, Example: on(`["0xa"]`),
 	},
 	{
 		Name: "debug_getRawHeader", Group: groupDebug, Summary: "The header of a block as RLP.",
-		Params: []Param{rawBlock}, Rules: once(NoContracts),
+		Params: []Param{rawBlock}, Rules: once(NoContracts), Answer: RawHeaderAnswer,
 		Result: Result{"Bytes", "the header"}, Errors: []Fault{{-32000, "the block is not there"}}, Example: on(`["0xa"]`),
 	},
 	{
 		Name: "debug_getRawReceipts", Group: groupDebug, Summary: "The receipts of a block as RLP.",
-		Params: []Param{rawBlock}, Rules: once(NoContracts),
+		Params: []Param{rawBlock}, Rules: once(NoContracts), Answer: RawReceiptsAnswer,
 		Result: Result{"[]Bytes", "in order"}, Errors: []Fault{{-32000, "the block is not there"}}, Example: on(`["0xa"]`),
 	},
 	{
 		Name: "debug_getRawTransaction", Group: groupDebug, Summary: "A transaction as it was signed and encoded.",
-		Params: []Param{txHash}, Rules: once(NoContracts),
+		Params: []Param{txHash}, Rules: once(NoContracts), Answer: RawTransactionAnswer,
 		Result:  Result{"Bytes", "the transaction; 0x when there is none"},
 		Example: on(`["0x5e24293602a11146e1bd055dc58d81919f221743496b5d1229c483b83d6f8c33"]`),
 	},

@@ -105,6 +105,16 @@ type Difference struct {
 // MaxParams is how many parameters the method takes at most.
 func (r *Row) MaxParams() int { return len(r.Params) }
 
+// LooksUp tells whether a call is one lookup and changes nothing, also where it is asked of
+// one node only once.
+func (r *Row) LooksUp() bool {
+	switch r.Answer {
+	case RawTransactionAnswer, RawHeaderAnswer, RawBlockAnswer, RawReceiptsAnswer:
+		return true
+	}
+	return r.Kind == Read
+}
+
 // OtherLabel is the label of methods that share one: clients can't make labels.
 const OtherLabel = "other"
 

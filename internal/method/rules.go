@@ -103,6 +103,9 @@ const (
 	AtNumberAnswer                     // a transaction of a block, by the block's number
 	RawTransactionAnswer               // an encoded transaction, by its hash
 	RawAtAnswer                        // an encoded transaction of a block, by the block's number or hash
+	RawHeaderAnswer                    // an encoded header, by the parameter that names its block
+	RawBlockAnswer                     // an encoded block, by the parameter that names it
+	RawReceiptsAnswer                  // the encoded receipts of a block
 	TransactionsAnswer                 // a list of transactions
 	ReceiptAnswer                      // a receipt, by the transaction's hash
 	ReceiptsAnswer                     // the receipts of a block

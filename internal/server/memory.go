@@ -24,13 +24,10 @@ func requestMemory(cfg *config.Config, limit int64) budget.Config {
 // cacheMemory scales the size of a cache down where all caches together would take too
 // much of the memory limit.
 func cacheMemory(cfg *config.Config, limit int64, size config.Size) uint64 {
-	all := int64(cfg.Memory.Journal)
+	all := int64(cfg.Memory.Journal) + ledgerMemory(cfg)
 	for i := range cfg.Networks {
 		n := &cfg.Networks[i]
 		all += int64(n.Cache)
-		if n.Ledger.Blocks > 0 {
-			all += int64(n.Ledger.Memory)
-		}
 		all += int64(provenMemory(n))
 		if len(n.Nodes) == 0 {
 			all += int64(cfg.Memory.Answers) + int64(cfg.Memory.State)
@@ -41,6 +38,16 @@ func cacheMemory(cfg *config.Config, limit int64, size config.Size) uint64 {
 		return uint64(size)
 	}
 	return uint64(float64(size) * float64(allowed) / float64(all))
+}
+
+// ledgerMemory is what the caches of all ledgers may take.
+func ledgerMemory(cfg *config.Config) (all int64) {
+	for i := range cfg.Networks {
+		if n := &cfg.Networks[i]; n.Ledger.Blocks > 0 {
+			all += int64(n.Ledger.Memory)
+		}
+	}
+	return all
 }
 
 // provenMemory is what a network keeps of proven accounts: little where clients ask for proofs

@@ -39,3 +39,20 @@ func TestCacheMemory(t *testing.T) {
 		t.Errorf("together %d of %d", sum, limit/cachePart)
 	}
 }
+
+// TestPace: the garbage that may pile up doesn't grow with the caches of ledgers, up to 256 MiB
+// of them. Beside more, the collector keeps Go's own pace.
+func TestPace(t *testing.T) {
+	if got := pacePercent(0); got != gcPercent {
+		t.Errorf("without ledgers: %d", got)
+	}
+	for _, memory := range []int64{64 << 20, 256 << 20} {
+		live := usualLive + memory
+		if got := pacePercent(memory); got < leastPercent || live*int64(got)/100 > usualLive*gcPercent/100 {
+			t.Errorf("beside %d bytes: %d", memory, got)
+		}
+	}
+	if got := pacePercent(4 << 30); got != leastPercent {
+		t.Errorf("beside 4 GiB: %d", got)
+	}
+}

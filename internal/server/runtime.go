@@ -3,12 +3,28 @@ package server
 import (
 	"os"
 	"runtime/debug"
+
+	"github.com/nodegate/nodegate/internal/config"
 )
 
 // gcPercent lets the heap grow to four times what is live between collections.
 // The live heap is small and bounded, and requests make much short-lived garbage:
 // Go's default would spend a tenth of the processor on collecting it.
 const gcPercent = 300
+
+// usualLive is about what is live on the heap without the caches of ledgers. These are on the
+// heap as well, hold no pointers, and cost the collector nothing to look at: the garbage that
+// may pile up is measured by the rest, or the process would take four times their memory.
+const usualLive = 128 << 20
+
+// leastPercent is Go's default. Below it a server whose large caches are still empty would
+// collect all the time.
+const leastPercent = 100
+
+// pacePercent is the pace of the collector beside so many bytes of ledgers' caches.
+func pacePercent(ledgers int64) int {
+	return max(leastPercent, int(gcPercent*usualLive/(usualLive+ledgers)))
+}
 
 // pressedPercent is in force while requests hold much memory. Their buffers are large
 // and cost the collector nothing to look at; to let four times as much pile up would
@@ -21,9 +37,9 @@ const limitPercent = 85
 
 // TuneRuntime sets the collector's pace and the memory limit for the whole process,
 // unless the operator has set them with GOGC and GOMEMLIMIT.
-func TuneRuntime() {
+func TuneRuntime(cfg *config.Config) {
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(gcPercent)
+		debug.SetGCPercent(pacePercent(ledgerMemory(cfg)))
 	}
 	if os.Getenv("GOMEMLIMIT") != "" {
 		return
@@ -44,7 +60,9 @@ func (c *collector) pressed(high bool) {
 	switch {
 	case os.Getenv("GOGC") != "":
 	case high:
-		c.before = debug.SetGCPercent(pressedPercent)
+		if c.before = debug.SetGCPercent(pressedPercent); c.before < pressedPercent {
+			debug.SetGCPercent(c.before)
+		}
 	default:
 		debug.SetGCPercent(c.before)
 	}

@@ -26,6 +26,9 @@ func build(t *testing.T) string {
 	t.Helper()
 	p := &program
 	p.Do(func() {
+		if p.path = os.Getenv("PROGRAM_UNDER_TEST"); p.path != "" {
+			return // test/run has built it
+		}
 		if p.dir, p.err = os.MkdirTemp("", "nodegate-program"); p.err != nil {
 			return
 		}

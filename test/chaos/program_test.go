@@ -22,7 +22,7 @@ import (
 )
 
 // programEnv names a program to test instead of one that is built from this tree.
-const programEnv = "NODEGATE_CHAOS_PROGRAM"
+const programEnv = "PROGRAM_UNDER_TEST"
 
 // built is the program, built once.
 var built struct {

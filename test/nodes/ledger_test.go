@@ -28,8 +28,8 @@ func presets(t *testing.T) *front {
 	t.Helper()
 	return &front{Service: harness.Start(t, func(c *config.Config) {
 		c.Networks = []config.Network{
-			{Name: "dev", Dialect: "standard", Embedded: &config.Embedded{Preset: "devnet"}, Namespaces: []string{"evm"}},
-			{Name: "rollup", Dialect: "standard", Embedded: &config.Embedded{Preset: "rollup"}},
+			{Name: "dev", Dialect: "standard", Embedded: &config.Embedded{Preset: "devnet"}, Namespaces: []string{"evm", "debug"}},
+			{Name: "rollup", Dialect: "standard", Embedded: &config.Embedded{Preset: "rollup"}, Namespaces: []string{"debug"}},
 		}
 		c.DefaultNetwork = "dev"
 	})}
@@ -143,11 +143,14 @@ func lookupsOf(t *testing.T, node *front, network string, number uint64) []looku
 		{"eth_getBlockTransactionCountByNumber", `["` + at + `"]`}, {"eth_getBlockTransactionCountByHash", `["` + b.Hash + `"]`},
 		{"eth_getUncleCountByBlockNumber", `["` + at + `"]`}, {"eth_getUncleCountByBlockHash", `["` + b.Hash + `"]`},
 		{"eth_getUncleByBlockNumberAndIndex", `["` + at + `","0x0"]`}, {"eth_getUncleByBlockHashAndIndex", `["` + b.Hash + `","0x0"]`},
+		{"debug_getRawHeader", `["` + at + `"]`}, {"debug_getRawHeader", `["` + b.Hash + `"]`},
+		{"debug_getRawBlock", `["` + at + `"]`}, {"debug_getRawBlock", `["` + b.Hash + `"]`},
+		{"debug_getRawReceipts", `["` + at + `"]`}, {"debug_getRawReceipts", `["` + b.Hash + `"]`},
 	}
 	for i, tx := range b.Transactions {
 		index := fmt.Sprintf("%#x", i)
 		list = append(list, lookup{"eth_getTransactionByHash", `["` + tx + `"]`}, lookup{"eth_getTransactionReceipt", `["` + tx + `"]`},
-			lookup{"eth_getRawTransactionByHash", `["` + tx + `"]`},
+			lookup{"eth_getRawTransactionByHash", `["` + tx + `"]`}, lookup{"debug_getRawTransaction", `["` + tx + `"]`},
 			lookup{"eth_getRawTransactionByBlockHashAndIndex", `["` + b.Hash + `","` + index + `"]`},
 			lookup{"eth_getRawTransactionByBlockNumberAndIndex", `["` + at + `","` + index + `"]`},
 			lookup{"eth_getTransactionByBlockHashAndIndex", `["` + b.Hash + `","` + index + `"]`},
@@ -188,7 +191,7 @@ func (f *front) same(t *testing.T, network string, node *front, of string, first
 	return compared
 }
 
-const withLedger = "    dialect: standard\n    ledger: {blocks: 1000}\n"
+const withLedger = "    dialect: standard\n    namespaces: [debug]\n    ledger: {blocks: 1000}\n"
 
 // TestLedger: every lookup of every block of both built-in chains, with all types of
 // transactions, has the bytes that the node answers with. The node is asked for each block

@@ -12,6 +12,7 @@ import (
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/accounts/credential"
 	"github.com/nodegate/nodegate/internal/rpc/chain/devchain"
+	"github.com/nodegate/nodegate/test/full"
 )
 
 // stateCalls are reads of what accounts hold: of every account of the built-in chain that a
@@ -99,7 +100,12 @@ func TestVerifyState(t *testing.T) {
 			calls := stateCalls(t, node, "dev")
 			c.take()
 			compared, asked := 0, 0
-			for _, l := range calls {
+			step := 1
+			if dialect != "spec" { // all reads in one dialect, and some in the others
+				step = full.Rounds(1, 5)
+			}
+			for i := 0; i < len(calls); i += step {
+				l := calls[i]
 				want, got := f.call(t, "plain", l.method, l.params), f.call(t, "main", l.method, l.params)
 				if got.result != want.result || got.error != want.error {
 					t.Fatalf("%s %s\nis   %.300s %s\nwant %.300s %s", l.method, l.params, got.result, got.error, want.result, want.error)

@@ -19,14 +19,19 @@ import (
 func New(t testing.TB) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "test.db")
-	content, err := empty()
-	if err == nil {
-		err = os.WriteFile(path, content, 0o600)
-	}
-	if err != nil {
+	if err := Write(path); err != nil {
 		t.Fatal(err)
 	}
 	return path
+}
+
+// Write makes such a file.
+func Write(path string) error {
+	content, err := empty()
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(path, content, 0o600)
 }
 
 // empty is the content of such a file.

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"errors"
+	commandline "flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -16,6 +17,7 @@ import (
 	"github.com/ipfs/go-cid"
 	"github.com/multiformats/go-multihash"
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/test/full"
 )
 
 // These make a copy of the test binary add blocks until it is killed.
@@ -28,6 +30,10 @@ func TestMain(m *testing.M) {
 	if prefix := os.Getenv(prefixVariable); prefix != "" {
 		roleAdd(prefix, os.Getenv(folderVariable))
 		return
+	}
+	// The command line is read later, and has the last word.
+	if err := commandline.Set("rapid.checks", fmt.Sprint(full.Rounds(100, 25))); err != nil {
+		panic(err)
 	}
 	os.Exit(m.Run())
 }
@@ -119,7 +125,7 @@ func checkTree(t *testing.T, s *Store, account, name string) {
 func TestKill(t *testing.T) {
 	dir := t.TempDir()
 	var all []string
-	for round := range fewer(3, 10) {
+	for round := range fewer(3, full.Rounds(10, 5)) {
 		all = append(all, killAfter(t, fmt.Sprint("r", round), dir, 20+rand.IntN(200))...)
 		s := open(t, Config{Dir: dir, SegmentBytes: 256 << 10, Links: links, ScrubRate: -1, Undo: -1})
 		for _, name := range all {
@@ -174,7 +180,7 @@ func killAfter(t *testing.T, prefix, dir string, n int) (names []string) {
 // synced, any part may be on the disk. Nothing acknowledged is lost, and nothing
 // that was taken off comes back.
 func TestPowerCut(t *testing.T) {
-	for seed := range uint64(fewer(8, 50)) {
+	for seed := range uint64(fewer(4, full.Rounds(50, 16))) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 1))
 			files := vfs.NewStrictMem()

@@ -3,8 +3,10 @@ package chain
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math/big"
 	"math/rand/v2"
+	"slices"
 	"strings"
 
 	"github.com/ethereum/go-ethereum/common"
@@ -372,6 +374,15 @@ func thin(list []request, n int) []request {
 	out := make([]request, n)
 	for i, j := range rand.New(rand.NewPCG(1, 1)).Perm(len(list))[:n] {
 		out[i] = list[j]
+	}
+	return out
+}
+
+// thinEach keeps at most n requests of each method.
+func thinEach(list []request, n int) (out []request) {
+	groups := byMethod(list)
+	for _, name := range slices.Sorted(maps.Keys(groups)) {
+		out = append(out, thin(groups[name], n)...)
 	}
 	return out
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/rpc/chain/devchain"
+	"github.com/nodegate/nodegate/test/full"
 )
 
 // outcome is an answer in comparable form. The number is left out: it only counts
@@ -77,7 +78,7 @@ func TestNativeEqualsGeneric(t *testing.T) {
 	for _, c := range sharedChains {
 		t.Run(c.name, func(t *testing.T) {
 			n := shared(t, c.open)
-			compareAll(t, n, newPools(n).everything())
+			compareAll(t, n, thinEach(newPools(n).everything(), full.Rounds(1<<30, 800)))
 		})
 	}
 }
@@ -147,7 +148,7 @@ func TestNativeEqualsGenericWithoutMemory(t *testing.T) {
 	cfg := presetConfig(devchain.Devnet(), "")
 	cfg.AnswerBytes, cfg.StateBytes = 1, 1
 	n := openTemp(t, cfg)
-	for _, r := range thin(newPools(n).everything(), 3000) {
+	for _, r := range thin(newPools(n).everything(), full.Rounds(3000, 1000)) {
 		if problem, _ := differs(n, r); problem != "" {
 			t.Error(clip(problem))
 		}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/rpc/chain/devchain"
+	"github.com/nodegate/nodegate/test/full"
 )
 
 // fuzzTarget is a chain with the values that inputs are made of.
@@ -132,9 +133,8 @@ func TestGarbageParams(t *testing.T) {
 // TestRandomRequests is the fuzz target without its engine, which makes go-ethereum
 // a hundred times slower. The seed is new each time; a failure shows the request.
 func TestRandomRequests(t *testing.T) {
-	const count = 6000
 	random := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 0))
-	for i := range count {
+	for i := range full.Rounds(6000, 1500) {
 		target := fuzzTargets()[i%2]
 		c := &choices{data: randomBytes(random, 32+random.IntN(200))}
 		check(t, target.node, target.pools.choose(fuzzMethods[random.IntN(8)], c))

@@ -13,6 +13,7 @@ import (
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/rpc/chain/devchain"
+	"github.com/nodegate/nodegate/test/full"
 )
 
 // otsFound is a page of a search.
@@ -47,7 +48,7 @@ func TestOtsSearch(t *testing.T) {
 		t.Fatalf("only %d addresses", len(seen))
 	}
 	addresses := slices.SortedFunc(maps.Keys(seen), common.Address.Cmp)
-	for _, addr := range sample(addresses, 12) {
+	for _, addr := range sample(addresses, full.Rounds(12, 4)) {
 		want := seen[addr]
 		var before, after []common.Hash
 		for at, more := uint64(0), true; more; {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/rpc/chain/devchain"
+	"github.com/nodegate/nodegate/internal/rpc/jsonrpc"
 )
 
 // fuzzMethods are the nine, and the one whose limits are checked here.
@@ -22,6 +23,28 @@ var fuzzMethods = []string{
 // among them: nothing a client sends is the server's fault.
 var fuzzCodes = []nodegate.Code{
 	nodegate.InvalidParams, nodegate.Reverted, nodegate.ExecutionFailed, nodegate.OutsideHistory, nodegate.Timeout, nodegate.MethodNotFound,
+}
+
+// FuzzTransactionShape holds the shaping in one pass to the one of any form.
+func FuzzTransactionShape(f *testing.F) {
+	for _, tx := range []string{
+		`{"blockHash":"0x1","type":"0x0","chainId":"0x539","v":"0x25"}`, `{"type":"0x2","chainId":"0x539","yParity":"0x1"}`, `{"chainId":"0x539","type":"0x0"}`,
+		`{"type":"0x0","type":"0x2","chainId":"0x1"}`, `{"yParity":"0x0"}`, `{}`, `null`, `[]`, `{"type":"0x0"`, `{"t\u0079pe":"0x0","chainId":"0x1","r":"0x1"}`,
+	} {
+		f.Add([]byte(tx), true)
+		f.Add([]byte(tx), false)
+	}
+	f.Fuzz(func(t *testing.T, tx []byte, parity bool) {
+		shaped, ok := specTransaction(tx, parity)
+		if !ok {
+			return
+		}
+		got, ok := jsonrpc.Compact(nil, shaped)
+		want, _ := jsonrpc.Compact(nil, Spec.filtered(tx, parity))
+		if ok && string(got) != string(want) {
+			t.Fatalf("%s with parity %v: got %s, want %s", tx, parity, got, want)
+		}
+	})
 }
 
 // FuzzParams sends arbitrary parameters to each method, in every dialect, over a

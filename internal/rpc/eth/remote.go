@@ -29,7 +29,7 @@ func (r remote) Call(ctx context.Context, name string, params []byte) ([]byte, e
 	}
 	trace := nodegate.TraceFrom(ctx)
 	switch {
-	case row.Kind != method.Read:
+	case !row.LooksUp():
 		// Several calls answered this one, and the trace is of the last of them.
 		trace.Verified, trace.Agreed, trace.Checkpoint, trace.Formed = nodegate.LevelNone, 0, false, false
 	case trace.Formed:

@@ -27,6 +27,16 @@ func (d Dialect) transaction(result []byte, withParity bool) []byte {
 	if d == Standard || isNull(result) {
 		return result
 	}
+	if d == Spec {
+		if shaped, ok := specTransaction(result, withParity); ok {
+			return shaped
+		}
+	}
+	return d.filtered(result, withParity)
+}
+
+// filtered shapes a transaction of any form.
+func (d Dialect) filtered(result []byte, withParity bool) []byte {
 	kind := member(result, "type")
 	return filter(result, func(name []byte) bool {
 		switch string(name) {
@@ -37,6 +47,27 @@ func (d Dialect) transaction(result []byte, withParity bool) []byte {
 		}
 		return d == Spec || in(transactionMembers, name)
 	}, d.signature())
+}
+
+// specTransaction shapes a transaction in one pass, for the dialect of most networks. It is
+// false where that isn't enough: when the chain's number comes before the type.
+func specTransaction(result []byte, withParity bool) (shaped []byte, ok bool) {
+	typed, legacy, early := false, false, false
+	shaped, ok = jsonrpc.Without(result, func(name, value []byte) bool {
+		switch string(name) {
+		case "type":
+			if !typed { // the first counts
+				typed, legacy = true, string(value) == typeLegacy
+			}
+		case "yParity":
+			return !withParity
+		case "chainId":
+			early = early || !typed
+			return legacy
+		}
+		return false
+	})
+	return shaped, ok && !early
 }
 
 // receipt shapes a receipt: only the strict dialect leaves anything out.

@@ -173,6 +173,39 @@ func FuzzFields(f *testing.F) {
 	})
 }
 
+// FuzzWithout compares with an object that is written member by member.
+func FuzzWithout(f *testing.F) {
+	seed(f)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		drop := func(name, value []byte) bool { return (len(name)+len(value))%3 == 0 }
+		got, ok := Without(data, drop)
+		want, lost := []string{}, false
+		if whole := Fields(data, func(name, value []byte) bool {
+			if drop(name, value) {
+				lost = true
+			} else {
+				want = append(want, fmt.Sprintf("%q: %q", name, value))
+			}
+			return true
+		}); ok != whole {
+			t.Fatalf("got %v, want %v", ok, whole)
+		}
+		if !ok {
+			return
+		}
+		if !lost && !bytes.Equal(got, data) {
+			t.Fatalf("got %q of %q, which loses nothing", got, data)
+		}
+		left := []string{}
+		if !Fields(got, func(name, value []byte) bool {
+			left = append(left, fmt.Sprintf("%q: %q", name, value))
+			return true
+		}) || !reflect.DeepEqual(left, want) {
+			t.Fatalf("got %q, with %q, want %q", got, left, want)
+		}
+	})
+}
+
 func FuzzString(f *testing.F) {
 	for _, s := range texts() {
 		f.Add([]byte(s))

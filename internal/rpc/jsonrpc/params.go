@@ -55,6 +55,51 @@ func Count(raw []byte, most int) (n int) {
 	return n
 }
 
+// Without returns a JSON object without the members that drop names, in one pass. The rest
+// keeps its bytes: an object that loses nothing is returned as it is. It returns false when
+// raw is not one well-formed object.
+func Without(raw []byte, drop func(name, value []byte) bool) (object []byte, ok bool) {
+	i := space(raw, 0)
+	if !inside(raw, i) || raw[i] != '{' {
+		return nil, false
+	}
+	i, more := first(raw, i, '}')
+	run, stop := i, i // the members since the last one that was dropped
+	for more {
+		end, at := member(raw, i)
+		after := skipValue(raw, at, 1)
+		if after < 0 {
+			return nil, false
+		}
+		begin := i
+		i, more = next(raw, after, '}')
+		if !drop(unquote(raw[begin:end]), raw[at:after:after]) {
+			stop = after
+			continue
+		}
+		object = appendMembers(object, raw, run, stop)
+		run, stop = i, i
+	}
+	if i < 0 || space(raw, i) != len(raw) {
+		return nil, false
+	}
+	if object == nil {
+		return raw, true
+	}
+	return append(appendMembers(object, raw, run, stop), '}'), true
+}
+
+// appendMembers adds the members between two places to an object that is being written.
+func appendMembers(object, raw []byte, run, stop int) []byte {
+	if object == nil {
+		object = append(make([]byte, 0, len(raw)), '{')
+	}
+	if run < stop && len(object) > 1 {
+		object = append(object, ',')
+	}
+	return append(object, raw[run:max(run, stop)]...)
+}
+
 // Fields calls f with each member of a JSON object, in order: its decoded name
 // and its raw value. It returns false when f does, and when raw is not one
 // well-formed object; f may then have been called with the members before the

@@ -85,6 +85,24 @@ func TestFieldsStops(t *testing.T) {
 	}
 }
 
+func TestWithout(t *testing.T) {
+	drop := func(name, _ []byte) bool { return name[0] == 'x' }
+	for raw, want := range map[string]string{
+		`{}`: `{}`, `{"a":1,"b":{"x":2}}`: `{"a":1,"b":{"x":2}}`, `{"x":1}`: `{}`, `{"x":1,"a":2}`: `{"a":2}`, `{"a":1,"x":2}`: `{"a":1}`,
+		`{"a":1,"x":2,"b":3}`: `{"a":1,"b":3}`, `{"x1":1,"x2":2,"a":3,"b":4,"x3":5}`: `{"a":3,"b":4}`, ` {"a":1 , "x":2, "b" :3 } `: `{"a":1,"b" :3}`,
+		`{"\u0078":1,"a":2}`: `{"a":2}`, `{"x":1,"x":2}`: `{}`,
+	} {
+		if got, ok := Without([]byte(raw), drop); !ok || string(got) != want {
+			t.Errorf("Without(%s): got %q, %v, want %q", raw, got, ok, want)
+		}
+	}
+	for _, raw := range []string{``, `null`, `[]`, `{`, `{"x":1`, `{"x":1,}`, `{"a":1}x`, `{"x":1}x`, `{"a":01}`, `{"a":1 "x":2}`} {
+		if got, ok := Without([]byte(raw), drop); ok {
+			t.Errorf("Without(%s): got %q, want a refusal", raw, got)
+		}
+	}
+}
+
 func TestCompact(t *testing.T) {
 	wide := wideObject(1000)
 	for raw, want := range map[string]string{

@@ -1,8 +1,6 @@
 package ledger
 
 import (
-	"bytes"
-	"encoding/hex"
 	"errors"
 	"iter"
 	"sync/atomic"
@@ -80,6 +78,12 @@ func (r *reader) answer(q *query) (answer, bool) {
 		result, ok = b.receipt(index)
 	case method.RawTransactionAnswer, method.RawAtAnswer:
 		result, ok = b.raw(index)
+	case method.RawHeaderAnswer:
+		result, ok = quoted(b.stored.Header), true
+	case method.RawBlockAnswer:
+		result, ok = b.rawBlock()
+	case method.RawReceiptsAnswer:
+		result, ok = b.rawReceipts()
 	default:
 		result, ok = b.transaction(index)
 	}
@@ -213,8 +217,12 @@ func (b *block) transactions(all *bool) iter.Seq[*form.Tx] {
 		if *all = !b.failed(&b.stored.Place, err) && len(senders) == 20*b.stored.Txs; !*all {
 			return
 		}
+		hashes, err := b.store.Hashes(b.stored.Place) // one read instead of a hash for each
+		if *all = !b.failed(&b.stored.Place, err) && len(hashes) == 32*b.stored.Txs; !*all {
+			return
+		}
 		err = b.store.Txs(b.stored.Place, func(i int, row store.Row) bool {
-			tx := form.Tx{Index: uint64(i), Raw: row.Data, From: [20]byte(senders[20*i:]), Extra: row.Extra}
+			tx := form.Tx{Index: uint64(i), Raw: row.Data, From: [20]byte(senders[20*i:]), Hash: [32]byte(hashes[32*i:]), Extra: row.Extra}
 			*all = b.addNonce(&tx)
 			return *all && yield(&tx)
 		})
@@ -263,16 +271,6 @@ func (b *block) transaction(index int) ([]byte, bool) {
 	return b.writer.Transaction(nil, &b.head, tx)
 }
 
-// raw writes a transaction as it was signed.
-func (b *block) raw(index int) ([]byte, bool) {
-	tx, ok := b.tx(index)
-	if !ok {
-		return nil, false
-	}
-	out := append(make([]byte, 0, 2*len(tx.Raw)+len(`"0x"`)), `"0x`...)
-	return append(hex.AppendEncode(out, tx.Raw), '"'), true
-}
-
 func (b *block) receipt(index int) ([]byte, bool) {
 	tx, ok := b.tx(index)
 	if !ok {
@@ -299,7 +297,8 @@ func (b *block) receipts() ([]byte, bool) {
 		return nil, false
 	}
 	all := true
-	result, ok := b.writer.Receipts(nil, &b.head, func(yield func(*form.Tx, *form.Receipt) bool) {
+	const usualReceipt = 1400 // characters
+	result, ok := b.writer.Receipts(make([]byte, 0, usualReceipt*len(txs)+2), &b.head, func(yield func(*form.Tx, *form.Receipt) bool) {
 		if len(txs) == 0 {
 			return
 		}
@@ -313,12 +312,18 @@ func (b *block) receipts() ([]byte, bool) {
 	return result, ok && all
 }
 
+// mostRoom bounds what is allocated before it is known to be needed.
+const mostRoom = 1 << 20
+
 // collect reads all transactions, which the store only lends.
 func (b *block) collect() (txs []form.Tx, ok bool) {
 	all := true
+	txs = make([]form.Tx, 0, b.stored.Txs)
+	raws := make([]byte, 0, min(b.stored.Size, mostRoom)) // about what they take together
 	for tx := range b.transactions(&all) {
 		own := *tx
-		own.Raw, own.Extra = bytes.Clone(tx.Raw), nil
+		raws = append(raws, tx.Raw...)
+		own.Raw, own.Extra = raws[len(raws)-len(tx.Raw):len(raws):len(raws)], nil
 		txs = append(txs, own)
 	}
 	return txs, all && len(txs) == b.stored.Txs

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/ethereum/go-ethereum/common"
+
+	"github.com/nodegate/nodegate/test/full"
 )
 
 // newFiller opens a ledger that fetches older blocks.
@@ -117,7 +119,7 @@ func TestBackfillReorgs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newFiller(t, c, dir, 1000, 10)
 		defer r.Close()
-		for depth := 1; depth <= 64; depth += rounds(1, 9) {
+		for depth := 1; depth <= 64; depth += rounds(full.Rounds(1, 3), 9) {
 			c.reorg(depth, depth+1, int64(depth))
 			time.Sleep(lookEvery)
 			synctest.Wait()
@@ -145,7 +147,7 @@ func TestBackfillPauses(t *testing.T) {
 		defer r.Close()
 		r.first(150)
 		c.called()
-		time.Sleep(time.Hour)
+		time.Sleep(time.Duration(rounds(60, 10)) * time.Minute)
 		if all, by := c.called(); all > 8 {
 			t.Errorf("an hour took %v", by)
 		}

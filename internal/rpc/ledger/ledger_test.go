@@ -14,6 +14,7 @@ import (
 
 	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/rlp"
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/disk"
@@ -129,14 +130,12 @@ func (r *rig) check(m *made, ours bool) {
 			sameJSON(r.t, name, []byte(got), want)
 		}
 	}
-	receipts := []any{}
-	for i := range m.receipts {
-		receipts = append(receipts, m.receiptJSON(i))
-	}
 	for _, full := range []bool{true, false} {
-		one(m.json(full), ours, "eth_getBlockByNumber", number, full)
-		one(m.json(full), true, "eth_getBlockByHash", hash, full)
+		block := m.answer(fmt.Sprint("block ", full), func() any { return m.json(full) })
+		one(json.RawMessage(block), ours, "eth_getBlockByNumber", number, full)
+		one(json.RawMessage(block), true, "eth_getBlockByHash", hash, full)
 	}
+	receipts := json.RawMessage(m.answer("receipts", func() any { return m.receiptsJSON() }))
 	header := object(m.Header())
 	one(header, ours, "eth_getHeaderByNumber", number)
 	one(header, true, "eth_getHeaderByHash", hash)
@@ -149,6 +148,7 @@ func (r *rig) check(m *made, ours bool) {
 	one("0x0", true, "eth_getUncleCountByBlockHash", hash)
 	one(nil, ours, "eth_getUncleByBlockNumberAndIndex", number, "0x0")
 	one(nil, true, "eth_getUncleByBlockHashAndIndex", hash, "0x0")
+	r.checkRaw(m, ours, one)
 	for i, tx := range m.Transactions() {
 		index := fmt.Sprintf("%#x", i)
 		one(m.txJSON(i), ours, "eth_getTransactionByHash", tx.Hash())
@@ -162,6 +162,42 @@ func (r *rig) check(m *made, ours bool) {
 		one(hexutil.Bytes(raw), true, "eth_getRawTransactionByBlockHashAndIndex", hash, index)
 		one(m.txJSON(i), ours, "eth_getTransactionByBlockNumberAndIndex", number, index)
 		one(m.txJSON(i), true, "eth_getTransactionByBlockHashAndIndex", hash, index)
+	}
+}
+
+// checkRaw is check for encoded blocks.
+func (r *rig) checkRaw(m *made, ours bool, one func(want any, must bool, name string, params ...any)) {
+	r.t.Helper()
+	block, err := rlp.EncodeToBytes(m.Block)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	header, err := rlp.EncodeToBytes(m.Header())
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	receipts := []hexutil.Bytes{}
+	for _, receipt := range m.receipts {
+		raw, err := receipt.MarshalBinary()
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		receipts = append(receipts, raw)
+	}
+	number := fmt.Sprintf("%#x", m.NumberU64())
+	for at, must := range map[string]bool{number: ours, m.Hash().Hex(): true} {
+		one(hexutil.Bytes(block), must, "debug_getRawBlock", at)
+		one(hexutil.Bytes(header), must, "debug_getRawHeader", at)
+		one(receipts, must, "debug_getRawReceipts", at)
+	}
+	for i, tx := range m.Transactions() {
+		raw, err := tx.MarshalBinary()
+		if err != nil {
+			r.t.Fatal(err)
+		}
+		if one(hexutil.Bytes(raw), ours, "debug_getRawTransaction", tx.Hash()); i == 0 {
+			one(nil, false, "debug_getRawTransaction", tx.Hash(), true)
+		}
 	}
 }
 
@@ -687,7 +723,7 @@ func TestResume(t *testing.T) {
 				if first.Number != missed.first || tip.Number != c.head.Number {
 					t.Errorf("the copy has blocks %d to %d", first.Number, tip.Number)
 				}
-				for n := max(first.Number, tip.Number-min(tip.Number, 45)); n <= tip.Number; n++ {
+				for n := max(first.Number, tip.Number-min(tip.Number, 45)); n <= tip.Number; n += uint64(rounds(1, 5)) {
 					r.check(c.at(n), true)
 				}
 			})

@@ -62,12 +62,12 @@ func (q *query) read(row *method.Row, params []byte) bool {
 
 // wanted is how many parameters a lookup has that can be answered here.
 func wanted(row *method.Row) (int, bool) {
-	if row.Kind != method.Read {
+	if !row.LooksUp() {
 		return 0, false
 	}
 	switch row.Answer {
 	case method.TransactionAnswer, method.ReceiptAnswer, method.ReceiptsAnswer, method.HeaderAnswer, method.LogsAnswer,
-		method.CountAnswer, method.UncleCountAnswer, method.RawTransactionAnswer:
+		method.CountAnswer, method.UncleCountAnswer, method.RawTransactionAnswer, method.RawHeaderAnswer, method.RawBlockAnswer, method.RawReceiptsAnswer:
 		return 1, true
 	case method.BlockAnswer, method.AtHashAnswer, method.AtNumberAnswer, method.RawAtAnswer, method.UncleAnswer:
 		return 2, true
@@ -77,22 +77,39 @@ func wanted(row *method.Row) (int, bool) {
 
 // readPlace reads the first parameter, which names a block or a transaction.
 func (q *query) readPlace(row *method.Row, arg []byte) (ok bool) {
-	raw := row.Answer == method.RawAtAnswer // answers that name no block are never kept, so their truth tells nothing
-	switch {
-	case row.Truth == method.OfItsAnswer || row.Answer == method.RawTransactionAnswer:
-		q.by = byTransaction
-		return fixedHex(q.hash[:], arg)
-	case row.Truth == method.OfAHash || raw && row.Block == method.None:
-		q.by = byBlock
-		return fixedHex(q.hash[:], arg)
-	case row.Truth == method.OfABlock || raw:
-		if q.number, ok = quantity(arg); ok {
-			return true
+	switch row.Answer { // answers that name no block are never kept, so the truth of these tells nothing
+	case method.RawTransactionAnswer:
+		return q.readHash(byTransaction, arg)
+	case method.RawHeaderAnswer, method.RawBlockAnswer, method.RawReceiptsAnswer:
+		return q.readBlock(arg, true)
+	case method.RawAtAnswer:
+		if row.Block == method.None {
+			return q.readHash(byBlock, arg)
 		}
-		q.by = byBlock
-		return row.BlockObject && fixedHex(q.hash[:], arg)
+		return q.readBlock(arg, row.BlockObject)
+	}
+	switch row.Truth {
+	case method.OfItsAnswer:
+		return q.readHash(byTransaction, arg)
+	case method.OfAHash:
+		return q.readHash(byBlock, arg)
+	case method.OfABlock:
+		return q.readBlock(arg, row.BlockObject)
 	}
 	return false
+}
+
+// readBlock reads a block's number, or its hash where one may be given.
+func (q *query) readBlock(arg []byte, orHash bool) (ok bool) {
+	if q.number, ok = quantity(arg); ok {
+		return true
+	}
+	return orHash && q.readHash(byBlock, arg)
+}
+
+func (q *query) readHash(by by, arg []byte) bool {
+	q.by = by
+	return fixedHex(q.hash[:], arg)
 }
 
 // fixedHex reads a string of 0x and exactly len(dst) bytes.

@@ -83,6 +83,14 @@ func TestQueries(t *testing.T) {
 		{"eth_getRawTransactionByBlockNumberAndIndex", `[` + h + `,"0x2"]`, ""},
 		{"eth_getUncleByBlockNumberAndIndex", `["0x5","0x2"]`, "number 5 index 2"},
 		{"eth_getUncleByBlockHashAndIndex", `[` + h + `,"0x2"]`, "block index 2"},
+		{"debug_getRawTransaction", `[` + h + `]`, "transaction"},
+		{"debug_getRawHeader", `["0x5"]`, "number 5"},
+		{"debug_getRawHeader", `[` + h + `]`, "block"},
+		{"debug_getRawHeader", `["latest"]`, ""},
+		{"debug_getRawBlock", `[` + h + `]`, "block"},
+		{"debug_getRawBlock", `[{"blockHash":` + h + `}]`, ""},
+		{"debug_getRawReceipts", `["0x5"]`, "number 5"},
+		{"debug_getRawReceipts", `["0x5",true]`, ""},
 		{"eth_nothing", `[` + h + `]`, ""},
 	} {
 		var q query
@@ -104,6 +112,7 @@ func TestRows(t *testing.T) {
 		"eth_getBlockTransactionCountByNumber", "eth_getBlockTransactionCountByHash", "eth_getUncleCountByBlockNumber", "eth_getUncleCountByBlockHash",
 		"eth_getRawTransactionByHash", "eth_getRawTransactionByBlockHashAndIndex", "eth_getRawTransactionByBlockNumberAndIndex",
 		"eth_getUncleByBlockNumberAndIndex", "eth_getUncleByBlockHashAndIndex",
+		"debug_getRawTransaction", "debug_getRawHeader", "debug_getRawBlock", "debug_getRawReceipts",
 	}
 	for _, row := range method.All() {
 		var q query

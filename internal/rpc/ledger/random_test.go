@@ -11,15 +11,13 @@ import (
 	"time"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/test/full"
 )
 
 // TestRandomHistory: whatever the chain does, and however slow and unreliable its nodes are,
 // nothing is answered by number or by transaction that isn't on the chain at that moment.
 func TestRandomHistory(t *testing.T) {
-	answered, seeds := 0, uint64(12)
-	if underRace {
-		seeds = 4
-	}
+	answered, seeds := 0, uint64(rounds(full.Rounds(12, 5), 2))
 	for seed := range seeds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			dir := t.TempDir()

@@ -69,7 +69,7 @@ func TestRedisBlocks(t *testing.T) {
 	for _, r := range servers {
 		r.reaches(120)
 	}
-	const blocks = 40
+	blocks := rounds(40, 12)
 	calls := grow(blocks)
 	t.Logf("%d blocks of 3 servers took %d calls", blocks, calls)
 	if calls > 3*blocks { // 2 for each, if Redis isn't lost for a moment

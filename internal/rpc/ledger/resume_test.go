@@ -54,7 +54,7 @@ func TestStartWithoutNodes(t *testing.T) {
 		if _, ours := r.ask("eth_getBlockByNumber", "0x34", false); ours {
 			t.Error("a block that isn't there is answered")
 		}
-		time.Sleep(time.Hour)
+		time.Sleep(time.Duration(rounds(60, 10)) * time.Minute)
 		r.check(c.at(51), true)
 		c.set(func(c *chain) { c.away = false })
 		c.grow(1)

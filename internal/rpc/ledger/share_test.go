@@ -8,6 +8,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/nodegate/nodegate/test/full"
 )
 
 // board is a Shared in memory, which may be of little use.
@@ -161,7 +163,7 @@ func TestSharedDeath(t *testing.T) {
 // fetched from a node at once.
 func TestSharedLies(t *testing.T) {
 	c := newChain()
-	blocks := rounds(100, 20)
+	blocks := rounds(full.Rounds(100, 40), 20)
 	c.grow(blocks)
 	bomb := bombOf(maxShared + 5)
 	other := packBlock(rawBlock{[]byte(`{"hash":"0x00"}`), []byte("[]")})

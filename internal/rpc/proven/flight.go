@@ -3,16 +3,36 @@ package proven
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
+	"time"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/fairshare"
 )
 
 // flights are the calls to nodes that are in progress. Who asks for the same waits for the
 // one that is: everybody asks for the newest block.
 type flights struct {
-	mu  sync.Mutex
-	all map[string]*flight
+	places *fairshare.Pool // of accounts
+	mu     sync.Mutex
+	all    map[string]*flight
+}
+
+// What one account may have of calls to nodes for proofs and code: those in progress, and those
+// that wait for that. Credits don't bound an account whose plan has no limit.
+const (
+	maxFetches = 32
+	maxWaiting = 16 * maxFetches
+)
+
+func newFlights() flights {
+	return flights{places: fairshare.New(0, maxFetches).LimitWaiting(0, maxWaiting), all: map[string]*flight{}}
+}
+
+var errFetches = &nodegate.Error{
+	Op: "proven.wait", Code: nodegate.AccountBusy, RetryAfter: time.Second,
+	Msg: fmt.Sprintf("nodegate fetches at most %d proofs for an account at the same time, and this call waited too long for its turn. Send fewer calls at once, or split them into smaller ones", maxFetches),
 }
 
 type flight struct {
@@ -23,7 +43,14 @@ type flight struct {
 
 // do makes a call, or waits for the same call of somebody else. If that one was given up by
 // its caller, the call is made again.
+//
+// Returns AccountBusy if the caller's account has too many of them.
 func (f *flights) do(ctx context.Context, name string, w *work, call func() (any, error)) (any, error) {
+	account := nodegate.GrantFrom(ctx).AccountID
+	if f.places.Acquire(ctx, account) != nil {
+		return nil, errFetches
+	}
+	defer f.places.Release(account)
 	for {
 		one, mine := f.board(name)
 		if mine {
@@ -49,9 +76,6 @@ func (f *flights) board(name string) (one *flight, mine bool) {
 		return one, false
 	}
 	one = &flight{done: make(chan struct{}), err: &nodegate.Error{Op: "proven.call", Code: nodegate.Internal, Err: errors.New("the call ended without an answer")}}
-	if f.all == nil {
-		f.all = map[string]*flight{}
-	}
 	f.all[name] = one
 	return one, true
 }

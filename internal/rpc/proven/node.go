@@ -47,7 +47,7 @@ var _ nodegate.Feed = (*Node)(nil)
 
 // New puts proofs over a network's node.
 func New(next nodegate.Node, cfg Config) *Node {
-	return &Node{next: next, cfg: cfg, checker: verify.New(cfg.Stack), store: newStore(cfg.Bytes)}
+	return &Node{next: next, cfg: cfg, checker: verify.New(cfg.Stack), store: newStore(cfg.Bytes), flights: newFlights()}
 }
 
 // Call answers from proofs, or passes the call on.

@@ -1,10 +1,15 @@
 package proven
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 
@@ -21,10 +26,12 @@ func balances(count byte) string {
 }
 
 // storages is a call for slots of so many accounts.
-func storages(count byte) string {
+func storages(count byte) string { return storagesFrom(0, count) }
+
+func storagesFrom(first, count byte) string {
 	var list []string
 	for i := range count {
-		list = append(list, fmt.Sprintf(`"%#x":[%s]`, common.Address{0x99, i}, wordOf(0)))
+		list = append(list, fmt.Sprintf(`"%#x":[%s]`, common.Address{0x99, first + i}, wordOf(0)))
 	}
 	return `[{` + strings.Join(list, ",") + `},"latest"]`
 }
@@ -72,6 +79,67 @@ func TestUnpaidProofs(t *testing.T) {
 			t.Errorf("%s takes %v", c.name, by)
 		}
 	}
+}
+
+// TestFetchesOfAccount: however many calls an account makes, so many proofs are fetched for it
+// at the same time. Other accounts don't wait for it, and a call that waits too long gets an
+// error that says what to do.
+func TestFetchesOfAccount(t *testing.T) {
+	n, chain := executing(t)
+	as := func(ctx context.Context, account string) context.Context {
+		grant, _ := nodegate.NewGrant(account, "key", nil)
+		return nodegate.WithGrant(ctx, grant)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		var fetching, most atomic.Int64
+		release := make(chan struct{})
+		chain.before = func(name string) {
+			if name == "eth_getProof" {
+				now := fetching.Add(1)
+				for was := most.Load(); now > was && !most.CompareAndSwap(was, now); was = most.Load() {
+				}
+				<-release
+				fetching.Add(-1)
+			}
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		for i := range byte(6) {
+			running.Go(func() {
+				if _, err := n.Call(as(ctx, "one"), "eth_getStorageValues", []byte(storagesFrom(20*i, 20))); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		synctest.Wait()
+		if got := fetching.Load(); got != maxFetches {
+			t.Errorf("%d proofs are fetched for an account, want %d", got, maxFetches)
+		}
+		running.Go(func() {
+			if _, err := n.Call(as(ctx, "two"), "eth_getBalance", []byte(`["`+rich.Hex()+`","latest"]`)); err != nil {
+				t.Error(err)
+			}
+		})
+		synctest.Wait()
+		if got := fetching.Load(); got != maxFetches+1 {
+			t.Errorf("%d proofs are fetched for two accounts, want %d", got, maxFetches+1)
+		}
+		short, end := context.WithTimeout(as(ctx, "one"), time.Second)
+		defer end()
+		_, err := n.Call(short, "eth_getBalance", []byte(`["`+nobody.Hex()+`","latest"]`))
+		if !errors.Is(err, nodegate.AccountBusy) || !strings.Contains(err.Error(), "Send fewer calls at once") {
+			t.Errorf("a call that waits too long gets %v", err)
+		}
+		close(release)
+		running.Wait()
+		cancel()
+		if got := most.Load(); got != maxFetches+1 {
+			t.Errorf("at most %d proofs were fetched at the same time, want %d", got, maxFetches+1)
+		}
+		if !n.flights.places.Idle() {
+			t.Error("places are kept")
+		}
+	})
 }
 
 // TestVouched: an answer says how many nodes vouch for its block by now, not when its header

@@ -1,6 +1,7 @@
 package form
 
 import (
+	"bytes"
 	"iter"
 	"slices"
 )
@@ -117,4 +118,20 @@ func Size(header []byte, txs iter.Seq[[]byte], uncles, withdrawals []byte) uint6
 	}
 	all := len(header) + headSize(list) + list + max(1, len(uncles)) + len(withdrawals)
 	return uint64(headSize(all) + all)
+}
+
+// AppendBlock appends a whole block without uncles in RLP. The transactions are in their
+// consensus encoding; withdrawals is RLP of a list, nil where the block has none.
+func AppendBlock(dst, header []byte, txs [][]byte, withdrawals []byte) []byte {
+	var list []byte
+	for _, tx := range txs {
+		if len(tx) > 0 && tx[0] < shortString { // typed ones are strings in the list
+			list = appendData(list, tx)
+		} else {
+			list = append(list, tx...)
+		}
+	}
+	const noUncles = shortList
+	body := append(AppendList(bytes.Clone(header), list), noUncles)
+	return AppendList(dst, append(body, withdrawals...))
 }

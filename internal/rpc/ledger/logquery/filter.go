@@ -49,7 +49,8 @@ func allowed(list [][]byte, value []byte) bool {
 	return ok || len(list) == 0
 }
 
-// keys are the keys to look for in the index. Of each list one has to be found.
+// keys are the keys to look for in the index. Of each list one has to be found. Those of the
+// events are the last: their lists are the longest.
 func (f *Filter) keys() (lists [][]logindex.Key) {
 	add := func(values [][]byte, key func([]byte) logindex.Key) {
 		list := make([]logindex.Key, len(values))
@@ -61,8 +62,14 @@ func (f *Filter) keys() (lists [][]logindex.Key) {
 		}
 	}
 	add(f.addresses, logindex.AddressKey)
-	for at, wanted := range f.topics {
-		add(wanted, func(topic []byte) logindex.Key { return logindex.TopicKey(at, topic) })
+	for at := 1; at < len(f.topics); at++ {
+		add(f.topics[at], func(topic []byte) logindex.Key { return logindex.TopicKey(at, topic) })
+	}
+	if f.hasEvent() {
+		add(f.topics[0], func(topic []byte) logindex.Key { return logindex.TopicKey(0, topic) })
 	}
 	return lists
 }
+
+// hasEvent tells whether the first topic is given, so that the last keys are its.
+func (f *Filter) hasEvent() bool { return len(f.topics) > 0 && len(f.topics[0]) > 0 }

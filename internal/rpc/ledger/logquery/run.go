@@ -160,6 +160,10 @@ func (w *walk) candidates(section uint64, keys [][]logindex.Key) (list []loginde
 	}
 	lists := make([][]byte, len(keys))
 	for i := range keys {
+		if i == len(keys)-1 && w.filter.hasEvent() && few(lists[:i]) {
+			lists = lists[:i]
+			break
+		}
 		if err = w.pace(); err != nil {
 			return nil, err
 		}
@@ -176,6 +180,20 @@ func (w *walk) candidates(section uint64, keys [][]logindex.Key) (list []loginde
 		return nil, &nodegate.Error{Op: "ledger.logs", Code: nodegate.Damaged, Msg: "the ledger's index of logs is damaged"}
 	}
 	return list, nil
+}
+
+// fewBytes is how long a list of a few transactions is.
+const fewBytes = 16
+
+// few tells whether lists leave so few transactions that to look at their logs takes less than
+// to read the list of an event, which may name every block of the section.
+func few(lists [][]byte) bool {
+	for _, l := range lists {
+		if len(l) <= fewBytes {
+			return true
+		}
+	}
+	return false
 }
 
 // height looks at the canonical block of a height: at some of its transactions, or at all.

@@ -41,7 +41,7 @@ func (s *Store) Find(tx [32]byte) (at Place, index int, ok bool, err error) {
 // of one that a reorg removed, or of another one whose hash begins alike.
 func Guess(s *Store, tx [32]byte) (at Place, index int, ok bool, err error) {
 	var number uint64
-	ok, err = s.db.probe(lookupKey(tx[:]), func(row []byte) error {
+	ok, err = s.db.get(lookupKey(tx[:]), func(row []byte) error {
 		var whole bool
 		if number, index, whole = decodeLookup(row); !whole {
 			return errRow

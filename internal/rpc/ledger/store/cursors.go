@@ -16,7 +16,7 @@ func (c *cursors) take(rows pebble.Reader, kind byte) (*pebble.Iterator, error) 
 		c[kind] = nil
 		return it, nil
 	}
-	return rows.NewIter(&pebble.IterOptions{LowerBound: []byte{kind}, UpperBound: []byte{kind + 1}, UseL6Filters: true})
+	return rows.NewIter(&pebble.IterOptions{LowerBound: []byte{kind}, UpperBound: []byte{kind + 1}})
 }
 
 // give takes an iterator back.

@@ -12,17 +12,21 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
-	"github.com/cockroachdb/pebble/v2/bloom"
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// The sizes of the database: a memtable takes a few blocks of 200 transactions, and
-// large blocks of tables compress well.
+// The sizes of the database: a memtable takes a few blocks of 200 transactions. A lookup reads
+// a few blocks of tables, each of which it uses little of, so they are small. A million blocks
+// of the chain take some hundred tables, and opening one takes several reads.
 const (
 	memtableBytes = 8 << 20
-	tableBlock    = 32 << 10
-	openTables    = 128
+	tableBlock    = 8 << 10
+	openTables    = 512
 )
+
+// heapSizes are sizes in which Go's heap hands out memory around that of a block of a table.
+// The cache is on that heap: a block that is a little larger than one of them takes the next.
+var heapSizes = []int{4096, 4864, 5376, 6144, 6528, 6784, 6912, 8192, 9472, 9728, 10240, 10880, 12288}
 
 // database is Pebble, kept from ending the process: by its own errors, and by use after
 // it was closed.
@@ -80,13 +84,16 @@ func (d *database) options(cfg *Config, cache *pebble.Cache) *pebble.Options {
 		ErrorIfNotExists: cfg.Existing,
 		FS:               files{d.files, d.health}, Lock: d.lock, Cache: cache, MemTableSize: cmp.Or(cfg.memtable, memtableBytes), MaxOpenFiles: openTables,
 		FormatMajorVersion: pebble.FormatNewest, Merger: merger, Logger: pebbleLog{d.health}, EventListener: d.health.listener(),
+		AllocatorSizeClasses: heapSizes,
 		// Pruning frees disk space soon, also where little is written.
 		FlushDelayDeleteRange: 10 * time.Second,
 	}
 	for i := range o.Levels {
 		o.Levels[i].BlockSize = cmp.Or(cfg.tableBlock, tableBlock)
-		o.Levels[i].FilterPolicy = bloom.FilterPolicy(10)
+		o.Levels[i].FilterPolicy = newSparse()
 	}
+	// Most of what is looked up is there, and most of that is in the last level.
+	o.Levels[len(o.Levels)-1].FilterPolicy = pebble.NoFilterPolicy
 	o.ApplyCompressionSettings(func() pebble.DBCompressionSettings { return pebble.DBCompressionGood })
 	return o
 }
@@ -200,36 +207,6 @@ func (d source) value(key []byte) (value []byte, err error) {
 		return nil
 	})
 	return value, err
-}
-
-// probe is a get of a key that often isn't there: only an iterator uses the filters of
-// the last level, which spare the read.
-func (d source) probe(key []byte, found func(value []byte) error) (ok bool, err error) {
-	if !d.enter() {
-		return false, errClosed
-	}
-	defer d.leave()
-	if d.damaged.has(key) {
-		return false, damaged("read", errRow)
-	}
-	it, err := d.rows.NewIter(&pebble.IterOptions{UseL6Filters: true})
-	if err != nil {
-		return false, fail("read", err)
-	}
-	if it.SeekPrefixGE(key) && bytes.Equal(it.Key(), key) {
-		value, err := it.ValueAndErr()
-		if err == nil {
-			err = found(value)
-		}
-		if err != nil {
-			return false, errors.Join(d.damaged.note(key, damaged("read", err)), it.Close())
-		}
-		ok = true
-	}
-	if err := errors.Join(it.Error(), it.Close()); err != nil {
-		return false, d.damaged.note(key, fail("read", err))
-	}
-	return ok, nil
 }
 
 // scan hands all rows from a key up to another to each, until that returns an error.

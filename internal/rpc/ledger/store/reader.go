@@ -32,7 +32,7 @@ func (r *Reader) forget(number uint64) { r.heads.of(number).Store(nil) }
 // ByHash returns where a block is, canonical or not.
 func (r *Reader) ByHash(hash [32]byte) (at Place, ok bool, err error) {
 	at.Hash = hash
-	ok, err = r.db.probe(hashKey(hash), func(row []byte) error {
+	ok, err = r.db.get(hashKey(hash), func(row []byte) error {
 		var whole bool
 		if at.Number, at.Branch, whole = decodePlace(row); !whole {
 			return errRow

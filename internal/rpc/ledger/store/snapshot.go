@@ -93,7 +93,7 @@ func (v *Snapshot) list(dst, key []byte) ([]byte, error) {
 	if v.db.damaged.has(key) {
 		return dst, damaged("read", errRow)
 	}
-	// Most values are in few sections. Filters spare the read of the others.
+	// Most values are in few sections. Filters spare the read of the newest of the others.
 	it, err := v.db.cursors.take(v.rows, keyLogs)
 	if err != nil {
 		return dst, fail("read", err)

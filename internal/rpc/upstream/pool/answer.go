@@ -182,9 +182,9 @@ func (j *judge) fits(q *query, result []byte) bool {
 	case method.BlockAnswer, method.HeaderAnswer, method.TransactionAnswer, method.AtHashAnswer, method.AtNumberAnswer, method.ReceiptAnswer,
 		method.ProofAnswer, method.ObjectAnswer:
 		return result[0] == '{'
-	case method.ReceiptsAnswer, method.LogsAnswer:
+	case method.ReceiptsAnswer, method.RawReceiptsAnswer, method.LogsAnswer:
 		return result[0] == '['
-	case method.RawTransactionAnswer, method.RawAtAnswer, method.HexAnswer, method.CountAnswer, method.UncleCountAnswer, method.WordAnswer, method.ReturnAnswer, method.GasAnswer:
+	case method.RawTransactionAnswer, method.RawAtAnswer, method.RawHeaderAnswer, method.RawBlockAnswer, method.HexAnswer, method.CountAnswer, method.UncleCountAnswer, method.WordAnswer, method.ReturnAnswer, method.GasAnswer:
 		return hexjson.IsData(result)
 	}
 	return true

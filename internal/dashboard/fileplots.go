@@ -1,6 +1,7 @@
 package dashboard
 
 import (
+	"slices"
 	"time"
 
 	"github.com/nodegate/nodegate"
@@ -26,5 +27,11 @@ func storageFigures(v *visit, data *filesData) error {
 	kept := chart.Plot{ID: "kept", Title: "Stored", Kind: chart.Bars, Unit: chart.Bytes, Series: []chart.Series{{Name: "stored", Values: floats(data.Days[:])}}}
 	moved := chart.Plot{ID: "moved", Title: "Transfer", Kind: chart.Bars, Unit: chart.Bytes, Series: []chart.Series{{Name: "uploaded", Values: in}, {Name: "downloaded", Values: out}}}
 	data.Standing, data.Plots = r.Standing, []plot{drawn(r, kept), drawn(r, moved)}
+	if r.Total.BytesIn+r.Total.BytesOut == 0 {
+		data.Plots[1].Empty = "No transfer in these days"
+	}
+	if slices.Max(data.Days[:]) == 0 {
+		data.Plots[0].Empty = "Nothing was stored in these days"
+	}
 	return nil
 }

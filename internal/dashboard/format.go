@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/nodegate/nodegate/internal/accounts/usage/report"
 	"github.com/nodegate/nodegate/internal/dashboard/apidoc"
 )
 
@@ -29,6 +30,9 @@ func functions(f *static) template.FuncMap {
 		"answered": answered,
 		"limit":    limitText,
 		"initials": initials,
+		"tint":     tint,
+		"tagOf":    tagOf,
+		"toneOf":   tone,
 		"level":    level,
 		"compact":  compact,
 		"middle":   middle,
@@ -148,6 +152,11 @@ func level(used, limit int64) string {
 		return "high"
 	}
 	return ""
+}
+
+// tagOf is the tone of a share of a limit.
+func tagOf(s report.Share) string {
+	return map[string]string{"full": "bad", "high": "warn"}[level(s.Used, s.Limit)]
 }
 
 // compact is a count in three or four digits: 11.42 M. Smaller ones are written out.

@@ -22,7 +22,7 @@ var menu = []struct {
 }{
 	{"Build", members, []navItem{{Path: "/", Name: "Overview", Icon: "home"}, {Path: "/keys", Name: "API keys", Icon: "key"}, {Path: "/try", Name: "Playground", Icon: "prompt"}, {Path: "/files", Name: "Files", Icon: "folder"}}},
 	{"Monitor", members, []navItem{{Path: "/usage", Name: "Usage", Icon: "chart"}, {Path: "/requests", Name: "Requests", Icon: "list"}}},
-	{"Account", members, []navItem{{Path: "/billing", Name: "Billing", Icon: "card"}, {Path: "/account", Name: "Settings", Icon: "person"}}},
+	{"Account", members, []navItem{{Path: "/billing", Name: "Billing", Icon: "card"}, {Path: "/account", Name: "Settings", Icon: "gear"}}},
 	{"Operate", operators, []navItem{
 		{Path: "/operator", Name: "Networks", Icon: "nodes"}, {Path: "/operator/traffic", Name: "Traffic", Icon: "chart"}, {Path: "/operator/accounts", Name: "Accounts", Icon: "people"},
 		{Path: "/operator/audit", Name: "Audit log", Icon: "log"}, {Path: "/operator/system", Name: "System", Icon: "pulse"},

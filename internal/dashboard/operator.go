@@ -97,8 +97,51 @@ type StorageNode struct {
 // Percent is the error rate for people.
 func (n NodeState) Percent() int64 { return int64(n.ErrorRate*100 + 0.5) }
 
+// networksData are the networks: those of remote nodes first, which need attention more often.
+type networksData struct {
+	Health         *health
+	Far, Embedded  []NetworkState
+	Cordoned       int
+	Slowest, Worst *NodeState // of the nodes with requests, by p50 and by errors; nil for none
+}
+
 func networksPage(v *visit) error {
-	return v.show("operator-networks", v.cfg.Operator.Networks(v.req.Context()))
+	states := v.cfg.Operator.Networks(v.req.Context())
+	d := networksData{Health: healthIn(states)}
+	for i := range states {
+		if states[i].Embedded {
+			d.Embedded = append(d.Embedded, states[i])
+			continue
+		}
+		d.Far = append(d.Far, states[i])
+		d.compare(states[i].Nodes)
+	}
+	return v.show("operator-networks", d)
+}
+
+func (d *networksData) compare(nodes []NodeState) {
+	for i := range nodes {
+		n := &nodes[i]
+		if n.Cordoned {
+			d.Cordoned++
+		}
+		if n.P50 > 0 && (d.Slowest == nil || n.P50 > d.Slowest.P50) {
+			d.Slowest = n
+		}
+		if n.ErrorRate > 0 && (d.Worst == nil || n.ErrorRate > d.Worst.ErrorRate) {
+			d.Worst = n
+		}
+	}
+}
+
+// Used is how many nodes get calls.
+func (n NetworkState) Used() (used int) {
+	for i := range n.Nodes {
+		if n.Nodes[i].Healthy {
+			used++
+		}
+	}
+	return used
 }
 
 func cordonNode(v *visit) error { return setCordon(v, true, "cordoned") }

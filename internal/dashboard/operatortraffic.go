@@ -80,8 +80,12 @@ func healthOf(v *visit) *health {
 	if !v.account.Operator {
 		return nil
 	}
+	return healthIn(v.cfg.Operator.Networks(v.req.Context()))
+}
+
+func healthIn(states []NetworkState) *health {
 	h := &health{}
-	for _, n := range v.cfg.Operator.Networks(v.req.Context()) {
+	for _, n := range states {
 		h.Networks++
 		if n.Problem == "" {
 			h.Up++

@@ -23,8 +23,11 @@ func overviewRoutes() []route {
 
 // overviewData is the first page: what to do next, and how things are.
 type overviewData struct {
-	Networks []Network
+	Networks []networkRow
+	Status   bool // there is a public status page
 	HasCard  bool
+	Ranges   []link
+	Users    []keyCredits
 	Start    *startData // nil once there was a request
 	Today    *report.Result
 	Plot     plot
@@ -33,6 +36,7 @@ type overviewData struct {
 
 	// Sparklines of the figures above the plot.
 	Requests, Answered, Latency template.HTML
+	MoreRequests                template.HTML // than the day before; "" where nothing is known
 }
 
 // startData is the checklist of a new account.
@@ -45,10 +49,20 @@ type startData struct {
 }
 
 func overviewPage(v *visit) error {
-	data := &overviewData{Networks: v.cfg.Networks(), HasCard: v.account.Card.Valid(time.Now()), Health: healthOf(v)}
+	data := &overviewData{Networks: networkRows(v), Status: v.cfg.Status != nil, HasCard: v.account.Card.Valid(time.Now()), Health: healthOf(v)}
+	day := report.Query{AccountID: v.account.ID, Range: report.Day, By: nodegate.ByOutcome, Compare: true}
 	var err error
-	if data.Today, err = usageOf(v, "24h", nodegate.ByOutcome); err != nil {
+	if data.Today, err = v.cfg.Reports.Make(v.req.Context(), day, v.plan(), time.Now()); err != nil {
 		return err
+	}
+	if data.Users, err = keysByCredits(v); err != nil {
+		return err
+	}
+	for _, span := range report.Ranges() {
+		data.Ranges = append(data.Ranges, link{Name: string(span), Path: usageAddress("/usage", report.Query{Range: span, By: nodegate.ByMethod}), Here: span == report.Day})
+	}
+	if c := data.Today.Compared; c != nil {
+		data.MoreRequests = change(c.Now.Requests, c.Then.Requests)
 	}
 	data.Plot = usagePlots(data.Today, stacks{}, false)[0]
 	data.Failures = failuresOf(data.Today.Groups)

@@ -55,6 +55,7 @@ type view struct {
 	Path    string
 	Notice  string // what a change before this page did
 	Banner  *banner
+	Front   *front // for strangers
 	SignUp  bool
 	Storage bool // there is a storage gateway
 	Data    any
@@ -81,7 +82,7 @@ func (v *visit) view(data any) view {
 	nav := v.nav()
 	return view{
 		Account: v.account, Nav: nav, Tabs: tabs(nav), Themes: []string{"system", "light", "dark"}, Path: v.req.URL.Path, Notice: notices[v.req.URL.Query().Get("done")],
-		Banner: bannerOf(v), SignUp: v.cfg.SignUp, Storage: v.cfg.Storage != nil, Data: data,
+		Banner: bannerOf(v), Front: frontOf(v), SignUp: v.cfg.SignUp, Storage: v.cfg.Storage != nil, Data: data,
 	}
 }
 

@@ -39,7 +39,7 @@ func TestPagesOfRequests(t *testing.T) {
 	} {
 		got := d.ask(http.MethodGet, c.path, cookie, nil)
 		page := got.Body.String()
-		if n := strings.Count(page, `<td><a href="/requests?`); got.Code != http.StatusOK || n != c.rows {
+		if n := strings.Count(page, `<td><div class="entry">`); got.Code != http.StatusOK || n != c.rows {
 			t.Errorf("%s: %d, %d rows, want %d", c.path, got.Code, n, c.rows)
 		}
 		for _, text := range c.has {
@@ -151,11 +151,11 @@ func TestRequestPanel(t *testing.T) {
 	}{
 		{"cafe-1.0", []string{
 			`id="request"`, "The contract reverted the call.", "execution reverted: no", "reverted 3", "40 ms", "30 ms", "80 credits", "alpha", `aria-current="true"`, `class="here"`,
-			`name="params" value="[{&#34;to&#34;:&#34;0x1&#34;},&#34;latest&#34;]"`, ">Replay<", "Copy as curl", "Copy as viem", "Copy as ethers", "Copy as cast", "/main/v3/", "$KEY", "Response", `&#34;code&#34;: 3`,
+			`name="params" value="[{&#34;to&#34;:&#34;0x1&#34;},&#34;latest&#34;]"`, "Replay</button>", "Copy as curl", "Copy as viem", "Copy as ethers", "Copy as cast", "/main/v3/", "$KEY", "Response", `<span class="j-name">&#34;code&#34;</span>: <span class="j-value">3</span>`,
 		}, []string{"refused before it was executed"}},
-		{"cafe-2.1", []string{"call number 1, counted from 0", "not cached", ">Open in Playground<", "none were kept of this request"}, []string{">Replay<", "Copy as curl"}},
+		{"cafe-2.1", []string{"call number 1, counted from 0", "not cached", ">Open in Playground<", "none were kept of this request"}, []string{"Replay</button>", "Copy as curl"}},
 		{"cafe-3.0", []string{"Rate limit reached: the credits of this second were used up.", "tag warn", "refused before it was executed"}, nil},
-		{"cafe-4.0", []string{`id="request"`}, []string{"Playground</button>", ">Replay<"}},
+		{"cafe-4.0", []string{`id="request"`}, []string{"Playground</button>", "Replay</button>"}},
 		{"cafe-2.0", []string{"no longer kept"}, []string{`id="request"`}},
 		{"cafe-9.0", []string{"no longer kept"}, []string{`id="request"`, "private", "eth_foreign"}},
 		{"nonsense", []string{"4 in the last hour"}, []string{`id="request"`}},

@@ -44,6 +44,7 @@ type plot struct {
 	Note    template.HTML // what stands below the figure
 	Legend  []legend
 	Drawing template.HTML
+	Empty   string // stands in place of a drawing without a value; "" draws it all the same
 }
 
 type legend struct{ Name, Class string }

@@ -79,13 +79,17 @@ func (i *inspector) submit(template, form, waitFor string) {
 func (i *inspector) check(template string) {
 	i.Helper()
 	i.seen[template] = true
-	Ask(i, i.ctx, chromedp.Evaluate[bool](`document.querySelectorAll("main details").forEach(part => part.open = true), true`))
+	Ask(i, i.ctx, chromedp.Evaluate[bool](`document.querySelectorAll("main details").forEach(part => part.open = true), scrollTo(0, 0), true`))
 	Do(i, i.ctx, inTheme("light"))
 	i.report(template, "light")
 	Do(i, i.ctx, inTheme("dark"))
 	i.report(template, "dark")
 	Do(i, i.ctx, chromedp.EmulateViewport(390, 800, chromedp.EmulateMobile))
+	// As high as the page: the bars at the edges of the screen cover nothing of it.
+	high := Ask(i, i.ctx, chromedp.Evaluate[int64](`document.documentElement.scrollHeight`))
+	Do(i, i.ctx, chromedp.EmulateViewport(390, max(high, 800), chromedp.EmulateMobile))
 	i.report(template, "dark, phone")
+	Do(i, i.ctx, chromedp.EmulateViewport(390, 800, chromedp.EmulateMobile))
 	i.menus(template)
 	Do(i, i.ctx, chromedp.EmulateViewport(1280, 900))
 }

@@ -2,12 +2,9 @@ package browser
 
 import (
 	"context"
-	"math"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/chromedp/chromedp"
 
@@ -15,24 +12,53 @@ import (
 	"github.com/nodegate/nodegate/test/harness"
 )
 
-// Pictures of a service that is in use, for people to look at: a day of usage, and the
-// operator's pages.
+// Pictures of a service that is in use, for people to look at: every page, with a day of
+// usage, nodes of which one doesn't answer, and a limit that is near.
 func TestPictures(t *testing.T) {
 	if os.Getenv("NODEGATE_SHOTS")+os.Getenv("NODEGATE_IMAGES") == "" {
 		t.Skip("pictures are made where NODEGATE_SHOTS or NODEGATE_IMAGES names a folder for them")
 	}
-	s := harness.Start(t, nil)
-	useADay(t, s)
+	s := busyService(t)
 	ctx := Open(t)
+	reset := linkTo(t, s, nodegate.LinkReset)
+	take := func(name, path string) {
+		t.Run(name, func(t *testing.T) {
+			Do(t, ctx, chromedp.Navigate(localhost(s.RPC)+path), chromedp.WaitVisible("h1"))
+			shoot(t, ctx, name)
+			picture(t, ctx, name)
+		})
+	}
+	for _, page := range [][2]string{{"login", "/login"}, {"signup", "/signup"}, {"login-reset", "/login/reset"}, {"login-link", reset}, {"status", "/status"}, {"docs-public", "/docs"}} {
+		take(page[0], page[1])
+	}
 	SignIn(t, ctx, s)
-	for _, page := range []struct{ name, path string }{
-		{"busy-overview", "/"}, {"busy-usage", "/usage"}, {"operator", "/operator"}, {"operator-accounts", "/operator/accounts"},
-		{"operator-audit", "/operator/audit"}, {"operator-system", "/operator/system"},
-		{"operator-account", "/operator/accounts/" + s.Server.FirstKey().Key.AccountID}, {"nothing", "/nothing/here"},
-	} {
-		Do(t, ctx, chromedp.Navigate(localhost(s.RPC)+page.path), chromedp.WaitVisible("h1"))
-		shoot(t, ctx, page.name)
-		picture(t, ctx, page.name)
+	for _, page := range memberPictures(s) {
+		take(page[0], page[1])
+	}
+	for _, page := range operatorPictures(s) {
+		take(page[0], page[1])
+	}
+	t.Run("busy-request", func(t *testing.T) {
+		Do(t, ctx, chromedp.Navigate(localhost(s.RPC)+"/requests?outcome=failed"), chromedp.WaitVisible("table"), chromedp.Click(`#list tbody a`), chromedp.WaitVisible(`#request`))
+		shoot(t, ctx, "busy-request")
+	})
+}
+
+func memberPictures(s *harness.Service) [][2]string {
+	key := "/keys/" + s.Server.FirstKey().Key.ID
+	return [][2]string{
+		{"busy-overview", "/"}, {"busy-keys", "/keys"}, {"busy-key", key}, {"busy-key-settings", key + "/settings"}, {"busy-key-rotate", key + "/rotate"},
+		{"busy-playground", "/try?network=devnet&method=eth_getBlockByNumber"}, {"busy-subscribe", "/try?network=devnet&method=eth_subscribe"},
+		{"busy-usage", "/usage"}, {"busy-usage-method", "/usage?stack=method&by=key"}, {"busy-usage-month", "/usage?range=30d"}, {"busy-usage-filter", "/usage?network=ethereum&method=eth_call"}, {"busy-usage-empty", "/usage?network=rollup"},
+		{"busy-requests", "/requests"}, {"requests-none", "/requests?q=nothing+like+this"}, {"busy-files", "/files"}, {"busy-billing", "/billing"}, {"busy-account", "/account"}, {"account-delete", "/account/delete"},
+		{"busy-docs", "/docs"}, {"busy-docs-search", "/docs?q=receipt"}, {"busy-docs-method", "/docs/eth_getLogs"}, {"busy-docs-types", "/docs/types"}, {"nothing", "/nothing/here"},
+	}
+}
+
+func operatorPictures(s *harness.Service) [][2]string {
+	return [][2]string{
+		{"operator", "/operator"}, {"operator-traffic", "/operator/traffic"}, {"operator-accounts", "/operator/accounts"}, {"operator-account", "/operator/accounts/a-a"},
+		{"operator-account-own", "/operator/accounts/" + s.Server.FirstKey().Key.AccountID}, {"operator-audit", "/operator/audit"}, {"operator-system", "/operator/system"},
 	}
 }
 
@@ -52,30 +78,4 @@ func picture(t *testing.T, ctx context.Context, name string) {
 	}
 	Do(t, ctx, inTheme("light"), chromedp.EmulateViewport(1280, 900))
 	write(t, filepath.Join(dir, file), Ask(t, ctx, chromedp.FullScreenshot(100)))
-}
-
-// useADay records what a busy app does: more by day than by night, a few failures.
-func useADay(t *testing.T, s *harness.Service) {
-	t.Helper()
-	first := s.Server.FirstKey().Key
-	random, now := rand.New(rand.NewPCG(1, 2)), time.Now().UTC()
-	batch := &nodegate.UsageBatch{Server: "pictures", Number: 1}
-	for minute := range 24 * 60 {
-		at := now.Add(-time.Duration(minute) * time.Minute).Truncate(time.Minute)
-		busy := 1.2 - math.Cos(2*math.Pi*(float64(at.Hour())+float64(at.Minute())/60)/24)
-		for method, share := range map[string]float64{"eth_call": 60, "eth_getBlockReceipts": 12, "eth_blockNumber": 30, "eth_getProof": 4, "eth_estimateGas": 9} {
-			for outcome, part := range map[string]float64{nodegate.OutcomeOK: 0.98, nodegate.Reverted.String(): 0.02} {
-				n := int64(busy * share * part * (0.7 + 0.6*random.Float64()))
-				if n == 0 {
-					continue
-				}
-				u := nodegate.Usage{UsageKey: nodegate.UsageKey{AccountID: first.AccountID, KeyID: first.ID, Network: "devnet", Method: method, Outcome: outcome}, At: at, Requests: n, Credits: n * 80}
-				u.Latency[2+random.IntN(3)] = n
-				batch.Rows = append(batch.Rows, u)
-			}
-		}
-	}
-	if err := s.Server.Control().Store.AddUsage(context.Background(), batch); err != nil {
-		t.Fatal(err)
-	}
 }

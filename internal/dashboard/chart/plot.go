@@ -208,7 +208,7 @@ func (p *Plot) describeSeries(series, n int) string {
 
 // table writes the same figures for who can't see the drawing, or wants to copy them.
 func (p *Plot) table(c *canvas) {
-	c.add(`<details class="chart-data"><summary>Figures</summary><table>`)
+	c.add(`<details class="chart-data"><summary>Figures</summary><div class="wide" tabindex="0" role="group" aria-labelledby="`, className(p.ID), `-title"><table>`)
 	c.element("caption", p.Title, "caption")
 	c.add("<thead><tr>")
 	head := "Time (UTC)"
@@ -237,5 +237,5 @@ func (p *Plot) table(c *canvas) {
 		}
 		c.add("</tr>")
 	}
-	c.add("</tbody></table></details>")
+	c.add("</tbody></table></div></details>")
 }

@@ -124,11 +124,11 @@
   // What a plot shows at one time, by the pointer or the arrow keys: its table has the values.
   function readable(root) {
     root.querySelectorAll("figure.chart").forEach(function (figure) {
-      var svg = figure.querySelector("svg[data-slot]"), rows = figure.querySelectorAll("tbody tr"), heads = figure.querySelectorAll("thead th");
+      var svg = figure.querySelector("svg[data-slot]"), rows = figure.querySelectorAll("tbody tr"), heads = figure.querySelectorAll("thead th"), parts = figure.querySelectorAll("svg > g");
       if (!svg || !rows.length) return;
       var left = +svg.dataset.left, slot = +svg.dataset.slot, now = -1;
-      var shown = document.createElement("p"), line = document.createElementNS(svg.namespaceURI, "line");
-      shown.className = "chart-shown small muted";
+      var shown = document.createElement("div"), line = document.createElementNS(svg.namespaceURI, "line");
+      shown.className = "chart-shown legend";
       shown.setAttribute("role", "status");
       svg.after(shown);
       svg.tabIndex = 0;
@@ -140,9 +140,19 @@
         line.setAttribute("x1", left + slot * (now + 0.5));
         line.setAttribute("x2", left + slot * (now + 0.5));
         svg.append(line);
-        shown.textContent = Array.from(rows[now].children).map(function (cell, at) { return at ? heads[at].textContent + " " + (cell.textContent || "none") : cell.textContent; }).join(" · ");
+        shown.replaceChildren.apply(shown, Array.from(rows[now].children).map(tip));
+        // The box stands beside the step, on the side that has room for it.
+        var x = (left + slot * (now + 0.5)) / svg.viewBox.baseVal.width, room = x > 0.5;
+        shown.style.left = room ? "auto" : 100 * x + "%";
+        shown.style.right = room ? 100 - 100 * x + "%" : "auto";
       }
-      function hide() { line.remove(); shown.textContent = ""; now = -1; }
+      function tip(cell, at) {
+        var part = document.createElement(at ? "span" : "b");
+        if (at) part.className = parts[at - 1].getAttribute("class").replace("chart-", "key-");
+        part.textContent = at ? heads[at].textContent + " " + (cell.textContent || "none") : cell.textContent;
+        return part;
+      }
+      function hide() { line.remove(); shown.replaceChildren(); now = -1; }
       svg.addEventListener("pointermove", function (event) {
         var box = svg.getBoundingClientRect();
         show(Math.floor(((event.clientX - box.left) / box.width * svg.viewBox.baseVal.width - left) / slot));

@@ -3,6 +3,7 @@ package sqlstore
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -229,5 +230,36 @@ func TestLatenciesByKey(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Usage by key of one kind of failure has many rows for each day and key, which stand together
+// in the table: SQLite adds them up as it reads, without sorting them first.
+func TestUsageByKeyStreams(t *testing.T) {
+	s := databases()["sqlite"](t)
+	q := nodegate.UsageSums{AccountID: "a", Outcome: "timeout", From: epoch.AddDate(0, 0, -30), To: epoch, Resolution: nodegate.ByDay, By: nodegate.ByKey}
+	query, args, err := s.sumQuery(&q, everySpan())
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, inner, found := strings.Cut(query, "FROM (")
+	inner, _, whole := strings.Cut(inner, ") GROUP BY")
+	if !found || !whole {
+		t.Fatalf("the rows are sorted: %s", query)
+	}
+	rows, err := s.reader.Query("EXPLAIN QUERY PLAN "+inner, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var a, b, c int
+		var line string
+		if err := rows.Scan(&a, &b, &c, &line); err != nil || strings.Contains(line, "TEMP B-TREE") {
+			t.Errorf("%s, %v", line, err)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		t.Error(err)
 	}
 }

@@ -89,24 +89,47 @@ func data(raw []byte, into string) (value, reason string) {
 	return prefixed(s), ""
 }
 
-func allHex(s []byte) bool {
-	for _, c := range s {
-		if (c < '0' || c > '9') && (c|0x20 < 'a' || c|0x20 > 'f') {
-			return false
+func allHex(s []byte) bool { return digitsOf(s)&noDigit == 0 }
+
+// Kinds of bytes.
+const (
+	capital = 1 << iota // A to F
+	noDigit
+)
+
+// digitKinds has the kind of every byte, 0 for digits in lower case.
+var digitKinds = func() (kinds [256]uint8) {
+	for c := range kinds {
+		switch {
+		case c >= '0' && c <= '9', c >= 'a' && c <= 'f':
+		case c >= 'A' && c <= 'F':
+			kinds[c] = capital
+		default:
+			kinds[c] = noDigit
 		}
 	}
-	return true
+	return kinds
+}()
+
+// digitsOf returns which kinds there are.
+func digitsOf(s []byte) (kinds uint8) {
+	for _, c := range s {
+		kinds |= digitKinds[c]
+	}
+	return kinds
 }
 
 // prefixed lower-cases digits and puts 0x before them.
 func prefixed(s []byte) string {
-	out := make([]byte, 2+len(s))
-	out[0], out[1] = '0', 'x'
-	for i, c := range s {
+	if digitsOf(s)&capital == 0 { // as nearly all clients write them
+		return "0x" + string(s)
+	}
+	out := append(make([]byte, 0, 2+len(s)), "0x"...)
+	for _, c := range s {
 		if c >= 'A' && c <= 'F' {
 			c |= 0x20
 		}
-		out[2+i] = c
+		out = append(out, c)
 	}
 	return string(out)
 }

@@ -80,20 +80,23 @@ func (q *query) names(result []byte) uint64 {
 		}
 		number, _ := hexjson.Quantity(member(result, "number"))
 		return number
-	case method.TransactionAnswer, method.ReceiptAnswer, method.AtHashAnswer, method.AtNumberAnswer, method.ReceiptsAnswer, method.LogsAnswer:
-		return lastNumber(result)
+	case method.TransactionAnswer, method.ReceiptAnswer, method.AtHashAnswer, method.AtNumberAnswer:
+		return numberAt(result, bytes.Index(result, []byte(blockNumber))) // all in it name the same block
+	case method.ReceiptsAnswer, method.LogsAnswer:
+		return numberAt(result, bytes.LastIndex(result, []byte(blockNumber))) // lists are in the order of blocks
 	}
 	return 0
 }
 
-// lastNumber is the last blockNumber in an answer: lists are in the order of blocks.
-func lastNumber(result []byte) uint64 {
-	const name = `"blockNumber"`
-	i := bytes.LastIndex(result, []byte(name))
+const blockNumber = `"blockNumber"`
+
+// numberAt is the value of the blockNumber at a place in an answer. Searching for the first is
+// many times as fast as for the last.
+func numberAt(result []byte, i int) uint64 {
 	if i < 0 {
 		return 0
 	}
-	rest := bytes.TrimLeft(result[i+len(name):], ": \t\r\n")
+	rest := bytes.TrimLeft(result[i+len(blockNumber):], ": \t\r\n")
 	end := bytes.IndexAny(rest, ",} \t\r\n")
 	if end < 0 {
 		return 0

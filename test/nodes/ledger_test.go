@@ -395,7 +395,8 @@ func TestLedgerDialects(t *testing.T) {
 	yaml := "networks:\n"
 	dialects := []string{"spec", "strict", "standard"}
 	for _, d := range dialects {
-		yaml += network("ledger-"+d, "    dialect: "+d+"\n    ledger: {blocks: 50}\n", direct) + network("plain-"+d, "    dialect: "+d+"\n", direct)
+		yaml += network("ledger-"+d, "    dialect: "+d+"\n    namespaces: [debug]\n    ledger: {blocks: 50}\n", direct) +
+			network("plain-"+d, "    dialect: "+d+"\n    namespaces: [debug]\n", direct)
 	}
 	f := startFront(t, yaml)
 	f.ready(t)

@@ -10,7 +10,7 @@ import (
 // and none if one of its nodes has a budget, or a setting turns it off.
 func TestLedgerByDefault(t *testing.T) {
 	node := presets(t)
-	const plain = "  - name: %s\n    dialect: standard\n%s    nodes: [{url: %q%s}]\n"
+	const plain = "  - name: %s\n    dialect: standard\n    namespaces: [debug]\n%s    nodes: [{url: %q%s}]\n"
 	all, cheap := countCalls(t, node.URL("dev", key)), countCalls(t, node.URL("dev", key))
 	last := height(t, node, "dev")
 	yaml := "networks:\n" + fmt.Sprintf(plain, "main", "", all.url, "") +

@@ -60,9 +60,7 @@ func (c *collector) pressed(high bool) {
 	switch {
 	case os.Getenv("GOGC") != "":
 	case high:
-		if c.before = debug.SetGCPercent(pressedPercent); c.before < pressedPercent {
-			debug.SetGCPercent(c.before)
-		}
+		c.before = debug.SetGCPercent(pressedPercent)
 	default:
 		debug.SetGCPercent(c.before)
 	}

@@ -111,7 +111,7 @@ var digitKinds = func() (kinds [256]uint8) {
 	return kinds
 }()
 
-// digitsOf returns which kinds there are.
+// digitsOf returns which kinds there are, 0 if all are digits in lower case.
 func digitsOf(s []byte) (kinds uint8) {
 	for _, c := range s {
 		kinds |= digitKinds[c]

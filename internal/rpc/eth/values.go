@@ -49,21 +49,8 @@ func isLowerHex(v []byte) bool {
 	if end < 3 || v[0] != '"' || v[1] != '0' || v[2] != 'x' || v[end] != '"' {
 		return false
 	}
-	for _, c := range v[3:end] {
-		if !lowerHex[c] {
-			return false
-		}
-	}
-	return true
+	return digitsOf(v[3:end]) == 0
 }
-
-// lowerHex tells the lower-case digits: answers are made of little else.
-var lowerHex = func() (is [256]bool) {
-	for _, c := range "0123456789abcdef" {
-		is[c] = true
-	}
-	return is
-}()
 
 // hexDigits returns the digits of a string in lower case.
 func hexDigits(value []byte) (string, bool) {

@@ -14,8 +14,10 @@ type Trace struct {
 	Reason string        // why it could not answer, in a word or two; "" on a hit
 	Waited time.Duration // for nodes, in all
 
-	Verified Level // how well the ledger verified what it answered with; LevelNone when it didn't answer
-	Agreed   int   // how many nodes gave the hash of the block that the answer is of
+	Verified Level // how well the answer was verified; LevelNone is the word of one node
+	// Agreed is how many nodes gave the hash of the block that the answer is of, or with
+	// LevelAgreed the answer itself.
+	Agreed int
 	// Checkpoint is true if the block is linked to one that the operator knows.
 	Checkpoint bool
 	Formed     bool // the answer has the form of Geth's already
@@ -51,16 +53,41 @@ type Want struct {
 // Level is how well data of nodes was verified.
 type Level uint8
 
-// The levels, from the least to the best.
+// The levels. Their numbers are stored in databases and say nothing about which one is better:
+// see Reaches.
 const (
-	LevelNone  Level = iota // nothing is said about it
-	LevelRoots              // the data belongs to the block hash that it names, by the roots of its header
+	LevelNone   Level = iota // nothing is said about it
+	LevelRoots               // the data belongs to the block hash that it names, by the roots of its header
+	LevelHeader              // the header hashes to the block's hash; the rest of the block is the word of nodes
+	LevelAgreed              // several nodes gave the same answer
 )
 
-var levelNames = [...]string{LevelNone: "", LevelRoots: "roots"}
+var levelNames = [...]string{LevelNone: "", LevelRoots: "roots", LevelHeader: "header", LevelAgreed: "agreed"}
+
+// levelRanks are the levels from the least to the best.
+var levelRanks = [...]uint8{LevelNone: 0, LevelAgreed: 1, LevelHeader: 2, LevelRoots: 3}
 
 // Levels is how many levels there are.
-const Levels = int(LevelRoots) + 1
+const Levels = int(LevelAgreed) + 1
+
+// LevelNamed is the level with a name; LevelNone if there is none.
+func LevelNamed(name string) Level {
+	for l, n := range levelNames {
+		if n == name {
+			return Level(l)
+		}
+	}
+	return LevelNone
+}
+
+// Reaches tells whether data of the level is verified as well as another level asks for. What
+// is not known to be a level reaches none.
+func (l Level) Reaches(least Level) bool {
+	if int(l) >= Levels || int(least) >= Levels {
+		return false
+	}
+	return levelRanks[l] >= levelRanks[least]
+}
 
 // String is the level as headers show it.
 func (l Level) String() string {

@@ -23,7 +23,7 @@ func (s *settler) settleLedger(n *Network, at string) {
 	if !given && len(n.Nodes) > 0 && !n.hasBudget() && n.Provable() {
 		n.Ledger.Blocks = UsualLedger
 	}
-	n.Ledger.Usual = !given && n.Ledger.Blocks > 0 && n.Verified == anyLevel && n.Agree <= 1 && n.Checkpoint == ""
+	n.Ledger.Usual = !given && n.Ledger.Blocks > 0 && n.Verified != levelRoots && (n.Agree <= 1 || n.Verified == levelAgreed) && n.Checkpoint == ""
 	if s.src[at+"ledger.min_block_time"].origin == fromDefault && n.Ledger.Usual {
 		n.Ledger.MinBlockTime = usualBlockTime
 	}
@@ -64,14 +64,16 @@ func (n *Network) CheckpointBlock() (number uint64, hash [32]byte, ok bool) {
 // checkLedger makes the checks of a network's ledger.
 func (c *checker) checkLedger(n *Network, at string) {
 	none := n.Ledger.Blocks == 0
-	if none && n.Verified != anyLevel {
+	if none && n.Verified == levelRoots {
 		c.failAt(at+"require_verified", "needs a ledger: without one every call would be refused; set ledger.blocks to 10000")
 	}
 	if none && n.Checkpoint != "" {
 		c.failAt(at+"checkpoint", "needs a ledger, which checks it; set ledger.blocks to 10000")
 	}
 	switch {
-	case none && n.Agree > 1:
+	case n.Verified == levelAgreed && n.Agree < 2:
+		c.failAt(at+"require_verified", "agreed needs nodes that can agree; set agree to 2 or more")
+	case none && n.Agree > 1 && n.Verified != levelAgreed:
 		c.failAt(at+"agree", "needs a ledger, which checks it; set ledger.blocks to 10000")
 	case n.Agree > len(n.Nodes):
 		c.failAt(at+"agree", "%d nodes can't agree: the network has %d; use a smaller number or add nodes", n.Agree, len(n.Nodes))

@@ -12,8 +12,14 @@ const (
 	leastLedgerMemory = 1 << 20
 )
 
-// anyLevel is require_verified of a network that answers with whatever nodes say.
-const anyLevel = "none"
+// The values of require_verified. anyLevel is that of a network that answers with whatever
+// nodes say.
+const (
+	anyLevel    = "none"
+	levelAgreed = "agreed"
+	levelHeader = "header"
+	levelRoots  = "roots"
+)
 
 // leastHeadAge is longer than it takes to look at a node twice, also over a WebSocket.
 const leastHeadAge = 10 * time.Second
@@ -67,11 +73,13 @@ var networkSettings = schema[Network]{
 			at:   func(n *Network) value { return text(&n.Genesis, anyText) },
 		}, {
 			name: "require_verified", def: anyLevel, remote: true,
-			help: "how well responses about blocks and state must be verified, or they are refused: `roots` gives only what the ledger has",
-			at:   func(n *Network) value { return text(&n.Verified, oneOf(anyLevel, "roots")) },
+			help: "how well responses about blocks and state must be verified, or they are refused: `roots` gives only what the ledger has or a proof shows, `header` also blocks whose header hashes to their hash, `agreed` also what as many nodes as agree says gave alike; they get each such call then",
+			at: func(n *Network) value {
+				return text(&n.Verified, oneOf(anyLevel, levelAgreed, levelHeader, levelRoots))
+			},
 		}, {
 			name: "agree", def: "1", remote: true,
-			help: "nodes that must have given the hash of a block before the ledger answers from it",
+			help: "nodes that must have given the hash of a block before the ledger answers from it; with `require_verified: agreed` also the nodes that get each other call about blocks and state",
 			at:   func(n *Network) value { return whole(&n.Agree, 1, maxNodes) },
 		}, {
 			name: "checkpoint", remote: true,
@@ -103,7 +111,7 @@ var networkSettings = schema[Network]{
 			at:   func(n *Network) value { return whole(&n.Ledger.Blocks, 0, maxWindow) },
 		}, {
 			name: "ledger.min_block_time", remote: true, varies: true,
-			help: "no copy is kept of a network with less time between two blocks; when left out 1s, or 0s if ledger.blocks, require_verified, checkpoint, or agree above 1 is given",
+			help: "no copy is kept of a network with less time between two blocks; when left out 1s, or 0s if ledger.blocks, `require_verified: roots`, checkpoint, or agree above 1 without `require_verified: agreed` is given",
 			at:   func(n *Network) value { return span(&n.Ledger.MinBlockTime, 0, time.Hour) },
 		}, {
 			name: "ledger.backfill", def: "0", remote: true,

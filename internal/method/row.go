@@ -115,6 +115,9 @@ func (r *Row) LooksUp() bool {
 	return r.Kind == Read
 }
 
+// ShowsHeader tells whether an answer has the header of a block, whose hash can be checked.
+func (r *Row) ShowsHeader() bool { return r.Answer == BlockAnswer || r.Answer == HeaderAnswer }
+
 // OtherLabel is the label of methods that share one: clients can't make labels.
 const OtherLabel = "other"
 

@@ -14,6 +14,7 @@ type Nodes struct {
 	latency  *prometheus.HistogramVec
 	extra    *prometheus.CounterVec
 	ejected  *prometheus.CounterVec
+	differed *prometheus.CounterVec
 	up       *prometheus.GaugeVec
 	head     *prometheus.GaugeVec
 	lag      *prometheus.GaugeVec
@@ -41,6 +42,9 @@ func (m *Metrics) Nodes() *Nodes {
 		ejected: shared(m.registry, prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "nodegate_node_ejections_total", Help: "How often a remote node was ejected after consecutive failures.",
 		}, node)),
+		differed: shared(m.registry, prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "nodegate_node_disagreements_total", Help: "Answers of a remote node that others contradicted, on networks where nodes must agree.",
+		}, node)),
 		up:       gauge("nodegate_node_up", "1 while a remote node is asked, 0 while it is not."),
 		cordoned: gauge("nodegate_node_cordoned", "1 while an operator keeps client calls away from a remote node."),
 		head:     gauge("nodegate_node_head", "The newest block of a remote node."),
@@ -65,7 +69,9 @@ type Node struct {
 	all     *Nodes
 	labels  []string // network and node
 	ejected prometheus.Counter
-	methods sync.Map // of method and outcome to *nodeMethod
+	// differed is there from the start, as ejected is: a rate needs the zero before the first.
+	differed prometheus.Counter
+	methods  sync.Map // of method and outcome to *nodeMethod
 }
 
 type methodOutcome struct{ method, outcome string }
@@ -77,7 +83,9 @@ type nodeMethod struct {
 
 // Node returns the metrics of a node.
 func (n *Nodes) Node(network, name string) *Node {
-	return &Node{all: n, labels: []string{network, name}, ejected: n.ejected.WithLabelValues(network, name)}
+	return &Node{
+		all: n, labels: []string{network, name}, ejected: n.ejected.WithLabelValues(network, name), differed: n.differed.WithLabelValues(network, name),
+	}
 }
 
 // Done counts one request. The caller bounds the methods.
@@ -109,6 +117,13 @@ func (n *Node) Extra(reason string) {
 func (n *Node) Ejected() {
 	if n != nil {
 		n.ejected.Inc()
+	}
+}
+
+// Disagreed counts that the node's answer was not that of others.
+func (n *Node) Disagreed() {
+	if n != nil {
+		n.differed.Inc()
 	}
 }
 

@@ -80,7 +80,7 @@ func (l *ledgers) over(node nodegate.Node, source *pool.Pool, n *config.Network)
 		MinBlockTime: n.Ledger.MinBlockTime, Usual: n.Ledger.Usual, FillPause: fillPause, Backfill: n.Ledger.Backfill,
 		Claims: func() []ledger.Claim { return claimsOf(source) }, Agree: n.Agree, Checkpoint: checkpointOf(n),
 		Network: n.Name, Hash: source.Hash, Shared: l.shared, SharedWait: ledger.ShareWait,
-		Last: source.Last, ShowAge: min(showHeadAge, n.MaxHeadAge), Require: levelOf(n.Verified),
+		Last: source.Last, ShowAge: min(showHeadAge, n.MaxHeadAge),
 		MaxAnswer: int(l.cfg.Limits.ResponseBytes), SearchTime: l.cfg.Limits.NodeTimeout,
 		Fix: ledger.Forms{Block: eth.BlockForm, Receipts: eth.ReceiptsForm},
 		Open: func(genesis [32]byte) (*store.Store, error) {
@@ -121,14 +121,6 @@ func checkpointOf(n *config.Network) *ledger.Checkpoint {
 		return nil
 	}
 	return &ledger.Checkpoint{Number: number, Hash: hash}
-}
-
-// levelOf is the level that a setting names.
-func levelOf(name string) nodegate.Level {
-	if name == nodegate.LevelRoots.String() {
-		return nodegate.LevelRoots
-	}
-	return nodegate.LevelNone
 }
 
 // errInUse is the error of a folder that is still open as the copy of another chain. Who

@@ -19,6 +19,7 @@ import (
 	"github.com/nodegate/nodegate/internal/rpc/ledger"
 	"github.com/nodegate/nodegate/internal/rpc/nonce"
 	"github.com/nodegate/nodegate/internal/rpc/proven"
+	"github.com/nodegate/nodegate/internal/rpc/require"
 	"github.com/nodegate/nodegate/internal/rpc/upstream/client"
 	"github.com/nodegate/nodegate/internal/rpc/upstream/pool"
 	"github.com/nodegate/nodegate/internal/rpc/upstream/verify"
@@ -38,8 +39,8 @@ type remote struct {
 	settled atomic.Bool // it has a node, or has looked for one long enough
 }
 
-// openRemote stacks the checks over the tags over the proofs over the ledger over the cache
-// over the fee model over the nonces over the pool. It never waits for a node. The ledger is to be
+// openRemote stacks the checks over the tags over the proofs over the ledger over the level
+// that answers must have over the cache over the fee model over the nonces over the pool. It never waits for a node. The ledger is to be
 // started when the network is served.
 func (ns *networks) openRemote(n *config.Network) (*remote, error) {
 	r := &remote{cfg: *n}
@@ -49,10 +50,11 @@ func (ns *networks) openRemote(n *config.Network) (*remote, error) {
 		Retry:     pool.Retry{Attempts: n.Retry.Attempts, Percent: int64(n.Retry.Budget)},
 		Hedge:     pool.Hedge{Off: n.Hedge.Off, Delay: n.Hedge.Delay, Percent: int64(n.Hedge.Budget)},
 		MaxAnswer: int64(ns.cfg.Limits.ResponseBytes), Cost: ns.costOf, Shared: ns.shared.heads, Metrics: ns.metrics,
-		FixHead: eth.HeadEvent, FixLog: eth.LogEvent, FixReceipt: eth.ReceiptEvent, Stack: stackOf(n),
+		FixHead: eth.HeadEvent, FixLog: eth.LogEvent, FixReceipt: eth.ReceiptEvent, Form: eth.Form, Stack: stackOf(n),
 		Log: ns.log,
 	})
-	var node nodegate.Node = nonce.New(r.pool, n.Name, ns.shared.nonces)
+	level := nodegate.LevelNamed(n.Verified)
+	var node nodegate.Node = nonce.New(asked(r.pool, n, level), n.Name, ns.shared.nonces)
 	if n.Layer2 != nil {
 		var err error
 		if node, err = withFees(node, n.Layer2, true); err != nil {
@@ -61,9 +63,14 @@ func (ns *networks) openRemote(n *config.Network) (*remote, error) {
 		}
 	}
 	if n.Cache > 0 {
-		r.cache = cache.New(node, cache.Config{Network: n.Name, Bytes: int64(cacheMemory(ns.cfg, memoryLimit(), n.Cache)), Shared: ns.shared.cache})
+		c := cache.Config{Network: n.Name, Bytes: int64(cacheMemory(ns.cfg, memoryLimit(), n.Cache)), Shared: ns.shared.cache}
+		if level != nodegate.LevelNone {
+			c.Shared = nil // it doesn't say how well other servers verified what they put there
+		}
+		r.cache = cache.New(node, c)
 		node = r.cache
 	}
+	node = require.New(node, level)
 	machine, err := machineOf(ns.cfg, ns.lanes, n)
 	if err != nil {
 		r.pool.Close()
@@ -77,6 +84,15 @@ func (ns *networks) openRemote(n *config.Network) (*remote, error) {
 	tags := blocktag.New(withProofs(ns.cfg, r.ledger, r, machine))
 	r.node = ns.withRules(tags, n, tags.Beside(r.ledger.Only()))
 	return r, nil
+}
+
+// asked is the network's nodes as clients' calls reach them: one node for a call, or several
+// that must agree.
+func asked(p *pool.Pool, n *config.Network, level nodegate.Level) nodegate.Node {
+	if level == nodegate.LevelAgreed {
+		return p.Agreeing(n.Agree)
+	}
+	return p
 }
 
 // withProofs puts proofs over a network's node, where its stack has any that can be checked.

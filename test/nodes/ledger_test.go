@@ -376,7 +376,7 @@ func TestLedgerReload(t *testing.T) {
 	}
 	f.same(t, "main", node, "dev", 0, last+1)
 	f.reload(t, "networks:\n"+network("main", "    dialect: standard\n", c.url))
-	if got := f.call(t, "main", "eth_getBlockByNumber", `["0x3",true]`); got.result == "" || got.header.Get("X-Cache") == "ledger" || got.header.Get("X-Verified") != "" {
+	if got := f.call(t, "main", "eth_getBlockByNumber", `["0x3",true]`); got.result == "" || got.header.Get("X-Cache") == "ledger" || got.header.Get("X-Verified") != "header; agreed=1" {
 		t.Errorf("without a ledger: %.60s %v", got.result, got.header)
 	}
 	f.reload(t, "networks:\n"+network("main", withLedger, c.url))

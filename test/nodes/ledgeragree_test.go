@@ -29,7 +29,7 @@ func TestLedgerAgree(t *testing.T) {
 	next := fmt.Sprintf(`["%#x",false]`, last+1)
 	f.until(t, "main", "eth_getBlockByNumber", next, by(1))
 	for range 5 {
-		if got := f.call(t, "both", "eth_getBlockByNumber", next); got.result == "" || got.header.Get("X-Verified") != "" {
+		if got := f.call(t, "both", "eth_getBlockByNumber", next); got.result == "" || got.header.Get("X-Verified") != "header; agreed=1" {
 			t.Errorf("a block of one node: %+v", got)
 		}
 		if got := f.call(t, "both", "eth_getBlockByNumber", newest); !by(2)(got) {

@@ -113,7 +113,7 @@ func (c *Cache) Call(ctx context.Context, name string, params []byte) ([]byte, e
 	key := c.key(name, params)
 	found, ok := c.answers.GetIfPresent(key)
 	if ok = ok && found.isFor(name, params); ok && found.life == byHash {
-		trace.Cache, trace.Reason = nodegate.CacheHit, ""
+		found.tell(trace)
 		return found.result, nil
 	}
 	head, err := c.next.Head(ctx)
@@ -121,7 +121,7 @@ func (c *Cache) Call(ctx context.Context, name string, params []byte) ([]byte, e
 	why := notThere
 	if ok && (err == nil || found.life == always) {
 		if why = found.spoiled(head, lost); why == "" {
-			trace.Cache, trace.Reason = nodegate.CacheHit, ""
+			found.tell(trace)
 			return found.result, nil
 		}
 	}
@@ -164,6 +164,8 @@ type answer struct {
 	name           string
 	params, result []byte
 	life           life
+	level          nodegate.Level // how well it was verified, by so many nodes
+	agreed         int
 	block          uint64 // that it speaks of, with untilFork
 	head, fork     uint64 // before the node was asked
 	lost           uint64 // likewise
@@ -171,6 +173,12 @@ type answer struct {
 
 func (a *answer) isFor(name string, params []byte) bool {
 	return a.name == name && bytes.Equal(a.params, params)
+}
+
+// tell writes to the trace of a call that the answer is given to.
+func (a *answer) tell(t *nodegate.Trace) {
+	t.Cache, t.Reason = nodegate.CacheHit, ""
+	t.Verified, t.Agreed = a.level, a.agreed
 }
 
 func (a *answer) weight() int64 { return int64(len(a.params)) + int64(len(a.result)) + overhead }
@@ -202,7 +210,7 @@ func (c *Cache) keep(f *flight, result []byte) (reason string) {
 		return p.reason
 	}
 	a := &answer{
-		name: f.name, params: f.params, result: result, life: p.life, block: p.block,
+		name: f.name, params: f.params, result: result, life: p.life, block: p.block, level: f.trace.Verified, agreed: f.trace.Agreed,
 		head: p.head.Number, fork: p.head.Fork, lost: p.head.Lost,
 	}
 	if a.weight() > c.largest.Load() {

@@ -319,3 +319,21 @@ func TestHitAllocatesNothing(t *testing.T) {
 		}
 	}
 }
+
+// TestLevelKept: an answer from memory, or of a call that another one waits for, is verified as
+// well as when the nodes gave it.
+func TestLevelKept(t *testing.T) {
+	s := answering(`"0x1"`)
+	s.answer = func(ctx context.Context, _, _ string) (string, error) {
+		trace := nodegate.TraceFrom(ctx)
+		trace.Verified, trace.Agreed = nodegate.LevelAgreed, 2
+		return `"0x1"`, nil
+	}
+	c := New(s, Config{Bytes: 1 << 20})
+	for i, want := range []nodegate.CacheOutcome{nodegate.CacheMiss, nodegate.CacheHit} {
+		_, trace := ask(t, c, "eth_getBalance", `["0x00000000000000000000000000000000000000aa","0x5"]`)
+		if trace.Cache != want || trace.Verified != nodegate.LevelAgreed || trace.Agreed != 2 {
+			t.Errorf("call %d: %s at level %q of %d nodes", i, trace.Cache, trace.Verified, trace.Agreed)
+		}
+	}
+}

@@ -55,7 +55,7 @@ func (c *Cache) ask(ctx context.Context, trace *nodegate.Trace, asked call) ([]b
 		trace.Waited += time.Since(begin)
 		return nil, nodegate.ErrTimeout("cache.wait", context.Cause(ctx))
 	}
-	trace.Node = f.trace.Node
+	trace.Node, trace.Verified, trace.Agreed = f.trace.Node, f.trace.Verified, f.trace.Agreed
 	switch {
 	case joined:
 		trace.Cache, trace.Reason = nodegate.CacheShared, ""

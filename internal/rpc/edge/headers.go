@@ -38,6 +38,9 @@ func appendCache(dst []byte, x *exchange) []byte {
 	return dst
 }
 
+// levelOrder is the order of the levels in the X-Verified of a batch.
+var levelOrder = [...]nodegate.Level{nodegate.LevelRoots, nodegate.LevelHeader, nodegate.LevelAgreed}
+
 // appendVerified writes the value of X-Verified: how well the answer of a call was verified
 // and how many nodes gave the hash of its block, or how often a batch had each level.
 // Nothing is written of answers that are a node's word.
@@ -54,17 +57,22 @@ func appendVerified(dst []byte, x *exchange) []byte {
 		}
 		return dst
 	}
-	count := 0
+	var counts [nodegate.Levels]int
 	for i := range x.traces {
-		if x.traces[i].Verified == nodegate.LevelRoots {
-			count++
+		counts[x.traces[i].Verified]++
+	}
+	start := len(dst)
+	for _, l := range levelOrder {
+		if counts[l] == 0 {
+			continue
 		}
+		if len(dst) > start {
+			dst = append(dst, ", "...)
+		}
+		dst = append(append(dst, l.String()...), '=')
+		dst = strconv.AppendInt(dst, int64(counts[l]), 10)
 	}
-	if count == 0 {
-		return dst
-	}
-	dst = append(append(dst, nodegate.LevelRoots.String()...), '=')
-	return strconv.AppendInt(dst, int64(count), 10)
+	return dst
 }
 
 // appendHeadAge writes the value of X-Head-Age: for how many seconds no node has reported the

@@ -29,6 +29,8 @@ var outcomes = map[string]nodegate.Trace{
 	"bypass": {Cache: nodegate.CacheBypass, Node: "geth-2", Waited: 20 * time.Second, Reason: "method is never kept"},
 	"none":   {Node: "geth-2"},
 	"ledger": {Cache: nodegate.CacheLedger, Verified: nodegate.LevelRoots, Agreed: 2, Formed: true},
+	"header": {Cache: nodegate.CacheMiss, Node: "geth-1", Verified: nodegate.LevelHeader, Agreed: 1},
+	"agreed": {Cache: nodegate.CacheMiss, Node: "geth-1", Verified: nodegate.LevelAgreed, Agreed: 3},
 	"old":    {Cache: nodegate.CacheLedger, Verified: nodegate.LevelRoots, Agreed: 1, Formed: true, HeadAge: 94900 * time.Millisecond},
 	"evil":   {Cache: nodegate.CacheMiss, Node: "a\"\r\nX-Evil: 1", Reason: "b\r\nX-Evil: 1"},
 	"long":   {Cache: nodegate.CacheMiss, Node: strings.Repeat("n", 500), Waited: 1000 * time.Hour, Reason: strings.Repeat("r", 500)},
@@ -80,6 +82,22 @@ func TestHeadersTell(t *testing.T) {
 
 // TestHeadAge: an answer by a head that no node reports any more says how old it is, a batch
 // the highest age of its calls. One by a new head says nothing.
+// TestVerifiedHeader: each level is told, and a batch tells how often it had each.
+func TestVerifiedHeader(t *testing.T) {
+	h := buildWith(t, traced)
+	h.answer = tells
+	for body, want := range map[string]string{
+		envelope("header"): "header; agreed=1",
+		envelope("agreed"): "agreed; agreed=3",
+		envelope("miss"):   "",
+		"[" + envelope("agreed") + "," + envelope("miss") + "," + envelope("ledger") + "," + envelope("header") + "," + envelope("agreed") + "]": "roots=1, header=1, agreed=2",
+	} {
+		if got := h.explained(t, body, "").Header.Get("X-Verified"); got != want {
+			t.Errorf("%s: X-Verified is %q, want %q", body, got, want)
+		}
+	}
+}
+
 func TestHeadAge(t *testing.T) {
 	h := buildWith(t, traced)
 	h.answer = tells

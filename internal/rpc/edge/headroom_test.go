@@ -22,7 +22,7 @@ func TestHeadRoom(t *testing.T) {
 	batch := &exchange{took: time.Duration(math.MaxInt64), scan: jsonrpc.Body{Batch: true}}
 	for o := range nodegate.CacheOutcomes {
 		for range 10_000 {
-			batch.traces = append(batch.traces, nodegate.Trace{Cache: nodegate.CacheOutcome(o), Verified: nodegate.LevelRoots, HeadAge: math.MaxInt64})
+			batch.traces = append(batch.traces, nodegate.Trace{Cache: nodegate.CacheOutcome(o), Verified: nodegate.Level(1 + o%(nodegate.Levels-1)), HeadAge: math.MaxInt64})
 		}
 	}
 	for name, x := range map[string]*exchange{"single": single, "batch": batch} {

@@ -34,8 +34,26 @@ func (r remote) Call(ctx context.Context, name string, params []byte) ([]byte, e
 		trace.Verified, trace.Agreed, trace.Checkpoint, trace.Formed = nodegate.LevelNone, 0, false, false
 	case trace.Formed:
 		return result, nil
+	case trace.Verified == nodegate.LevelHeader && !row.ShowsHeader():
+		// A block was asked for on the way, and its header is not the answer.
+		trace.Verified = agreedOn(trace)
 	}
 	return settle(row, result)
+}
+
+// agreedOn is the level of an answer without a header that nodes gave.
+func agreedOn(t *nodegate.Trace) nodegate.Level {
+	if t.Agreed > 1 {
+		return nodegate.LevelAgreed
+	}
+	return nodegate.LevelNone
+}
+
+// Form puts an answer into the form that Geth gives it, by which answers of different nodes
+// are compared. Not ok is what can't be one.
+func Form(row *method.Row, result []byte) ([]byte, bool) {
+	formed, err := settle(row, result)
+	return formed, err == nil
 }
 
 // ask calls the node. An error that means "there is none" is a null where the

@@ -55,9 +55,7 @@ type Config struct {
 	Agree int
 	// Checkpoint is a block that the chain must have; nil is none.
 	Checkpoint *Checkpoint
-	// Require is how well answers about blocks and state must be verified.
-	Require nodegate.Level
-	Fix     Forms
+	Fix        Forms
 	// Open opens the copy of the chain with a genesis block. Somebody else may use it too.
 	// It is asked again after an error.
 	Open func(genesis [32]byte) (*store.Store, error)
@@ -144,21 +142,7 @@ func (n *Node) Call(ctx context.Context, name string, params []byte) ([]byte, er
 	if result, ok, err := n.own(ctx, name, params); ok || err != nil {
 		return result, err
 	}
-	if n.refuses(method.Of(name)) {
-		return nil, errUnverified
-	}
 	return n.next.Call(ctx, name, params)
-}
-
-// refuses tells whether a method's answer has to be verified. What is not about blocks or
-// state is not: the network's id, prices, sending.
-func (n *Node) refuses(row *method.Row) bool {
-	return n.cfg.Require > nodegate.LevelNone && (row.Needs != method.Nothing || row.Kind == method.Other)
-}
-
-var errUnverified = &nodegate.Error{
-	Op: "ledger.require", Code: nodegate.Unverified,
-	Msg: "this network gives verified answers only: the ledger doesn't have what was asked for, and the word of a node is not enough. Ask for a recent block, transaction, receipt or log",
 }
 
 // own answers what the copy has the answer to.
@@ -257,11 +241,8 @@ func (n *Node) now(ctx context.Context, v *view) (head nodegate.Head, known, fre
 	return v.head, v.resumed, false
 }
 
-// Subscribe passes a subscription on, unless its events had to be verified.
+// Subscribe passes a subscription on.
 func (n *Node) Subscribe(ctx context.Context, params []byte, take nodegate.Take) error {
-	if n.cfg.Require > nodegate.LevelNone {
-		return errUnverified
-	}
 	return rpc.Subscribe(ctx, n.next, params, take)
 }
 

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"time"
 
+	"github.com/nodegate/nodegate/internal/method"
 	"github.com/nodegate/nodegate/internal/obs"
 	"github.com/nodegate/nodegate/internal/rpc/upstream/client"
 	"github.com/nodegate/nodegate/internal/rpc/upstream/heads"
@@ -89,8 +90,11 @@ type Config struct {
 	FixHead    func(raw []byte) []byte   // brings a header to the form that subscribers get; nil: as it is
 	FixLog     func(raw []byte) []byte   // the same for a log
 	FixReceipt func(raw []byte) []byte   // and for a receipt
-	Metrics    *obs.Metrics              // nil: nothing is counted
-	Log        *slog.Logger              // nil: nothing is logged
+	// Form brings an answer to the form in which those of different nodes are compared; not ok
+	// is what can't be one. Nil is as it is.
+	Form    func(row *method.Row, result []byte) ([]byte, bool)
+	Metrics *obs.Metrics // nil: nothing is counted
+	Log     *slog.Logger // nil: nothing is logged
 }
 
 func (c Config) withDefaults() Config {
@@ -115,6 +119,9 @@ func (c Config) withDefaults() Config {
 	}
 	if c.FixReceipt == nil {
 		c.FixReceipt = asIs
+	}
+	if c.Form == nil {
+		c.Form = func(_ *method.Row, result []byte) ([]byte, bool) { return result, true }
 	}
 	if c.Cost == nil {
 		c.Cost = func(string) int64 { return 1 }

@@ -3,6 +3,7 @@ package pool_test
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -11,6 +12,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/rpc/upstream/pool"
 	"github.com/nodegate/nodegate/test/harness"
 )
@@ -164,6 +166,56 @@ func TestLies(t *testing.T) {
 					t.Errorf("an honest node was ejected: %+v", n)
 				}
 			}
+		})
+	}
+}
+
+// TestLiesAgreed: of three nodes one lies about what an answer alone doesn't show. Where two must
+// agree, none of 40 calls gets the lie, at the level that says so.
+func TestLiesAgreed(t *testing.T) {
+	s := startChain(t)
+	const tx = "0x5e24293602a11146e1bd055dc58d81919f221743496b5d1229c483b83d6f8c33"
+	const demo = `"0xfbfbfddd6e35da57b7b0f9a2c10e34be70b3a4e9"`
+	honest, _ := openPool(t, pool.Node{Name: "a", URL: s.URL("devnet", harness.KeyA)})
+	for _, d := range []deceit{
+		{"balance", "eth_getBalance", `[` + demo + `,"0x7"]`, answer(`"0x5eed"`)},
+		{"nonce", "eth_getTransactionCount", `[` + demo + `,"0x7"]`, answer(`"0x5eed"`)},
+		{"code", "eth_getCode", `[` + demo + `,"0x7"]`, answer(`"0x60016002"`)},
+		{"slot", "eth_getStorageAt", `[` + demo + `,"0x0","0x7"]`, answer(`"0x` + strings.Repeat("5e", 32) + `"`)},
+		{"result of a call", "eth_call", `[{"to":` + demo + `,"input":"0x3fa4f245"},"0x7"]`, answer(`"0x` + strings.Repeat("5e", 32) + `"`)},
+		{"gas estimate", "eth_estimateGas", `[{"to":` + demo + `,"input":"0x3fa4f245"},"0x7"]`, answer(`"0x5eed"`)},
+		{"null for an existing transaction", "eth_getTransactionByHash", `["` + tx + `"]`, answer("null")},
+		{"null for an existing receipt", "eth_getTransactionReceipt", `["` + tx + `"]`, answer("null")},
+		{"status of a receipt", "eth_getTransactionReceipt", `["` + tx + `"]`, swap("status", "0x0")},
+		{"empty logs", "eth_getLogs", `[{"fromBlock":"0x6","toBlock":"0x8","address":` + demo + `}]`, answer("[]")},
+		{"data of a log", "eth_getLogs", `[{"fromBlock":"0x6","toBlock":"0x8","address":` + demo + `}]`, swap("data", "0x5eed")},
+		{"count of transactions", "eth_getBlockTransactionCountByNumber", `["0x7"]`, answer(`"0x5e"`)},
+	} {
+		t.Run(d.name, func(t *testing.T) {
+			t.Parallel()
+			want, err := honest.Call(t.Context(), d.method, []byte(d.params))
+			if err != nil {
+				t.Fatal(err)
+			}
+			p, bad, _ := liarPool(t, s)
+			var told atomic.Int64
+			bad.spoil.Store(deceive(d, &told))
+			wrong, refused := 0, 0
+			for i := 0; i < 40 || told.Load() == 0 && i < 1000; i++ {
+				var trace nodegate.Trace
+				got, err := p.Agreeing(2).Call(nodegate.WithTrace(t.Context(), &trace), d.method, []byte(d.params))
+				switch {
+				case errors.Is(err, nodegate.Unverified):
+					refused++
+				case err != nil || !bytes.Equal(got, want) || trace.Verified != nodegate.LevelAgreed || trace.Agreed != 2:
+					wrong++
+					t.Logf("%.100s, %v with %+v", got, err, trace)
+				}
+			}
+			if wrong > 0 || told.Load() == 0 || refused > 0 {
+				t.Errorf("%d answers are wrong and %d refused, %d lies", wrong, refused, told.Load())
+			}
+			t.Logf("lie: %s | agreed | %d of 40 answers wrong, %d refused, %d lies told", d.name, wrong, refused, told.Load())
 		})
 	}
 }

@@ -96,6 +96,9 @@ func (l *logReader) split(ctx context.Context, q *query, filter logrange.Filter,
 			return nil, err
 		}
 		if after, _ := l.heads.Head(ctx); !moved(before, after, q.span.To) {
+			if q.agree > 1 { // on each part
+				trace.Verified, trace.Agreed = nodegate.LevelAgreed, q.agree
+			}
 			return result, nil
 		}
 	}

@@ -21,6 +21,7 @@ type nodeSet struct {
 
 	list     atomic.Pointer[[]*node]
 	ejecting sync.Mutex
+	differed atomic.Int64 // when a disagreement was logged last, in Unix nanoseconds
 }
 
 func newNodeSet(cfg Config, log *slog.Logger, h *heads.Tracker) *nodeSet {

@@ -68,7 +68,7 @@ func assemble(cfg Config, dial dialer) *Pool {
 	p.nodes = newNodeSet(cfg, p.log, p.heads)
 	p.ask = &asker{nodes: p.nodes, judge: judge{heads: p.heads, identity: is}, timeout: cfg.Timeout, cost: cfg.Cost, checker: verify.New(cfg.Stack)}
 	p.health = &health{nodes: p.nodes, ask: p.ask, heads: p.heads, identity: is, dial: dial, pace: pace{set: cfg.Poll}, log: p.log}
-	p.reader = &reader{nodes: p.nodes, ask: p.ask, timeout: cfg.Timeout, tries: cfg.Retry.Attempts}
+	p.reader = &reader{nodes: p.nodes, ask: p.ask, timeout: cfg.Timeout, tries: cfg.Retry.Attempts, form: cfg.Form}
 	p.reader.fillBudgets(cfg.Retry, cfg.Hedge)
 	p.setHedgeDelays()
 	p.logs = &logReader{nodes: p.nodes, reader: p.reader, heads: p.heads, timeout: cfg.Timeout, maxAnswer: cfg.MaxAnswer}
@@ -182,6 +182,11 @@ func (p *Pool) Close() {
 
 // Call asks the right node; see nodegate.Node.
 func (p *Pool) Call(ctx context.Context, name string, params []byte) ([]byte, error) {
+	return p.call(ctx, name, params, 1)
+}
+
+// call has so many nodes agree on an answer about blocks or state.
+func (p *Pool) call(ctx context.Context, name string, params []byte, agree int) ([]byte, error) {
 	if name == method.EthBlockNumber {
 		head, err := p.Head(ctx) // a node by itself could go backwards
 		if err != nil {
@@ -196,6 +201,9 @@ func (p *Pool) Call(ctx context.Context, name string, params []byte) ([]byte, er
 	q.read(name, params, p.heads.Number())
 	q.must(nodegate.TraceFrom(ctx).Want)
 	q.cost = p.cfg.Cost(name)
+	if q.info.Kind == method.Read && q.info.Needs != method.Nothing {
+		q.agree = agree
+	}
 	switch q.info.Kind {
 	case method.Send:
 		return p.sender.send(ctx, &q)

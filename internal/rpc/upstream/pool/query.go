@@ -23,6 +23,7 @@ type query struct {
 	hash     []byte // the hash it asks for, in its quotes
 	only     []*node
 	want     *nodegate.Want // what the answer must be; nil: whatever a node says
+	agree    int            // nodes that must give the same answer; 0 is one
 
 	span   logrange.Span // of a log query
 	ranged bool          // there is one

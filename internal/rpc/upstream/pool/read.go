@@ -11,6 +11,7 @@ import (
 	"github.com/nodegate/nodegate/internal/method"
 	"github.com/nodegate/nodegate/internal/rpc/upstream/client"
 	"github.com/nodegate/nodegate/internal/rpc/upstream/hexjson"
+	"github.com/nodegate/nodegate/internal/rpc/upstream/verify"
 )
 
 // reader answers reads: it asks a node, another where that makes sense, and a second one
@@ -20,6 +21,9 @@ type reader struct {
 	ask     *asker
 	timeout time.Duration // of a call, all attempts together
 	tries   int           // nodes that one call is sent to, one after the other
+
+	// form brings answers to the form in which they are compared.
+	form func(row *method.Row, result []byte) ([]byte, bool)
 
 	retries, hedges, opinions budget
 	delays                    [classes]atomic.Int64 // after which a second node is asked
@@ -36,15 +40,12 @@ func (r *reader) read(ctx context.Context, q *query) ([]byte, error) {
 
 // try is read with what came of it, beside the error for the client.
 func (r *reader) try(ctx context.Context, q *query) (outcome, error) {
-	trace, start := nodegate.TraceFrom(ctx), time.Now()
-	deadline := start.Add(r.timeout)
-	if d, ok := ctx.Deadline(); ok && d.Before(deadline) {
-		deadline = d
+	if q.agree > 1 {
+		return r.agreed(ctx, q)
 	}
+	trace, start := nodegate.TraceFrom(ctx), time.Now()
+	deadline := r.begin(ctx, start)
 	defer func() { trace.Waited += time.Since(start) }()
-	r.retries.earn()
-	r.hedges.earn()
-	r.opinions.earn()
 
 	var room [2 * mostTries]*node
 	tried := room[:0]
@@ -78,7 +79,28 @@ func (r *reader) try(ctx context.Context, q *query) (outcome, error) {
 	}
 	r.release(q, &doubted, &last)
 	trace.Node = last.node.cfg.Name
+	trace.Verified, trace.Agreed = nodegate.LevelNone, 0
+	if last.showsHeader(q) {
+		trace.Verified, trace.Agreed = nodegate.LevelHeader, 1
+	}
 	return last, clientError(ctx, &last)
+}
+
+// begin counts a call, and says when it must have ended.
+func (r *reader) begin(ctx context.Context, start time.Time) time.Time {
+	r.retries.earn()
+	r.hedges.earn()
+	r.opinions.earn()
+	deadline := start.Add(r.timeout)
+	if d, ok := ctx.Deadline(); ok && d.Before(deadline) {
+		return d
+	}
+	return deadline
+}
+
+// showsHeader tells whether the answer is a block with a header that hashes to its hash.
+func (o *outcome) showsHeader(q *query) bool {
+	return o.verdict == good && o.err == nil && o.held.Has(verify.HeaderHash) && q.info.ShowsHeader()
 }
 
 // reasons name why another node is asked, for the metrics.

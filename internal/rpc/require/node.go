@@ -1,0 +1,85 @@
+package require
+
+import (
+	"context"
+
+	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/method"
+)
+
+// Node passes on calls whose answers can have the level that is required.
+type Node struct {
+	next  nodegate.Node
+	level nodegate.Level
+}
+
+var _ nodegate.Feed = (*Node)(nil)
+
+// New puts the requirement over a network's nodes. With LevelNone there is none.
+func New(next nodegate.Node, level nodegate.Level) nodegate.Node {
+	if level == nodegate.LevelNone {
+		return next
+	}
+	return &Node{next: next, level: level}
+}
+
+// Call passes a call on, and refuses an answer that is not verified well enough. What is not
+// about blocks or state needs no level: the network's id, prices, sending.
+//
+// Returns Unverified.
+func (n *Node) Call(ctx context.Context, name string, params []byte) ([]byte, error) {
+	row := method.Of(name)
+	if row.Needs == method.Nothing && row.Kind != method.Other {
+		return n.next.Call(ctx, name, params)
+	}
+	if !n.possible(row) {
+		return nil, n.refusal()
+	}
+	trace := nodegate.TraceFrom(ctx)
+	trace.Verified, trace.Agreed = nodegate.LevelNone, 0
+	result, err := n.next.Call(nodegate.WithTrace(ctx, trace), name, params)
+	if err == nil && !trace.Verified.Reaches(n.level) {
+		return nil, n.refusal()
+	}
+	return result, err
+}
+
+// possible tells whether nodes can answer a method at the level at all.
+func (n *Node) possible(row *method.Row) bool {
+	switch n.level {
+	case nodegate.LevelAgreed:
+		return row.Kind == method.Read
+	case nodegate.LevelHeader:
+		return row.ShowsHeader()
+	}
+	return false
+}
+
+// Head is the network's.
+func (n *Node) Head(ctx context.Context) (nodegate.Head, error) { return n.next.Head(ctx) }
+
+// Subscribe refuses subscriptions: nobody verifies their events.
+func (n *Node) Subscribe(context.Context, []byte, nodegate.Take) error { return n.refusal() }
+
+// refusal is the error of what the level doesn't allow.
+func (n *Node) refusal() error {
+	switch n.level {
+	case nodegate.LevelAgreed:
+		return errDisagreeable
+	case nodegate.LevelHeader:
+		return errHeaderless
+	}
+	return errUnproven
+}
+
+var (
+	errUnproven = unverified("this network gives verified answers only: the ledger doesn't have what was asked for, and the word of a node is not enough. Ask for a recent block, transaction, receipt or log")
+
+	errHeaderless = unverified("this network gives verified answers only: the ledger doesn't have what was asked for, and of nodes it takes blocks whose header hashes to their hash. Ask for a block that exists, or for a recent transaction, receipt or log")
+
+	errDisagreeable = unverified("this network gives answers that several nodes agree on, and this call can be sent to one node only. Use a method that reads blocks or state")
+)
+
+func unverified(msg string) error {
+	return &nodegate.Error{Op: "require.call", Code: nodegate.Unverified, Msg: msg}
+}

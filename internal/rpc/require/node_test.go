@@ -1,0 +1,76 @@
+package require
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/rpc"
+)
+
+// leveled is a node whose answers have a level.
+type leveled struct {
+	level nodegate.Level
+	asked int
+}
+
+func (l *leveled) Call(ctx context.Context, _ string, _ []byte) ([]byte, error) {
+	l.asked++
+	nodegate.TraceFrom(ctx).Verified = l.level
+	return []byte(`"0x1"`), nil
+}
+
+func (l *leveled) Head(context.Context) (nodegate.Head, error) { return nodegate.Head{Number: 7}, nil }
+
+// TestRequired: answers that reach the level are passed on, others are refused, and a node is
+// not asked for what it can't give at the level.
+func TestRequired(t *testing.T) {
+	const block, call, price, unknown = "eth_getBlockByNumber", "eth_call", "eth_gasPrice", "foo_bar"
+	none, agreed, header, roots := nodegate.LevelNone, nodegate.LevelAgreed, nodegate.LevelHeader, nodegate.LevelRoots
+	for _, c := range []struct {
+		required    nodegate.Level
+		name        string
+		gives       nodegate.Level
+		given, asks bool
+	}{
+		{none, call, none, true, true},
+		{agreed, call, agreed, true, true},
+		{agreed, call, none, false, true},
+		{agreed, block, header, true, true},
+		{agreed, price, none, true, true},
+		{agreed, unknown, none, false, false},
+		{header, block, header, true, true},
+		{header, block, none, false, true},
+		{header, block, agreed, false, true},
+		{header, call, agreed, false, false},
+		{header, price, none, true, true},
+		{roots, block, header, false, false},
+		{roots, call, agreed, false, false},
+		{roots, unknown, none, false, false},
+		{roots, price, none, true, true},
+	} {
+		next := &leveled{level: c.gives}
+		n := New(next, c.required)
+		result, err := n.Call(t.Context(), c.name, []byte("[]"))
+		if c.given != (err == nil && string(result) == `"0x1"`) || !c.given && (!errors.Is(err, nodegate.Unverified) || result != nil) {
+			t.Errorf("%q required, %s at level %q: %s, %v", c.required, c.name, c.gives, result, err)
+		}
+		if c.asks != (next.asked == 1) {
+			t.Errorf("%q required, %s: the nodes were asked %d times", c.required, c.name, next.asked)
+		}
+		if head, err := n.Head(t.Context()); err != nil || head.Number != 7 {
+			t.Errorf("head %v, %v", head, err)
+		}
+	}
+}
+
+// TestRequiredEvents: nobody verifies events, so there are none.
+func TestRequiredEvents(t *testing.T) {
+	for _, level := range []nodegate.Level{nodegate.LevelAgreed, nodegate.LevelHeader, nodegate.LevelRoots} {
+		err := rpc.Subscribe(t.Context(), New(&leveled{}, level), []byte(`["newHeads"]`), func([]byte, nodegate.End) {})
+		if !errors.Is(err, nodegate.Unverified) {
+			t.Errorf("%s: %v", level, err)
+		}
+	}
+}

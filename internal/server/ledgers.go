@@ -30,13 +30,15 @@ type ledgers struct {
 	// shared has the blocks that other servers fetched; nil on one server.
 	shared ledger.Shared
 
-	mu   sync.Mutex
-	open map[string]*openLedger // by folder
+	mu      sync.Mutex
+	folders map[string]*openLedger
 }
 
-// openLedger is a copy that somebody uses.
+// openLedger is a folder with a copy. It has a lock for itself: to open or close a copy may take
+// long, and those of other networks don't wait for that.
 type openLedger struct {
-	store *store.Store
+	mu    sync.Mutex
+	store *store.Store // nil while nobody uses it
 	of    origin
 	users int
 }
@@ -49,7 +51,7 @@ type origin struct {
 }
 
 func newLedgers(c *common) *ledgers {
-	return &ledgers{cfg: c.cfg, log: c.log, guard: ledgerGuard(c.cfg), open: map[string]*openLedger{}}
+	return &ledgers{cfg: c.cfg, log: c.log, guard: ledgerGuard(c.cfg), folders: map[string]*openLedger{}}
 }
 
 // ledgerGuard stops ledgers before anything else that writes: they are copies, and the others
@@ -127,20 +129,31 @@ func checkpointOf(n *config.Network) *ledger.Checkpoint {
 // uses it lets go of it soon.
 var errInUse = errors.New("the ledger's folder is in use for another chain")
 
-// take opens a copy, or joins those who use it.
-func (l *ledgers) take(folder string, of origin, memory int64, log *slog.Logger) (*store.Store, error) {
+// at is what is known of a folder.
+func (l *ledgers) at(folder string) *openLedger {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	o := l.open[folder]
+	o := l.folders[folder]
 	if o == nil {
+		o = new(openLedger)
+		l.folders[folder] = o
+	}
+	return o
+}
+
+// take opens a copy, or joins those who use it.
+func (l *ledgers) take(folder string, of origin, memory int64, log *slog.Logger) (*store.Store, error) {
+	o := l.at(folder)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.store == nil {
 		s, err := store.Open(store.Config{
 			Dir: folder, Genesis: of.genesis, Stack: of.stack, Memory: memory, Guard: l.guard, Log: log,
 		})
 		if err != nil {
 			return nil, err
 		}
-		o = &openLedger{store: s, of: of}
-		l.open[folder] = o
+		o.store, o.of = s, of
 	}
 	if o.of != of {
 		return nil, errInUse
@@ -151,16 +164,15 @@ func (l *ledgers) take(folder string, of origin, memory int64, log *slog.Logger)
 
 // existing opens the copy that is there, or joins those who use it.
 func (l *ledgers) existing(folder, stack string, memory int64, log *slog.Logger) (*store.Store, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	o := l.open[folder]
-	if o == nil {
+	o := l.at(folder)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.store == nil {
 		s, err := store.Open(store.Config{Dir: folder, Stack: stack, Memory: memory, Guard: l.guard, Log: log, Existing: true})
 		if err != nil {
 			return nil, err
 		}
-		o = &openLedger{store: s, of: origin{store.Genesis(s), stack}}
-		l.open[folder] = o
+		o.store, o.of = s, origin{store.Genesis(s), stack}
 	}
 	if o.of.stack != stack {
 		return nil, errInUse
@@ -181,14 +193,14 @@ func originOf(n *config.Network) [32]byte {
 
 // release closes a copy that nobody uses any more.
 func (l *ledgers) release(folder string, log *slog.Logger) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	o := l.open[folder]
+	o := l.at(folder)
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	if o.users--; o.users > 0 {
 		return
 	}
-	delete(l.open, folder)
 	if err := o.store.Close(); err != nil {
 		log.Warn("the ledger's database was not closed properly", "err", err)
 	}
+	o.store = nil
 }

@@ -74,3 +74,22 @@ func TestLedgerFigures(t *testing.T) {
 	a := &ledgerAdmin{networks: &networks{remotes: map[string]*remote{"main": r}}}
 	a.show(func(network string, f *obs.LedgerFigures) { t.Errorf("%s shows %+v", network, f) })
 }
+
+// TestLedgersApart: while the copy of one network takes long to open, those of others are opened
+// and closed.
+func TestLedgersApart(t *testing.T) {
+	log := slog.New(slog.DiscardHandler)
+	cfg := config.Default()
+	cfg.Data = t.TempDir()
+	l := newLedgers(&common{cfg: cfg, log: log})
+	slow := l.at(filepath.Join(cfg.Data, "ledger", "slow"))
+	slow.mu.Lock()
+	defer slow.mu.Unlock()
+	quick := filepath.Join(cfg.Data, "ledger", "quick")
+	for range 2 {
+		if _, err := l.take(quick, origin{genesis: [32]byte{1}}, 1<<20, log); err != nil {
+			t.Fatal(err)
+		}
+		l.release(quick, log)
+	}
+}

@@ -81,6 +81,7 @@ func (ns *networks) openRemote(n *config.Network) (*remote, error) {
 		return r, nil
 	}
 	r.ledger = ns.ledgers.over(node, r.pool, n)
+	r.pool.LookUpIn(r.ledger.Only())
 	tags := blocktag.New(withProofs(ns.cfg, r.ledger, r, machine))
 	r.node = ns.withRules(tags, n, tags.Beside(r.ledger.Only()))
 	return r, nil

@@ -34,7 +34,16 @@ func (r *reader) blockReceipts(ctx context.Context, from *heads.Node, block uint
 	return r.ofBlock(ctx, from, method.EthGetBlockReceipts, block, params)
 }
 
+// LookUpIn has what subscriptions need of a new block looked up in a verified copy of the chain
+// before a node is asked. The copy returns an error for what it doesn't have.
+func (p *Pool) LookUpIn(copied nodegate.Node) { p.reader.copied.Store(&copied) }
+
 func (r *reader) ofBlock(ctx context.Context, from *heads.Node, name string, block uint64, params string) ([]byte, error) {
+	if copied := r.copied.Load(); copied != nil {
+		if raw, err := (*copied).Call(ctx, name, []byte(params)); err == nil {
+			return raw, nil
+		}
+	}
 	row := method.Of(name)
 	q := query{method: name, params: []byte(params), info: row, class: classOf(name, row), cost: r.ask.cost(name), block: block, numbered: true}
 	if n := r.nodes.find(from); n != nil {

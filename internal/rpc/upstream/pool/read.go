@@ -25,6 +25,9 @@ type reader struct {
 	// form brings answers to the form in which they are compared.
 	form func(row *method.Row, result []byte) ([]byte, bool)
 
+	// copied has blocks of the chain without a node, for subscriptions; nil is none.
+	copied atomic.Pointer[nodegate.Node]
+
 	retries, hedges, opinions budget
 	delays                    [classes]atomic.Int64 // after which a second node is asked
 }

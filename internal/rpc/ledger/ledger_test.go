@@ -553,7 +553,7 @@ func TestLies(t *testing.T) {
 	}
 	for name, lie := range lists {
 		t.Run(name, func(t *testing.T) {
-			lieOnce(t, func(c *chain) { c.lieReceipts = lie })
+			lieOnce(t, name, func(c *chain) { c.lieReceipts = lie })
 		})
 	}
 	for name, lie := range map[string]func(kind string, o map[string]any){
@@ -580,13 +580,13 @@ func TestLies(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			lieOnce(t, func(c *chain) { c.lie = lie })
+			lieOnce(t, name, func(c *chain) { c.lie = lie })
 		})
 	}
 }
 
 // lieOnce has the nodes lie about one block, and be honest again.
-func lieOnce(t *testing.T, lie func(*chain)) {
+func lieOnce(t *testing.T, name string, lie func(*chain)) {
 	c := newChain()
 	c.grow(10)
 	run(t, c, 1000, func(r *rig) {
@@ -605,6 +605,9 @@ func lieOnce(t *testing.T, lie func(*chain)) {
 		r.settle()
 		r.check(c.at(11), true)
 	})
+	if !t.Failed() {
+		t.Logf("lie: %s | roots | block not kept, nothing of it answered; kept when told truly", name)
+	}
 }
 
 // inLog changes a member of the first log of a block.

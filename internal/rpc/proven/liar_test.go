@@ -230,6 +230,7 @@ func TestLies(t *testing.T) {
 			if wrong > 0 || told.Load() == 0 {
 				t.Errorf("%d answers are wrong after %d lies", wrong, told.Load())
 			}
+			t.Logf("lie: %s | roots | %d of 10 answers wrong, %d lies told", c.name, wrong, told.Load())
 			for i, s := range p.Status() {
 				if (s.Ejections > 0) != (i == 0) {
 					t.Errorf("the status is %+v", s)

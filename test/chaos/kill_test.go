@@ -166,7 +166,7 @@ func (k *promises) checkKeys(t *testing.T, p *program, from int) {
 // TestKill is row 28: kill -9 again and again, while clients add, pin and unpin, keys
 // are made and garbage is collected.
 func TestKill(t *testing.T) {
-	rounds := length(10, 100)
+	rounds := length(5, 100)
 	o := begin(t, 28, fmt.Sprintf("kill -9, %d times, under adds, pins, new keys, collections", rounds), "0 acknowledged lost, SQLite whole, DAGs whole, ready within 5 s")
 	b := newSandbox(t, "NODEGATE_STORAGE_UNDO=0s")
 	k := newPromises()

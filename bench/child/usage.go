@@ -30,6 +30,25 @@ func (u Usage) CPU() (time.Duration, error) {
 	return time.Duration(used.Nano()), err
 }
 
+// TreeCPU is CPU with that of the process's children: nginx works in children.
+func (u Usage) TreeCPU() (total time.Duration, err error) {
+	pids := []int{u.PID}
+	kids, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", u.PID, u.PID))
+	for _, text := range strings.Fields(string(kids)) {
+		if kid, err := strconv.Atoi(text); err == nil {
+			pids = append(pids, kid)
+		}
+	}
+	for _, pid := range pids {
+		used, err := Usage{PID: pid}.CPU()
+		if err != nil {
+			return 0, err
+		}
+		total += used
+	}
+	return total, nil
+}
+
 // Memory is how many bytes of the process are in memory now.
 func (u Usage) Memory() (int64, error) {
 	if !u.Known() {

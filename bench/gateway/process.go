@@ -4,13 +4,9 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"net"
 	"net/http"
-	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
@@ -85,39 +81,8 @@ func (p *process) close() error {
 	return nil
 }
 
-// freeAddress finds a port that nobody has.
-func freeAddress() (string, error) {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	defer ln.Close()
-	return ln.Addr().String(), nil
-}
-
-// pids are the process and its children: nginx works in children.
-func (p *process) pids() []int {
-	list := []int{p.cmd.Process.Pid}
-	kids, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", list[0], list[0]))
-	for _, text := range strings.Fields(string(kids)) {
-		if pid, err := strconv.Atoi(text); err == nil {
-			list = append(list, pid)
-		}
-	}
-	return list
-}
-
-// cpu is the processor time of all of them.
-func (p *process) cpu() (total time.Duration, err error) {
-	for _, pid := range p.pids() {
-		used, err := child.Usage{PID: pid}.CPU()
-		if err != nil {
-			return 0, err
-		}
-		total += used
-	}
-	return total, nil
-}
+// cpu is the processor time of the process and of its children.
+func (p *process) cpu() (time.Duration, error) { return child.Usage{PID: p.cmd.Process.Pid}.TreeCPU() }
 
 // memory is how much of the process is in memory now, in megabytes.
 func (p *process) memory() (float64, error) {

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/nodegate/nodegate/bench/child"
 	"github.com/nodegate/nodegate/bench/nginx"
 )
 
@@ -49,11 +50,11 @@ func startNodegate(ctx context.Context, binary, dir, settings, network string) (
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err
 	}
-	rpc, err := freeAddress()
+	rpc, err := child.FreeAddress()
 	if err != nil {
 		return nil, err
 	}
-	admin, err := freeAddress()
+	admin, err := child.FreeAddress()
 	if err != nil {
 		return nil, err
 	}
@@ -125,7 +126,7 @@ func startNginx(ctx context.Context, temp, node string) (*process, error) {
 	if err != nil {
 		return nil, err
 	}
-	listen, err := freeAddress()
+	listen, err := child.FreeAddress()
 	if err != nil {
 		return nil, err
 	}

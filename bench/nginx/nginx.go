@@ -4,14 +4,11 @@ package nginx
 import (
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
-	"strings"
 	"syscall"
 	"time"
 
@@ -59,7 +56,7 @@ func Start(dir, server string) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	listen, err := freeAddress()
+	listen, err := child.FreeAddress()
 	if err != nil {
 		return nil, err
 	}
@@ -78,15 +75,6 @@ func Start(dir, server string) (*Server, error) {
 	return s, s.await("http://" + listen + "/readyz")
 }
 
-func freeAddress() (string, error) {
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	defer ln.Close()
-	return ln.Addr().String(), nil
-}
-
 func (s *Server) await(page string) error {
 	for range 200 {
 		if res, err := http.Get(page); err == nil {
@@ -99,24 +87,7 @@ func (s *Server) await(page string) error {
 }
 
 // CPU is the processor time of nginx and of the children that it works in.
-func (s *Server) CPU() (total time.Duration, err error) {
-	pid := s.cmd.Process.Pid
-	pids := []int{pid}
-	kids, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
-	for _, text := range strings.Fields(string(kids)) {
-		if kid, err := strconv.Atoi(text); err == nil {
-			pids = append(pids, kid)
-		}
-	}
-	for _, pid := range pids {
-		used, err := child.Usage{PID: pid}.CPU()
-		if err != nil {
-			return 0, err
-		}
-		total += used
-	}
-	return total, nil
-}
+func (s *Server) CPU() (time.Duration, error) { return child.Usage{PID: s.cmd.Process.Pid}.TreeCPU() }
 
 // Close ends it. A nil server is closed already.
 func (s *Server) Close() error {

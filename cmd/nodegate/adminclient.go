@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"net"
@@ -54,6 +55,26 @@ func needAdmin(ctx context.Context, cfg *config.Config, verb, path string) ([]by
 		return nil, &nodegate.Error{Code: nodegate.Busy, Msg: "the server answers: " + text}
 	}
 	return body, nil
+}
+
+// showAdmin asks the running server for a page of JSON and shows it, or prints it as it is.
+func showAdmin[T any](a *app, path string, asJSON bool, show func(T) error) error {
+	cfg, err := a.load()
+	if err != nil {
+		return err
+	}
+	body, err := needAdmin(a.ctx, cfg, http.MethodGet, path)
+	if err != nil {
+		return err
+	}
+	if asJSON {
+		return writeJSON(a.stdout, json.RawMessage(body))
+	}
+	var page T
+	if err := json.Unmarshal(body, &page); err != nil {
+		return err
+	}
+	return show(page)
 }
 
 // adminHost is the admin listener as this machine reaches it: an address without a host

@@ -77,21 +77,10 @@ func (l *shownLedger) state() string {
 
 // Run prints one ledger a line.
 func (cmd *ledgerStatus) Run(a *app) error {
-	cfg, err := a.load()
-	if err != nil {
-		return err
-	}
-	body, err := needAdmin(a.ctx, cfg, http.MethodGet, "/ledgers")
-	if err != nil {
-		return err
-	}
-	if cmd.JSON {
-		return writeJSON(a.stdout, json.RawMessage(body))
-	}
-	var ledgers map[string]shownLedger
-	if err := json.Unmarshal(body, &ledgers); err != nil {
-		return err
-	}
+	return showAdmin(a, "/ledgers", cmd.JSON, func(ledgers map[string]shownLedger) error { return printLedgers(a, ledgers) })
+}
+
+func printLedgers(a *app, ledgers map[string]shownLedger) error {
 	if len(ledgers) == 0 {
 		_, err := fmt.Fprintln(a.stdout, "No network has a ledger. Networks of remote nodes have one unless ledger.blocks is 0, a node has a budget of credits, or blocks can't be proven.")
 		return err

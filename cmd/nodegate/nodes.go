@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
@@ -45,29 +44,16 @@ func (n *shownNode) state() string {
 
 // Run prints one node a line, by network.
 func (cmd *nodesList) Run(a *app) error {
-	cfg, err := a.load()
-	if err != nil {
-		return err
-	}
-	body, err := needAdmin(a.ctx, cfg, http.MethodGet, "/nodes")
-	if err != nil {
-		return err
-	}
-	if cmd.JSON {
-		return writeJSON(a.stdout, json.RawMessage(body))
-	}
-	var networks map[string][]shownNode
-	if err := json.Unmarshal(body, &networks); err != nil {
-		return err
-	}
-	t := newTable(a.stdout)
-	t.row("NETWORK", "NODE", "ROLE", "STATE", "HEAD", "LAG", "IN FLIGHT")
-	for _, network := range slices.Sorted(maps.Keys(networks)) {
-		for _, n := range networks[network] {
-			t.row(network, n.Name, n.Role, n.state(), strconv.FormatUint(n.Head, 10), strconv.FormatUint(n.Lag, 10), strconv.FormatInt(n.InFlight, 10))
+	return showAdmin(a, "/nodes", cmd.JSON, func(networks map[string][]shownNode) error {
+		t := newTable(a.stdout)
+		t.row("NETWORK", "NODE", "ROLE", "STATE", "HEAD", "LAG", "IN FLIGHT")
+		for _, network := range slices.Sorted(maps.Keys(networks)) {
+			for _, n := range networks[network] {
+				t.row(network, n.Name, n.Role, n.state(), strconv.FormatUint(n.Head, 10), strconv.FormatUint(n.Lag, 10), strconv.FormatInt(n.InFlight, 10))
+			}
 		}
-	}
-	return t.flush()
+		return t.flush()
+	})
 }
 
 // nodeName is which node a command is about.

@@ -177,18 +177,27 @@ func parseLine(line string) (*entry, error) {
 
 // enclosed cuts a text at the bracket that closes one before it.
 func enclosed(text string) (inside, rest string, ok bool) {
-	open := 1
+	end := topIndex(text, ")")
+	if end < 0 {
+		return "", "", false
+	}
+	return text[:end], text[end+1:], true
+}
+
+// topIndex is where the first of some characters is outside of brackets, or -1.
+func topIndex(text, of string) int {
+	open := 0
 	for i, c := range text {
-		switch c {
-		case '(':
+		switch {
+		case open == 0 && strings.ContainsRune(of, c):
+			return i
+		case c == '(':
 			open++
-		case ')':
-			if open--; open == 0 {
-				return text[:i], text[i+1:], true
-			}
+		case c == ')':
+			open--
 		}
 	}
-	return "", "", false
+	return -1
 }
 
 // parseFields reads a list of parameters: type, indexed or a location, name.
@@ -199,7 +208,7 @@ func parseFields(text string, depth int) (fields []field, err error) {
 	for _, part := range splitTop(text) {
 		f := field{}
 		name, rest := part, ""
-		if end := typeEnd(part); end < len(part) {
+		if end := topIndex(part, " \t"); end >= 0 {
 			name, rest = part[:end], part[end:]
 		}
 		if f.typ, err = parseType(strings.TrimPrefix(name, "tuple"), nil, depth); err != nil {
@@ -219,40 +228,16 @@ func parseFields(text string, depth int) (fields []field, err error) {
 	return fields, nil
 }
 
-// typeEnd is where the type of a parameter ends: at the first space outside of brackets.
-func typeEnd(text string) int {
-	open := 0
-	for i, c := range text {
-		switch c {
-		case '(':
-			open++
-		case ')':
-			open--
-		case ' ', '\t':
-			if open == 0 {
-				return i
-			}
-		}
-	}
-	return len(text)
-}
-
 // splitTop splits at commas outside of brackets.
 func splitTop(text string) (parts []string) {
-	open, from := 0, 0
-	for i, c := range text {
-		switch c {
-		case '(':
-			open++
-		case ')':
-			open--
-		case ',':
-			if open == 0 {
-				parts, from = append(parts, strings.TrimSpace(text[from:i])), i+1
-			}
+	for {
+		end := topIndex(text, ",")
+		if end < 0 {
+			break
 		}
+		parts, text = append(parts, strings.TrimSpace(text[:end])), text[end+1:]
 	}
-	if last := strings.TrimSpace(text[from:]); last != "" || len(parts) > 0 {
+	if last := strings.TrimSpace(text); last != "" || len(parts) > 0 {
 		parts = append(parts, last)
 	}
 	return parts

@@ -1,9 +1,7 @@
 package storetest
 
 import (
-	"errors"
 	"fmt"
-	"sync"
 	"testing"
 	"time"
 
@@ -59,24 +57,9 @@ func oneUsesLink(t *testing.T, s Store) {
 	link := newLink("one", "")
 	link.Email = "new@example.com"
 	saveLink(t, s, link)
-	var (
-		all  sync.WaitGroup
-		mu   sync.Mutex
-		done int
-	)
-	for _, id := range []string{"a", "b", "c", "d", "e", "f", "g", "h"} {
-		all.Go(func() {
-			err := s.Save(t.Context(), use(newAccount(id), link))
-			mu.Lock()
-			defer mu.Unlock()
-			if err == nil {
-				done++
-			} else if !errors.Is(err, nodegate.NotFound) {
-				t.Error(err)
-			}
-		})
-	}
-	all.Wait()
+	done := winners(t, 8, nodegate.NotFound, func(i int) error {
+		return s.Save(t.Context(), use(newAccount(fmt.Sprint("account-", i)), link))
+	})
 	same(t, "how many used it", done, 1)
 	same(t, "the accounts", len(must[[]*nodegate.Account](t)(s.Accounts(t.Context(), "", 100))), 1)
 }

@@ -67,29 +67,36 @@ func oneWriterWins(t *testing.T, s Store) {
 	a := newAccount("a")
 	saveAccount(t, s, a)
 	for round := range rounds {
-		results := make(chan error, writers)
-		for w := range writers {
+		won := winners(t, writers, nodegate.Conflict, func(w int) error {
 			mine := *a
 			mine.Plan = fmt.Sprint("plan ", w)
-			go func() {
-				results <- s.Save(t.Context(), &nodegate.Change{Account: &mine, Audit: entry("account.save", "a", "a")})
-			}()
-		}
-		won := 0
-		for range writers {
-			switch err := <-results; {
-			case err == nil:
-				won++
-			case !errors.Is(err, nodegate.Conflict):
-				t.Error(err)
-			}
-		}
+			return s.Save(t.Context(), &nodegate.Change{Account: &mine, Audit: entry("account.save", "a", "a")})
+		})
 		got := must[*nodegate.Account](t)(s.Account(t.Context(), "a"))
 		if won != 1 || got.Version != a.Version+1 {
 			t.Fatalf("round %d: %d writers won, the version went from %d to %d", round, won, a.Version, got.Version)
 		}
 		a = got
 	}
+}
+
+// winners lets many do the same at once, and counts who could. The others must be refused
+// with a code.
+func winners(t *testing.T, count int, refusal nodegate.Code, do func(int) error) (won int) {
+	t.Helper()
+	results := make(chan error, count)
+	for i := range count {
+		go func() { results <- do(i) }()
+	}
+	for range count {
+		switch err := <-results; {
+		case err == nil:
+			won++
+		case !errors.Is(err, refusal):
+			t.Error(err)
+		}
+	}
+	return won
 }
 
 func accountAndKey(t *testing.T, s Store) {

@@ -2,7 +2,7 @@
 // latency and processor time a request for each method, and how fast and how small
 // nodegate starts.
 //
-//	go run ./bench/rpc [-ledger] [-only REGEXP] [-c 8] [-d 2s] [-rounds 3] [-ws] [-json FILE] [-profile DIR] [-before PROGRAM]
+//	go run ./bench/rpc [-ledger] [-only REGEXP] [-c 8] [-d 2s] [-rounds 3] [-starts 1] [-ws] [-json FILE] [-profile DIR] [-before PROGRAM]
 //
 // Geth is go-ethereum's own rpc server and eth API behind a bare HTTP listener, in
 // a process of its own; nodegate is the whole service, with authentication and
@@ -22,6 +22,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strconv"
 	"syscall"
 
 	"github.com/nodegate/nodegate/bench/chainfile"
@@ -80,11 +81,26 @@ func benchmark(ctx context.Context, o *options) error {
 			return err
 		}
 	}
-	if r.Methods, err = measureMethods(ctx, o, files, temp, chosen(workloads(blocks), o.only)); err != nil {
+	if r.Methods, err = measureStarts(ctx, o, files, temp, chosen(workloads(blocks), o.only)); err != nil {
 		return err
 	}
 	r.print(os.Stdout, o)
 	return r.save(o.json)
+}
+
+// measureStarts measures every workload on servers that are started anew several
+// times. A process keeps the pages of memory that it was given: how near they are to
+// the processor differs more from start to start than two builds do.
+func measureStarts(ctx context.Context, o *options, files chainfile.Files, temp string, list []workload) ([]row, error) {
+	var all [][]row
+	for n := range o.starts {
+		rows, err := measureMethods(ctx, o, files, filepath.Join(temp, strconv.Itoa(n)), list)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, rows)
+	}
+	return middleRows(all), nil
 }
 
 // measureMethods serves the chain by both servers and measures every workload.

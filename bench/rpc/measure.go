@@ -26,7 +26,8 @@ type figures struct {
 type row struct {
 	Name    string             `json:"name"`
 	Goal    goal               `json:"goal"`
-	Figures map[string]figures `json:"figures"` // by contestant
+	Figures map[string]figures `json:"figures"`               // by contestant
+	Changes []float64          `json:"cpu_changes,omitempty"` // from another build's CPU, one for each start
 }
 
 // measureRow lets the contestants take turns, so that a busy minute of the machine

@@ -16,6 +16,7 @@ type options struct {
 	conns     int
 	duration  time.Duration
 	rounds    int
+	starts    int
 	json      string
 	profile   string
 	ws        bool
@@ -32,6 +33,7 @@ func parseFlags(args []string) (*options, error) {
 	f.IntVar(&o.conns, "c", 8, "connections")
 	f.DurationVar(&o.duration, "d", 2*time.Second, "length of a round")
 	f.IntVar(&o.rounds, "rounds", 3, "rounds of each server for each method")
+	f.IntVar(&o.starts, "starts", 1, "times that the servers are started anew; the medians of each count once")
 	f.StringVar(&o.json, "json", "", "write the figures to this file too")
 	f.StringVar(&o.profile, "profile", "", "write a CPU profile of nodegate for each method to this folder, from a round of its own")
 	f.BoolVar(&o.ws, "ws", false, "measure nodegate over WebSocket too")
@@ -42,8 +44,8 @@ func parseFlags(args []string) (*options, error) {
 	if f.NArg() > 0 {
 		return nil, fmt.Errorf("unexpected argument %q", f.Arg(0))
 	}
-	if o.conns < 1 || o.rounds < 1 || o.duration <= 0 {
-		return nil, fmt.Errorf("-c, -rounds and -d must be positive")
+	if o.conns < 1 || o.rounds < 1 || o.starts < 1 || o.duration <= 0 {
+		return nil, fmt.Errorf("-c, -rounds, -starts and -d must be positive")
 	}
 	var err error
 	o.only, err = regexp.Compile(*only)

@@ -57,12 +57,21 @@ func printMethods(w io.Writer, rows []row, ours string, withGoals bool) {
 func printBefore(w io.Writer, rows []row) {
 	fmt.Fprint(w, "\nthis build against the one before\n\n")
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintf(t, "%*s\tCPU before\tCPU now\tchange\trps change\t\n", -nameWidth, "method")
+	fmt.Fprintf(t, "%*s\tCPU before\tCPU now\tchange\trps change\tCPU change by start\t\n", -nameWidth, "method")
 	for _, row := range rows {
 		b, n := row.Figures[beforeName], row.Figures["nodegate"]
-		fmt.Fprintf(t, "%*s\t%.2f\t%.2f\t%s\t%s\t\n", -nameWidth, row.Name, b.CPU, n.CPU, change(b.CPU, n.CPU), change(b.Rate, n.Rate))
+		fmt.Fprintf(t, "%*s\t%.2f\t%.2f\t%s\t%s\t%s\t\n", -nameWidth, row.Name, b.CPU, n.CPU, change(b.CPU, n.CPU), change(b.Rate, n.Rate), spread(row.Changes))
 	}
 	_ = t.Flush()
+}
+
+// spread prints the lowest, the middle and the highest change of all starts.
+func spread(changes []float64) string {
+	if len(changes) == 0 {
+		return "-"
+	}
+	middle := median(changes) // sorts
+	return fmt.Sprintf("%+.1f %+.1f %+.1f %%", changes[0]*100, middle*100, changes[len(changes)-1]*100)
 }
 
 func change(before, now float64) string {

@@ -45,6 +45,19 @@ func TestToSpec(t *testing.T) {
 	}
 }
 
+func TestMiddleRows(t *testing.T) {
+	start := func(before, now float64, errors uint64) []row {
+		return []row{{Name: "eth_call", Figures: map[string]figures{beforeName: {CPU: before}, "nodegate": {CPU: now, Errors: errors}}}}
+	}
+	rows := middleRows([][]row{start(10, 12, 1), start(20, 18, 0), start(10, 11, 2)})
+	if len(rows) != 1 || rows[0].Figures["nodegate"].CPU != 12 || rows[0].Figures[beforeName].CPU != 10 || rows[0].Figures["nodegate"].Errors != 3 {
+		t.Errorf("joined: %+v", rows)
+	}
+	if got := spread(rows[0].Changes); got != "-10.0 +10.0 +20.0 %" {
+		t.Errorf("changes: %s", got)
+	}
+}
+
 func TestReportNamesErrors(t *testing.T) {
 	var out strings.Builder
 	r := report{

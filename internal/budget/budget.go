@@ -235,7 +235,12 @@ func (h *Hold) Fits(n int64) bool {
 }
 
 // Held is how many bytes are reserved.
-func (h *Hold) Held() int64 { return h.bytes }
+func (h *Hold) Held() int64 {
+	if h == nil {
+		return 0
+	}
+	return h.bytes
+}
 
 // Move empties the hold and returns one with what it held: for bytes that outlive the
 // request, such as an answer that somebody else writes.

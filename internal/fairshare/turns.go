@@ -78,6 +78,14 @@ func TakeTurns(ctx context.Context) {
 	}
 }
 
+// Count adds to what a request has worked without taking turns: for work that can't be done
+// in a turn, because it may wait for the client.
+func Count(ctx context.Context, d time.Duration) {
+	if t, _ := ctx.Value(contextKey{}).(*turns); t != nil && t.free.Load() > 0 {
+		t.free.Add(int64(-d))
+	}
+}
+
 // Alone is the context of a request that has a goroutine for itself. Before the first of its
 // turns, late is called there, and rest after each. No other goroutine may work with this
 // context: see Others.

@@ -57,6 +57,24 @@ func TestFree(t *testing.T) {
 	})
 }
 
+// TestCount: work that was done outside of turns brings them nearer.
+func TestCount(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p, used := New(1, 1), -1
+		ctx := With(t.Context(), p, "a")
+		for range 10 {
+			Count(ctx, Free/10)
+		}
+		if err := Do(ctx, func() { used = p.Used() }); err != nil || used != 1 {
+			t.Errorf("%d slots in use during the work: %v", used, err)
+		}
+		if spent := Spent(ctx); spent != Free {
+			t.Errorf("worked for %s", spent)
+		}
+		Count(t.Context(), Free) // without turns
+	})
+}
+
 // TestLessFree: the next requests of an owner that takes turns have less time without.
 func TestLessFree(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

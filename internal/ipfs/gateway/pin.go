@@ -170,16 +170,17 @@ func pinRemove(ctx context.Context, c *call) error {
 		if err != nil {
 			return err
 		}
-		p, err := c.gateway.cfg.Engine.PinOf(ctx, c.account(), id.String())
+		name := id.String()
+		p, err := c.gateway.cfg.Engine.PinOf(ctx, c.account(), name)
 		switch {
 		case errors.Is(err, nodegate.NotFound):
 			return failed(notPinned)
 		case err != nil:
 			return err
 		case p.Recursive && !recursive:
-			return failed(id.String() + " is pinned recursively")
+			return failed(name + " is pinned recursively")
 		}
-		batch.Unpin(id.String())
+		batch.Unpin(name)
 		answer.Pins = append(answer.Pins, encoder.Encode(id))
 	}
 	if err := batch.Commit(ctx); errors.Is(err, nodegate.NotFound) { // named twice, or removed meanwhile

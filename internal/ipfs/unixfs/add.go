@@ -16,6 +16,7 @@ import (
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/budget"
+	"github.com/nodegate/nodegate/internal/fairshare"
 	"github.com/nodegate/nodegate/internal/ipfs/identity"
 )
 
@@ -177,7 +178,7 @@ func (a *adder) addDir(ctx context.Context, parent *folder, l *listing, at strin
 	if at == "" {
 		return failed("no path given to Mkdir")
 	}
-	if err := a.countEntry(); err != nil {
+	if err := a.countEntry(ctx); err != nil {
 		return err
 	}
 	old := parent.entries[l.name]
@@ -196,9 +197,14 @@ func (a *adder) addDir(ctx context.Context, parent *folder, l *listing, at strin
 	return nil
 }
 
+// entryWork is about what a file costs besides its blocks: to read its headers, and to name
+// it in the answer. Where the blocks are known or empty, that is most of the work.
+const entryWork = 10 * time.Microsecond
+
 // countEntry bounds how many files and directories an upload makes: a deep name
 // implies many.
-func (a *adder) countEntry() error {
+func (a *adder) countEntry(ctx context.Context) error {
+	fairshare.Count(ctx, entryWork)
 	if a.entries++; a.entries > 2*a.opts.Limits.parts() {
 		return tooLarge("too many files and directories in one request: at most %d", 2*a.opts.Limits.parts())
 	}
@@ -207,7 +213,7 @@ func (a *adder) countEntry() error {
 
 // addFile adds a file or a symlink to a directory, or for itself when dir is nil.
 func (a *adder) addFile(ctx context.Context, dir *folder, l *listing, at string) (child, error) {
-	if err := a.countEntry(); err != nil {
+	if err := a.countEntry(ctx); err != nil {
 		return child{}, err
 	}
 	var c child

@@ -85,18 +85,33 @@ func (o *PutOptions) setFormat(format string) error {
 
 // BlockPut puts each file of a multipart body as one block.
 func (o *Objects) BlockPut(ctx context.Context, batch Batch, body io.Reader, boundary string, opts *PutOptions) ([]Put, error) {
+	return o.putEach(ctx, body, boundary, opts, "expected a file", func(data []byte) (Put, error) {
+		return o.putBlock(ctx, batch, data, opts)
+	})
+}
+
+// putEach reads each file of a multipart body and puts it. The memory of one is given back
+// before the next is read, but for what the answer says about it.
+func (o *Objects) putEach(ctx context.Context, body io.Reader, boundary string, opts *PutOptions, noFolder string, put func([]byte) (Put, error)) ([]Put, error) {
 	var list []Put
-	err := o.eachFile(body, boundary, opts.Limits, "expected a file", func(r io.Reader) error {
+	hold := budget.From(ctx)
+	err := o.eachFile(body, boundary, opts.Limits, noFolder, func(r io.Reader) error {
+		fairshare.Count(ctx, entryWork)
+		before := hold.Held()
 		data, err := readBlock(ctx, r)
 		if err != nil {
 			return err
 		}
-		p, err := o.putBlock(ctx, batch, data, opts)
+		p, err := put(data)
 		list = append(list, p)
+		hold.Shrink(hold.Held() - before - putSize)
 		return err
 	})
 	return list, failedBy(err)
 }
+
+// putSize is at least what a Put holds: its CID and its place in the list.
+const putSize = 256
 
 // errBigBlock is the refusal of a block that nobody could fetch.
 func errBigBlock() error {

@@ -45,20 +45,13 @@ func ParseDagPut(q *Query, limits Limits) (*PutOptions, error) {
 // DagPut reads each file of a multipart body as a value in one codec and puts it as
 // a block in another.
 func (o *Objects) DagPut(ctx context.Context, batch Batch, body io.Reader, boundary string, opts *PutOptions) ([]Put, error) {
-	var list []Put
-	err := o.eachFile(body, boundary, opts.Limits, "expected a regular file", func(r io.Reader) error {
-		data, err := readBlock(ctx, r)
+	return o.putEach(ctx, body, boundary, opts, "expected a regular file", func(data []byte) (Put, error) {
+		data, err := opts.convert(ctx, data)
 		if err != nil {
-			return err
+			return Put{}, err
 		}
-		if data, err = opts.convert(ctx, data); err != nil {
-			return err
-		}
-		p, err := o.putBlock(ctx, batch, data, opts)
-		list = append(list, p)
-		return err
+		return o.putBlock(ctx, batch, data, opts)
 	})
-	return list, failedBy(err)
 }
 
 // convert writes a value in the codec that it is stored in.

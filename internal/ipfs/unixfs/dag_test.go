@@ -2,11 +2,13 @@ package unixfs
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -18,6 +20,7 @@ import (
 	"github.com/multiformats/go-multihash"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/budget"
 )
 
 func query(t testing.TB, text string) *Query {
@@ -27,6 +30,35 @@ func query(t testing.TB, text string) *Query {
 		t.Fatal(err)
 	}
 	return NewQuery(values)
+}
+
+// TestManyBlocksHoldLittle: what was read of a block is given back before the next one, so
+// that the number of blocks in a request is no matter of memory.
+func TestManyBlocksHoldLittle(t *testing.T) {
+	var parts []upload
+	for i := range 1000 {
+		parts = append(parts, file("x", strconv.Itoa(i)))
+	}
+	body := bodyOf(parts...)
+	for name, put := range map[string]func(ctx context.Context, o *Objects, b Batch) ([]Put, error){
+		"block/put": func(ctx context.Context, o *Objects, b Batch) ([]Put, error) {
+			opts, _ := ParseBlockPut(query(t, ""), Limits{})
+			return o.BlockPut(ctx, b, bytes.NewReader(body), boundary, opts)
+		},
+		"dag/put": func(ctx context.Context, o *Objects, b Batch) ([]Put, error) {
+			opts, _ := ParseDagPut(query(t, ""), Limits{})
+			return o.DagPut(ctx, b, bytes.NewReader(body), boundary, opts)
+		},
+	} {
+		all := budget.New(budget.Config{Process: 1 << 30, Account: 4 << 20})
+		hold := all.Hold("a")
+		m := newMemory(t)
+		list, err := put(budget.WithHold(t.Context(), &hold), New(m), m.Begin("a", -1))
+		if err != nil || len(list) != 1000 {
+			t.Errorf("%s: %d blocks, %v, %+v", name, len(list), err, all.Usage())
+		}
+		hold.Release()
+	}
 }
 
 func TestBlockPut(t *testing.T) {

@@ -1,0 +1,29 @@
+package unixfs
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/nodegate/nodegate/internal/fairshare"
+)
+
+// TestEntriesLeadToTurns: an upload of very many files takes turns with those of other
+// accounts although their content is known and costs nothing.
+func TestEntriesLeadToTurns(t *testing.T) {
+	var parts []upload
+	for range fairshare.Free / entryWork {
+		parts = append(parts, file("x", ""))
+	}
+	opts, err := ParseAdd(query(t, ""), Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := newMemory(t)
+	ctx := fairshare.With(t.Context(), fairshare.New(1, 1), "a")
+	if _, err := New(m).Add(ctx, m.Begin("a", -1), bytes.NewReader(bodyOf(parts...)), boundary, opts, nil); err != nil {
+		t.Fatal(err)
+	}
+	if spent := fairshare.Spent(ctx); spent < fairshare.Free {
+		t.Errorf("%d files count as %s of work, want %s", len(parts), spent, fairshare.Free)
+	}
+}

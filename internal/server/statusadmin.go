@@ -80,7 +80,7 @@ func (a *statusAdmin) now(w http.ResponseWriter, req *http.Request) {
 	d, at := a.system(req.Context()), a.at()
 	s := serverStatus{
 		Version: d.Version, Commit: d.Commit, Go: d.Go, Started: a.started.UTC().Truncate(time.Second), Data: a.cfg.Data,
-		Listeners: listenersStatus{at.RPC, at.Storage, at.Admin},
+		Listeners: listenersStatus(at),
 		Disk:      diskStatus{d.DiskFree, reserveOf(a.cfg)},
 		Database:  databaseStatus{d.Database, d.DatabaseBytes},
 		Storage:   briefStorage(&d),

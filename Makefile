@@ -7,7 +7,7 @@ FUZZTIME ?= 30s
 NODE_ROWS = Fresh|Servers|PendingNonces|FiltersOfTheService|ErrorsOfOneNode|CappedLogs|DeadSideNetwork|Liar|Lies
 SHELL := bash
 
-.PHONY: help build run test full quick lint fuzz chaos bench bench-rpc bench-storage bench-gateway bench-dashboard bench-logs bench-ledger bench-growth gateway-suite docs clean
+.PHONY: help build run test full quick lint fuzz chaos bench bench-rpc bench-storage bench-gateway bench-dashboard bench-logs bench-ledger bench-growth gateway-suite docs release release-check clean
 
 #? help: list the targets
 help:
@@ -97,6 +97,14 @@ gateway-suite:
 docs:
 	$(GO) test ./internal/config -run TestDocsPage -update
 
+#? release: archives for Linux and macOS with checksums and SBOMs, in dist/; PLATFORMS="linux/amd64" builds fewer
+release:
+	@GO="$(GO)" ./tools/release
+
+#? release-check: build one platform twice, the second time with an empty build cache, and compare (about ten minutes)
+release-check:
+	@GO="$(GO)" CHECK=1 ./tools/release
+
 #? clean: remove what was built here; never the data folder
 clean:
-	rm -rf nodegate bench/out
+	rm -rf nodegate bench/out dist

@@ -22,9 +22,10 @@ type accountCmd struct {
 	Verify      accountVerify      `cmd:"" help:"Print a link that verifies the e-mail address of an account, for its owner."`
 	Email       accountEmail       `cmd:"" help:"Print a link that moves an account to another e-mail address, for its owner."`
 	Role        accountRole        `cmd:"" help:"Make an account an operator, or a member again."`
+	Operator    accountOperator    `cmd:"" help:"Let an account see and manage the whole service, or end that: on or off."`
 	Suspend     accountSuspend     `cmd:"" help:"Suspend an account: its keys and sessions stop working until you resume it with --off."`
-	Delete      accountDelete      `cmd:"" help:"Delete an account permanently, with its keys and pins."`
-	Export      accountExport      `cmd:"" help:"Print all that is stored about an account as JSON, without its pins."`
+	Delete      accountDelete      `cmd:"" help:"Delete an account permanently, with its keys and pins; --export saves what is stored about it first."`
+	Export      accountExport      `cmd:"" help:"Print all that is stored about an account as JSON, with its pins."`
 	Card        accountCard        `cmd:"" help:"Add a billing card to an account. The command prompts for it, or reads three lines of input: number, expiry (MM/YY), security code."`
 }
 
@@ -130,7 +131,7 @@ func (cmd *accountShow) Run(a *app) error {
 		if err != nil {
 			return err
 		}
-		used, err := c.usedToday(account.ID)
+		used, err := c.usedToday(account.ID, "")
 		if err != nil {
 			return err
 		}
@@ -146,10 +147,10 @@ func (cmd *accountShow) Run(a *app) error {
 	})
 }
 
-// usedToday is what the account has spent since 00:00 UTC.
-func (c *control) usedToday(accountID string) (int64, error) {
+// usedToday is what the account, or one key of it, has spent since 00:00 UTC.
+func (c *control) usedToday(accountID, keyID string) (int64, error) {
 	today := nodegate.ByDay.Start(time.Now())
-	rows, err := c.Store.Usage(c.app.ctx, nodegate.UsageQuery{AccountID: accountID, From: today, To: today.AddDate(0, 0, 1), By: nodegate.ByDay})
+	rows, err := c.Store.Usage(c.app.ctx, nodegate.UsageQuery{AccountID: accountID, KeyID: keyID, From: today, To: today.AddDate(0, 0, 1), By: nodegate.ByDay})
 	used := int64(0)
 	for i := range rows {
 		used += rows[i].Credits

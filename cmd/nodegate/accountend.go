@@ -1,7 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io"
+	"os"
 
 	"github.com/nodegate/nodegate"
 )
@@ -24,6 +27,21 @@ func (cmd *accountRole) Run(a *app) error {
 		}
 		return c.printAgain(account.ID, cmd.JSON)
 	})
+}
+
+type accountOperator struct {
+	Account string `arg:"" help:"The account: its id or e-mail address."`
+	State   string `arg:"" enum:"on,off" help:"on or off."`
+	JSON    bool   `name:"json" help:"Print JSON."`
+}
+
+// Run changes the role, in the words of the other switches.
+func (cmd *accountOperator) Run(a *app) error {
+	role := accountRole{Account: cmd.Account, Role: "member", JSON: cmd.JSON}
+	if cmd.State == "on" {
+		role.Role = "operator"
+	}
+	return role.Run(a)
 }
 
 type accountSuspend struct {
@@ -55,6 +73,7 @@ func describeSuspended(account *nodegate.Account) string {
 
 type accountDelete struct {
 	Account string `arg:"" help:"The account: its id or e-mail address."`
+	Export  string `placeholder:"FILE" help:"First write all that is stored about the account to this file, as JSON. The file must not exist."`
 	Yes     bool   `help:"Delete without asking."`
 }
 
@@ -67,6 +86,12 @@ func (cmd *accountDelete) Run(a *app) error {
 		}
 		if err := cmd.confirm(a, account); err != nil {
 			return err
+		}
+		if cmd.Export != "" {
+			if err := c.exportTo(cmd.Export, account); err != nil {
+				return err
+			}
+			fmt.Fprintf(a.stdout, "exported %s to %s\n", safe(account.Email), safe(cmd.Export))
 		}
 		if err := c.Accounts.Delete(a.ctx, c.actor, account.ID); err != nil {
 			return err
@@ -100,10 +125,31 @@ type accountExport struct {
 // Run prints the export.
 func (cmd *accountExport) Run(a *app) error {
 	return a.withControl(false, func(c *control) error {
-		one, err := c.find(cmd.Account)
+		account, err := c.find(cmd.Account)
 		if err != nil {
 			return err
 		}
-		return c.WriteExport(a.ctx, a.stdout, one.ID, func(each func(nodegate.Pin) bool) error { return c.eachPin(one.ID, each) })
+		return c.export(a.stdout, account)
 	})
+}
+
+func (c *control) export(w io.Writer, account *nodegate.Account) error {
+	return c.WriteExport(c.app.ctx, w, account.ID, func(each func(nodegate.Pin) bool) error { return c.eachPin(account.ID, each) })
+}
+
+// exportTo writes the export to a new file that only this user can read. Without a whole one
+// there is none.
+func (c *control) exportTo(path string, account *nodegate.Account) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, os.ErrExist) {
+		return invalid("the file " + safe(path) + " exists: nothing was deleted. Choose another name for the export")
+	}
+	if err != nil {
+		return err
+	}
+	if err := errors.Join(c.export(f, account), f.Sync(), f.Close()); err != nil {
+		_ = os.Remove(path)
+		return fmt.Errorf("can't export, and nothing was deleted: %w", err)
+	}
+	return nil
 }

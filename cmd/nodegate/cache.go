@@ -16,7 +16,8 @@ type cacheCmd struct {
 
 type cachePurge struct {
 	Network string `placeholder:"NAME" help:"Remove the responses of this network only."`
-	JSON    bool   `name:"json" help:"Print JSON."`
+	confirmed
+	JSON bool `name:"json" help:"Print JSON."`
 }
 
 // Run prints how many responses were removed.
@@ -27,6 +28,9 @@ func (cmd *cachePurge) Run(a *app) error {
 	}
 	if cmd.Network != "" && !hasNetwork(cfg, cmd.Network) {
 		return notFound(fmt.Sprintf("there is no network %q; there are %s", cmd.Network, networkNames(cfg)))
+	}
+	if err := cmd.confirm(a, "Remove the shared responses, for all servers"); err != nil {
+		return err
 	}
 	log := obs.NewLogger(a.stderr, cfg.Log.Format, max(logLevel(cfg.Log.Level), slog.LevelError))
 	removed, err := server.PurgeCache(a.ctx, cfg, log, cmd.Network)

@@ -23,6 +23,7 @@ type cli struct {
 	AdminListen   *string `placeholder:"HOST:PORT" help:"Address of metrics, health and profiles."`
 	LogLevel      *string `placeholder:"LEVEL" help:"debug, info, warn or error."`
 	ShowHelp      bool    `name:"help" short:"h" help:"Show what the help command shows."`
+	ShowVersion   bool    `name:"version" help:"Print what the version command prints."`
 
 	Serve   serveCmd   `cmd:"" default:"1" help:"Run the service. This is what nodegate alone does."`
 	Account accountCmd `cmd:"" help:"Create, show and change accounts."`
@@ -37,10 +38,15 @@ type cli struct {
 	Cache   cacheCmd   `cmd:"" help:"Clear cached responses."`
 	Nodes   nodesCmd   `cmd:"" help:"List remote nodes of the running server, and cordon them."`
 	Ledger  ledgerCmd  `cmd:"" help:"Show, verify and rebuild the ledgers of remote networks."`
+	Status  statusCmd  `cmd:"" help:"Show the running server on one screen: networks, nodes, ledgers, storage, disk and versions."`
 	Doctor  doctorCmd  `cmd:"" help:"Check the remote nodes and report problems."`
+	Demo    demoCmd    `cmd:"" help:"Try the service out."`
 	Config  configCmd  `cmd:"" help:"Print the effective configuration, without secrets."`
 	Version versionCmd `cmd:"" help:"Print the versions of nodegate and of what it is built on."`
 	Help    helpCmd    `cmd:"" help:"Print commands, flags and all settings."`
+
+	Completion completionCmd `cmd:"" help:"Print a script that completes commands and flags in bash, zsh or fish."`
+	Man        manCmd        `cmd:"" hidden:"" help:"Write a man page for each command into a folder, for packages."`
 }
 
 // app is what the commands work with.
@@ -52,8 +58,12 @@ type app struct {
 	stdout, stderr io.Writer
 }
 
-// usageError is a command line that can't be understood.
-type usageError struct{ err error }
+// usageError is a command line that can't be understood. node is the command that it
+// names, as far as it goes, or nil.
+type usageError struct {
+	err  error
+	node *kong.Node
+}
 
 func (e *usageError) Error() string { return e.err.Error() }
 
@@ -77,21 +87,28 @@ func (a *app) dispatch(args []string) error {
 	if a.cli.ShowHelp { // whoever asks for help need not give what the command wants
 		return a.help(selected(parsed, err))
 	}
+	if a.cli.ShowVersion {
+		return versionCmd{}.Run(a)
+	}
 	if err != nil {
-		return &usageError{err}
+		return &usageError{err, selected(parsed, err)}
 	}
 	return parsed.Run(a)
 }
 
-// selected is the command that a command line names, as far as it goes.
+// selected is the command that a command line names, as far as it goes. A command that runs
+// because none was named is not selected: the library marks it as its own parent.
 func selected(parsed *kong.Context, err error) *kong.Node {
 	var broken *kong.ParseError
 	if errors.As(err, &broken) {
 		parsed = broken.Context
 	}
+	if parsed == nil {
+		return nil
+	}
 	var node *kong.Node
 	for _, p := range parsed.Path {
-		if p.Command != nil {
+		if p.Command != nil && p.Command != p.Parent {
 			node = p.Command
 		}
 	}
@@ -140,7 +157,7 @@ func report(w io.Writer, err error) {
 	case errors.Is(err, errUnwell): // it has been said
 		return
 	case errors.As(err, &usage):
-		fmt.Fprintf(w, "nodegate: %v\nnodegate help shows commands and flags\n", err)
+		fmt.Fprintf(w, "nodegate: %v\n%s\n", err, usageOf(usage.node))
 		return
 	case !errors.As(err, &problems):
 		fmt.Fprintf(w, "nodegate: %s\n", explain(err))

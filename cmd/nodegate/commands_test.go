@@ -28,7 +28,7 @@ func TestNoSecretInFlags(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	harmless := []string{"email", "account", "plan", "id", "command", "network", "node", "role", "dir|file"}
+	harmless := []string{"email", "account", "plan", "id", "command", "network", "node", "role", "dir|file", "shell", "state"}
 	for _, n := range leaves(parser.Model.Node) {
 		for _, p := range n.Positional {
 			if !slices.Contains(harmless, p.Name) {

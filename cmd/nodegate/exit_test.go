@@ -34,7 +34,7 @@ func TestExitCode(t *testing.T) {
 		{"bad configuration", bad, 2},
 		{"wrapped", fmt.Errorf("start: %w", bad), 2},
 		{"joined with a failing close", errors.Join(bad, errors.New("close")), 2},
-		{"usage", &usageError{errors.New("x")}, 2},
+		{"usage", &usageError{err: errors.New("x")}, 2},
 		{"a value that can't be used", &nodegate.Error{Code: nodegate.InvalidInput}, 2},
 		{"a declined card", &nodegate.Error{Code: nodegate.CardDeclined}, 1},
 		{"busy", &nodegate.Error{Code: nodegate.Busy}, 1},

@@ -23,26 +23,58 @@ func (cmd *helpCmd) Run(a *app) error {
 	for _, word := range cmd.Command {
 		i := slices.IndexFunc(node.Children, func(n *kong.Node) bool { return n.Name == word })
 		if i < 0 {
-			return &usageError{fmt.Errorf("there is no command %q", strings.Join(cmd.Command, " "))}
+			return &usageError{err: fmt.Errorf("there is no command %q", strings.Join(cmd.Command, " "))}
 		}
 		node = node.Children[i]
 	}
 	return a.help(node)
 }
 
-// help explains a command. One that has nothing of its own to explain, and no
-// command at all, get the page about everything.
+// help explains a command: a group by its commands, any other by its flags. Without a
+// command it writes the page about everything.
 func (a *app) help(node *kong.Node) error {
-	if node == nil || node == a.parser.Model.Node || len(node.Children)+len(node.Flags) == 0 {
+	if node == nil || node == a.parser.Model.Node {
 		return a.wholeHelp()
 	}
-	for _, leaf := range leaves(node) {
-		fmt.Fprintf(a.stdout, "Usage: nodegate %s [flags]\n\n%s\n\n", commandLine(leaf), leaf.Help)
-		if err := columns(a.stdout, "Flags:", flagRows(leaf.Flags)); err != nil {
+	fmt.Fprintf(a.stdout, "Usage: nodegate %s\n\n%s\n\n", usageText(node), node.Help)
+	if len(node.Children) > 0 {
+		if err := columns(a.stdout, "Commands:", commandRows(leaves(node))); err != nil {
+			return err
+		}
+	} else if len(node.Flags) > 0 {
+		if err := columns(a.stdout, "Flags:", flagRows(node.Flags)); err != nil {
 			return err
 		}
 	}
-	return nil
+	_, err := fmt.Fprintln(a.stdout, seeAlso(node))
+	return err
+}
+
+// usageText is how a command is written: key revoke ID [flags].
+func usageText(node *kong.Node) string {
+	switch {
+	case len(node.Children) > 0:
+		return commandLine(node) + " COMMAND [flags]"
+	case len(node.Flags) > 0:
+		return commandLine(node) + " [flags]"
+	}
+	return commandLine(node)
+}
+
+// seeAlso says where the rest is explained.
+func seeAlso(node *kong.Node) string {
+	if len(node.Children) > 0 {
+		return fmt.Sprintf("nodegate help %s COMMAND shows the flags of a command.", commandWords(node))
+	}
+	return "nodegate help shows the flags that go with every command, and all settings."
+}
+
+// usageOf says how a command line goes that could not be understood, and where more is.
+func usageOf(node *kong.Node) string {
+	if node == nil || node.Parent == nil {
+		return "Usage: nodegate [flags] [command]\nnodegate help shows commands and flags"
+	}
+	return fmt.Sprintf("Usage: nodegate %s\nnodegate help %s shows more", usageText(node), commandWords(node))
 }
 
 // wholeHelp writes the page about everything. Commands and flags come from the
@@ -59,24 +91,31 @@ func (a *app) wholeHelp() error {
 	return config.WriteHelp(a.stdout)
 }
 
-// leaves are the commands below a node that do something, in their order.
+// leaves are the commands below a node that do something, in their order. Hidden ones are for
+// packagers.
 func leaves(n *kong.Node) []*kong.Node {
 	if len(n.Children) == 0 {
 		return []*kong.Node{n}
 	}
 	var list []*kong.Node
-	for _, child := range n.Children {
+	for _, child := range shown(n.Children) {
 		list = append(list, leaves(child)...)
 	}
 	return list
 }
 
+// commandWords is a command as it is typed: key revoke.
+func commandWords(n *kong.Node) string {
+	var words []string
+	for ; n.Parent != nil; n = n.Parent {
+		words = append([]string{n.Name}, words...)
+	}
+	return strings.Join(words, " ")
+}
+
 // commandLine is a command with its arguments: key revoke ID.
 func commandLine(n *kong.Node) string {
-	var words []string
-	for node := n; node.Parent != nil; node = node.Parent {
-		words = append([]string{node.Name}, words...)
-	}
+	words := []string{commandWords(n)}
 	for _, p := range n.Positional {
 		word := strings.ToUpper(p.Name)
 		if !p.Required {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/obs"
 	"github.com/nodegate/nodegate/internal/server"
 )
 
@@ -14,6 +15,7 @@ import (
 type keyCmd struct {
 	Create keyCreate `cmd:"" help:"Create a key and its secret, and print both. The secret is shown only once."`
 	List   keyList   `cmd:"" help:"List the keys of an account by their first four digits."`
+	Show   keyShow   `cmd:"" help:"Show a key: its settings, and what it used today."`
 	Revoke keyRevoke `cmd:"" help:"Revoke a key permanently."`
 	Rotate keyRotate `cmd:"" help:"Replace a key and its secret, and print the new values. The old values work until the overlap ends."`
 	Set    keySet    `cmd:"" help:"Change a key's name and settings. Settings that you don't name stay as they are."`
@@ -21,7 +23,26 @@ type keyCmd struct {
 
 // ofAccount is the flag that every command about keys has.
 type ofAccount struct {
-	Account string `required:"" placeholder:"ACCOUNT" help:"The account: its id or e-mail address."`
+	Account string `placeholder:"ACCOUNT" help:"The account: its id or e-mail address. It can be left out if there is only one."`
+}
+
+// find returns the account that was named, or the only one.
+//
+// Returns InvalidInput where none was named and there are several.
+func (o ofAccount) find(c *control) (*nodegate.Account, error) {
+	if o.Account != "" {
+		return c.find(o.Account)
+	}
+	accounts, err := c.Accounts.List(c.app.ctx, "", 2)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(accounts) == 0:
+		return nil, notFound("there is no account yet: create one with nodegate account create")
+	case len(accounts) > 1:
+		return nil, invalid("there are several accounts: name one with --account (nodegate account list shows all)")
+	}
+	return accounts[0], nil
 }
 
 type keyCreate struct {
@@ -34,7 +55,7 @@ type keyCreate struct {
 // Run makes the key.
 func (cmd *keyCreate) Run(a *app) error {
 	return a.withControl(false, func(c *control) error {
-		account, err := c.find(cmd.Account)
+		account, err := cmd.find(c)
 		if err != nil {
 			return err
 		}
@@ -56,7 +77,7 @@ type keyList struct {
 // Run prints one key a line.
 func (cmd *keyList) Run(a *app) error {
 	return a.withControl(false, func(c *control) error {
-		account, err := c.find(cmd.Account)
+		account, err := cmd.find(c)
 		if err != nil {
 			return err
 		}
@@ -70,15 +91,19 @@ func (cmd *keyList) Run(a *app) error {
 
 type keyRevoke struct {
 	ofAccount
-	ID   string `arg:"" help:"The key's id."`
-	JSON bool   `name:"json" help:"Print JSON."`
+	ID string `arg:"" help:"The key's id."`
+	confirmed
+	JSON bool `name:"json" help:"Print JSON."`
 }
 
 // Run ends the key.
 func (cmd *keyRevoke) Run(a *app) error {
 	return a.withControl(false, func(c *control) error {
-		account, err := c.find(cmd.Account)
+		account, err := cmd.find(c)
 		if err != nil {
+			return err
+		}
+		if err := cmd.confirm(a, "Revoke the key "+safe(obs.Redact(cmd.ID))+" of "+safe(account.Email)+" permanently"); err != nil {
 			return err
 		}
 		if err := c.Accounts.RevokeKey(a.ctx, c.actor, account.ID, cmd.ID); err != nil {
@@ -100,7 +125,7 @@ type keyRotate struct {
 // Run makes the new texts.
 func (cmd *keyRotate) Run(a *app) error {
 	return a.withControl(false, func(c *control) error {
-		account, err := c.find(cmd.Account)
+		account, err := cmd.find(c)
 		if err != nil {
 			return err
 		}
@@ -127,7 +152,7 @@ func (cmd *keySet) Run(a *app) error {
 		return invalid("nothing to change: name at least one setting (nodegate help key set lists them)")
 	}
 	return a.withControl(false, func(c *control) error {
-		account, err := c.find(cmd.Account)
+		account, err := cmd.find(c)
 		if err != nil {
 			return err
 		}

@@ -156,6 +156,7 @@ func (r *verifiedLedger) text(network string) string {
 
 type ledgerRebuild struct {
 	Network string `arg:"" help:"The network."`
+	confirmed
 }
 
 // Run has the running server rebuild the ledger, or removes its folder when none runs.
@@ -166,6 +167,9 @@ func (cmd *ledgerRebuild) Run(a *app) error {
 	}
 	if !hasNetwork(cfg, cmd.Network) {
 		return notFound(fmt.Sprintf("there is no network %q; there are %s", cmd.Network, networkNames(cfg)))
+	}
+	if err := cmd.confirm(a, "Remove all blocks of the ledger of "+safe(cmd.Network)+", which are then fetched again"); err != nil {
+		return err
 	}
 	_, _, err = askAdmin(a.ctx, cfg, http.MethodGet, "/healthz")
 	did := "removed the blocks of the ledger of %s; the server fetches the newest ones\n"

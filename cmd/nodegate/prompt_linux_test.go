@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"os/exec"
@@ -177,6 +178,38 @@ func TestCardPrompt(t *testing.T) {
 	p.shows("visa 4242, expires 08/2040, valid")
 	if screen := p.screen.String(); strings.Contains(screen, "4242 4242") || strings.Contains(screen, "987") {
 		t.Errorf("the card is on the screen:\n%s", screen)
+	}
+}
+
+// TestConfirmation: at a terminal, what can't be undone is asked about, and --yes is the answer.
+func TestConfirmation(t *testing.T) {
+	data := withKeys(t, 2)
+	_, stdout, _ := runHere(t.Context(), t, "key", "list", "--json", "--data", data)
+	var keys []struct{ ID string }
+	if err := json.Unmarshal([]byte(stdout), &keys); err != nil || len(keys) != 2 {
+		t.Fatal(stdout, err)
+	}
+	for _, c := range []struct {
+		name, key, answer, says string
+		code                    int
+	}{
+		{"no answer", keys[0].ID, "\n", "nothing was changed", exitMistake},
+		{"no", keys[0].ID, "n\n", "nothing was changed", exitMistake},
+		{"yes", keys[0].ID, "y\n", "revoked 20", 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := sitDown(t, "key", "revoke", c.key, "--data", data)
+			p.sees("? [y/N]: ", false)
+			p.types(c.answer)
+			if code := p.leaves(); code != c.code {
+				t.Errorf("exit code %d:\n%s", code, &p.screen)
+			}
+			p.shows(c.says)
+		})
+	}
+	p := sitDown(t, "key", "revoke", keys[1].ID, "--yes", "--data", data)
+	if code := p.leaves(); code != 0 || strings.Contains(p.screen.String(), "[y/N]") {
+		t.Errorf("exit code %d:\n%s", code, &p.screen)
 	}
 }
 

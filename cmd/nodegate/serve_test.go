@@ -75,7 +75,7 @@ func TestFlagsAreSettings(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"--config", "--help"}
+	want := []string{"--config", "--help", "--version"}
 	for _, s := range config.Settings() {
 		if s.Flag != "" {
 			want = append(want, s.Flag)

@@ -28,7 +28,7 @@ func (cmd *usageCmd) Run(a *app) error {
 		return err
 	}
 	return a.withControl(false, func(c *control) error {
-		account, err := c.find(cmd.Account)
+		account, err := cmd.find(c)
 		if err != nil {
 			return err
 		}

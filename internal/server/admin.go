@@ -29,6 +29,7 @@ type admin struct {
 	networks *networks
 	cordons  *cordons
 	backups  *backupAdmin
+	status   *statusAdmin
 	ready    func(part string) error
 
 	server *web.Server
@@ -48,6 +49,7 @@ func (a *admin) start(ln net.Listener, on *listeners) {
 	pages.HandleFunc("GET /ledgers", ledgers.now)
 	pages.HandleFunc("POST /ledgers/{network}/verify", ledgers.verify)
 	pages.HandleFunc("POST /ledgers/{network}/rebuild", ledgers.rebuild)
+	pages.HandleFunc("GET /status", a.status.now)
 	pages.HandleFunc("POST /backup", a.backups.hold)
 	pages.HandleFunc("POST /backup/networks/{network}", a.backups.network)
 	pages.Handle("/", obs.AdminHandler(a.metrics, a.ready))

@@ -24,7 +24,7 @@ func (s *Server) openDashboard() (http.Handler, error) {
 		return nil, nil
 	}
 	s.networks.show(s.cfg)
-	operator := operator{common: &s.common, build: s.build, store: s.accounts.control.Store, storage: s.storage, networks: s.networks}
+	operator := s.operator()
 	c := dashboard.Config{
 		Accounts: s.accounts.control.Accounts, SignUp: s.cfg.Dashboard.SignUp, TrustedProxies: s.trustedProxies(),
 		URL: s.cfg.Dashboard.URL, StorageURL: s.cfg.Dashboard.StorageURL, Networks: func() []dashboard.Network { return *s.networks.shown.Load() },
@@ -48,6 +48,11 @@ func (s *Server) openDashboard() (http.Handler, error) {
 		warnOfStatus(s.cfg, s.log)
 	}
 	return dashboard.New(c)
+}
+
+// operator is what operators see of this server.
+func (s *Server) operator() operator {
+	return operator{common: &s.common, build: s.build, store: s.accounts.control.Store, storage: s.storage, networks: s.networks}
 }
 
 // warnOfStatus tells about a network that had the name of the status page before.

@@ -75,6 +75,7 @@ func (s *Server) open() error {
 		return err
 	}
 	s.admin.cordons = s.cordons()
+	s.admin.status = &statusAdmin{operator: s.operator(), started: time.Now(), at: s.Addresses}
 	if err := s.storage.open(context.Background(), s.accounts, s.memory); err != nil {
 		return err
 	}

@@ -104,6 +104,7 @@ var mayImport = map[string][]string{
 	"internal/tokenbucket":           {},
 	"internal/web":                   {"", "internal/obs", "internal/tokenbucket"},
 	"test/dbtest":                    {},
+	"tools/sbom":                     {},
 	"test/full":                      {},
 	"test/sqlitetest":                {"internal/store/sqlstore"},
 	"test/smtptest":                  {},

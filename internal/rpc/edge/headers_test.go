@@ -80,8 +80,6 @@ func TestHeadersTell(t *testing.T) {
 	}
 }
 
-// TestHeadAge: an answer by a head that no node reports any more says how old it is, a batch
-// the highest age of its calls. One by a new head says nothing.
 // TestVerifiedHeader: each level is told, and a batch tells how often it had each.
 func TestVerifiedHeader(t *testing.T) {
 	h := buildWith(t, traced)
@@ -98,6 +96,8 @@ func TestVerifiedHeader(t *testing.T) {
 	}
 }
 
+// TestHeadAge: an answer by a head that no node reports any more says how old it is, a batch
+// the highest age of its calls. One by a new head says nothing.
 func TestHeadAge(t *testing.T) {
 	h := buildWith(t, traced)
 	h.answer = tells

@@ -88,9 +88,9 @@ func benchmark(ctx context.Context, o *options) error {
 	return r.save(o.json)
 }
 
-// measureStarts measures every workload on servers that are started anew several
-// times. A process keeps the pages of memory that it was given: how near they are to
-// the processor differs more from start to start than two builds do.
+// measureStarts measures every workload on servers that are started several times.
+// A process keeps the pages of memory that it was given: what it costs differs more from
+// start to start than two builds do.
 func measureStarts(ctx context.Context, o *options, files chainfile.Files, temp string, list []workload) ([]row, error) {
 	var all [][]row
 	for n := range o.starts {

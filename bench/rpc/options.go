@@ -33,7 +33,7 @@ func parseFlags(args []string) (*options, error) {
 	f.IntVar(&o.conns, "c", 8, "connections")
 	f.DurationVar(&o.duration, "d", 2*time.Second, "length of a round")
 	f.IntVar(&o.rounds, "rounds", 3, "rounds of each server for each method")
-	f.IntVar(&o.starts, "starts", 1, "times that the servers are started anew; the medians of each count once")
+	f.IntVar(&o.starts, "starts", 1, "how often the servers are started; the medians of each start count once")
 	f.StringVar(&o.json, "json", "", "write the figures to this file too")
 	f.StringVar(&o.profile, "profile", "", "write a CPU profile of nodegate for each method to this folder, from a round of its own")
 	f.BoolVar(&o.ws, "ws", false, "measure nodegate over WebSocket too")

@@ -85,14 +85,14 @@ func (o *PutOptions) setFormat(format string) error {
 
 // BlockPut puts each file of a multipart body as one block.
 func (o *Objects) BlockPut(ctx context.Context, batch Batch, body io.Reader, boundary string, opts *PutOptions) ([]Put, error) {
-	return o.putEach(ctx, body, boundary, opts, "expected a file", func(data []byte) (Put, error) {
+	return putEach(ctx, o, body, boundary, opts, "expected a file", func(data []byte) (Put, error) {
 		return o.putBlock(ctx, batch, data, opts)
 	})
 }
 
 // putEach reads each file of a multipart body and puts it. The memory of one is given back
 // before the next is read, but for what the answer says about it.
-func (o *Objects) putEach(ctx context.Context, body io.Reader, boundary string, opts *PutOptions, noFolder string, put func([]byte) (Put, error)) ([]Put, error) {
+func putEach(ctx context.Context, o *Objects, body io.Reader, boundary string, opts *PutOptions, noFolder string, put func([]byte) (Put, error)) ([]Put, error) {
 	var list []Put
 	hold := budget.From(ctx)
 	err := o.eachFile(body, boundary, opts.Limits, noFolder, func(r io.Reader) error {

@@ -45,7 +45,7 @@ func ParseDagPut(q *Query, limits Limits) (*PutOptions, error) {
 // DagPut reads each file of a multipart body as a value in one codec and puts it as
 // a block in another.
 func (o *Objects) DagPut(ctx context.Context, batch Batch, body io.Reader, boundary string, opts *PutOptions) ([]Put, error) {
-	return o.putEach(ctx, body, boundary, opts, "expected a regular file", func(data []byte) (Put, error) {
+	return putEach(ctx, o, body, boundary, opts, "expected a regular file", func(data []byte) (Put, error) {
 		data, err := opts.convert(ctx, data)
 		if err != nil {
 			return Put{}, err

@@ -14,7 +14,7 @@ type completionCmd struct {
 	Shell string `arg:"" enum:"bash,zsh,fish" help:"bash, zsh or fish."`
 }
 
-// Run writes the script. It is made from the parser's model, so no command can be missing.
+// Run writes the script. The parser's model has every command, so none can be missing.
 func (cmd *completionCmd) Run(a *app) error {
 	c := newCompletion(a.parser.Model.Node)
 	write := map[string]func(io.Writer) error{"bash": c.bash, "zsh": c.zsh, "fish": c.fish}[cmd.Shell]

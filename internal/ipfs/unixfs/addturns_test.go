@@ -35,7 +35,7 @@ func TestCutsLeadToTurns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	content := make([]byte, 64*fairshare.Free/cutWork)
+	content := make([]byte, 2*64*fairshare.Free/cutWork)
 	for i := range content {
 		content[i] = byte(i * i >> 3)
 	}

@@ -38,6 +38,7 @@ type source func(buf []byte) ([]byte, error)
 const (
 	cutWork  = 20 * time.Microsecond
 	byteWork = 2 * time.Nanosecond
+	cutTurn  = 500 * time.Microsecond // of such work come before a turn: small chunks are many
 )
 
 // cutter returns the source for a file's content. It is called, and its chunks are cut, in the
@@ -50,19 +51,30 @@ func (o *Options) cutter(ctx context.Context, r io.Reader) (source, error) {
 	if err != nil {
 		return nil, failedBy(err)
 	}
+	var work time.Duration
 	return func(buf []byte) ([]byte, error) {
 		data, err := splitter.NextBytes()
 		if err != nil {
 			return nil, err
 		}
-		// Cutting may wait for the client, so it can't be done in a turn. The turn after it is
-		// for the priority and the rests that come with it.
-		fairshare.Count(ctx, cutWork+time.Duration(len(data))*byteWork)
-		if err := fairshare.Do(ctx, func() {}); err != nil {
-			return nil, cancelled(err)
+		if work += cutWork + time.Duration(len(data))*byteWork; work >= cutTurn {
+			if err := countCut(ctx, work); err != nil {
+				return nil, err
+			}
+			work = 0
 		}
 		return append(buf[:leafRoom], data...), nil
 	}, nil
+}
+
+// countCut counts what was cut. That may wait for the client, so it can't be done in a turn.
+// The turn after it is for the priority and the rests that come with it.
+func countCut(ctx context.Context, work time.Duration) error {
+	fairshare.Count(ctx, work)
+	if err := fairshare.Do(ctx, func() {}); err != nil {
+		return cancelled(err)
+	}
+	return nil
 }
 
 // cutBySize reads chunks of one size straight into their leaves.

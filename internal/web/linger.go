@@ -26,10 +26,14 @@ const (
 // drainRate is how many bytes of one client are read only to be thrown away. A client that
 // sends megabytes to have them refused would keep a core busy with that; beyond the rate its
 // own system holds it up.
-var drainRate = tokenbucket.Rate{PerSecond: 32 << 20, Burst: lingerBytes}
+var drainRate = tokenbucket.Rate{PerSecond: 64 << 20, Burst: lingerBytes}
 
-// drainPause is the longest pause between two reads.
-const drainPause = 100 * time.Millisecond
+// The shortest and the longest pause between two reads. Many short ones would take longer than
+// they say.
+const (
+	shortestDrainPause = 10 * time.Millisecond
+	longestDrainPause  = 100 * time.Millisecond
+)
 
 // lingers are the connections of a listener that are read only to be closed.
 type lingers struct {
@@ -39,7 +43,9 @@ type lingers struct {
 
 // pace waits until a client may send more.
 func (l *lingers) pace(ip netip.Addr, came int) {
-	time.Sleep(min(drainPause, l.drained.Spend(ip, float64(came), drainRate)))
+	if wait := l.drained.Spend(ip, float64(came), drainRate); wait >= shortestDrainPause {
+		time.Sleep(min(wait, longestDrainPause))
+	}
 }
 
 // linger ends our half of the connection, reads until the peer ends its own, and closes.

@@ -97,7 +97,7 @@ func TestDrainPace(t *testing.T) {
 		if d := took("192.0.2.1"); d > time.Second/10 {
 			t.Errorf("the first bytes took %s", d)
 		}
-		if d := took("192.0.2.1"); d < time.Second || d > 3*time.Second {
+		if d := took("192.0.2.1"); d < time.Second/2 || d > 2*time.Second {
 			t.Errorf("the next %d bytes took %s", lingerBytes, d)
 		}
 		if d := took("192.0.2.2"); d > time.Second/10 {

@@ -35,6 +35,7 @@ type shares struct {
 	lists                 *fairshare.Pool // of pin requests: a database does most of their work, which takes no turns
 	most, mostHeavy       int
 	streams               chan struct{} // a place for each file that is sent, or pin that is read, at low priority
+	patience              time.Duration // how long such a request waits for its place
 	spent                 *tokenbucket.Set[string]
 }
 
@@ -44,7 +45,7 @@ func newShares(cfg Config) shares {
 	// One core is always left to everything else, such as JSON-RPC.
 	slots := max(1, background.Cores()-1)
 	s.work, s.lists = fairshare.New(slots, slots), fairshare.New(1, 1)
-	s.streams = make(chan struct{}, lowStreams)
+	s.streams, s.patience = make(chan struct{}, lowStreams), streamWait
 	return s
 }
 
@@ -109,8 +110,10 @@ func (p *place) leave() {
 
 // allowance is how much work in large requests an account may do at normal priority, in
 // seconds of a core. One that does more does all of it at low priority and in turns: many
-// requests that take a moment each hold up others as one does that takes long.
-var allowance = tokenbucket.Rate{PerSecond: 0.1, Burst: 0.05}
+// requests that take a moment each hold up others as one does that takes long. What it does
+// in turns counts too, and is remembered for some seconds: who keeps sending long requests
+// must not begin each of them at normal priority.
+var allowance = tokenbucket.Rate{PerSecond: 0.1, Burst: 0.05, Debt: 0.5}
 
 // atLeast is what a large request counts, for its work that takes no turns.
 const atLeast = 200 * time.Microsecond
@@ -143,17 +146,37 @@ const lowStreams = 16
 // account has used up its allowance.
 func (p *place) inPlace(ctx context.Context, work func(context.Context) error) error {
 	if p.shares.spent.Spend(p.owner, 0, allowance) > 0 {
-		select {
-		case p.shares.streams <- struct{}{}:
+		if p.shares.enterStream(ctx) {
 			defer func() { <-p.shares.streams }()
 			return p.apart(ctx, work)
-		default:
-			fairshare.TakeTurns(ctx)
 		}
+		fairshare.TakeTurns(ctx)
 	}
 	err := work(ctx)
 	p.shares.spent.Spend(p.owner, (atLeast + fairshare.Spent(ctx)).Seconds(), allowance)
 	return err
+}
+
+// streamWait is how long a request waits for a place among those of low priority. Short ones
+// are over by then. Slow clients keep theirs, and then others go on without.
+const streamWait = 50 * time.Millisecond
+
+// enterStream reports whether there was a place among the files sent at low priority.
+func (s *shares) enterStream(ctx context.Context) bool {
+	select {
+	case s.streams <- struct{}{}:
+		return true
+	default:
+	}
+	over := time.NewTimer(s.patience)
+	defer over.Stop()
+	select {
+	case s.streams <- struct{}{}:
+		return true
+	case <-over.C:
+	case <-ctx.Done():
+	}
+	return false
 }
 
 // enterHeavy waits a while for one of the account's heavy requests to end.

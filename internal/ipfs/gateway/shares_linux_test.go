@@ -51,6 +51,27 @@ func TestManyLargeRequestsGetLowPriority(t *testing.T) {
 	if got := priority("b"); got != usual {
 		t.Errorf("another account has niceness %d", got)
 	}
+	inTurns(t, &s, "c", 600*time.Millisecond)
+	if got := priority("c"); got <= usual {
+		t.Errorf("after a long request that took turns the account has niceness %d", got)
+	}
+}
+
+// inTurns is a request that works for so long, in turns.
+func inTurns(t *testing.T, s *shares, owner string, long time.Duration) {
+	t.Helper()
+	ctx, p, err := s.enter(t.Context(), owner, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.leave()
+	fairshare.TakeTurns(ctx)
+	err = p.apart(ctx, func(ctx context.Context) error {
+		return fairshare.Do(ctx, func() { time.Sleep(long) })
+	})
+	if err != nil {
+		t.Error(err)
+	}
 }
 
 // TestReadArchivesStepBack: what an archive of the read gateway sends is work of its own
@@ -176,6 +197,33 @@ func TestPinsStepBack(t *testing.T) {
 		if time.Since(begun) < 100*time.Millisecond {
 			t.Fatal("an account that has used up its allowance reads at normal priority")
 		}
+	}
+}
+
+// TestStreamsWaitForAPlace: when all places of low priority are taken, a file waits for one to
+// come free, and goes on without when none does.
+func TestStreamsWaitForAPlace(t *testing.T) {
+	s := newShares(Config{})
+	for range lowStreams {
+		if !s.enterStream(t.Context()) {
+			t.Fatal("no place although some are free")
+		}
+	}
+	s.patience = time.Millisecond
+	if s.enterStream(t.Context()) {
+		t.Fatal("a place although all are taken")
+	}
+	s.patience = time.Hour
+	entered := make(chan bool)
+	go func() { entered <- s.enterStream(t.Context()) }()
+	<-s.streams
+	if !<-entered {
+		t.Error("no place although one came free")
+	}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if s.enterStream(ended) {
+		t.Error("a place for a request that has ended")
 	}
 }
 

@@ -96,6 +96,7 @@ gateway-suite:
 #? docs: rewrite the generated pages
 docs:
 	$(GO) test ./internal/config -run TestDocsPage -update
+	$(GO) test ./test/docs -run TestMetricsPage -update
 
 #? release: archives for Linux and macOS with checksums and SBOMs, in dist/; PLATFORMS="linux/amd64" builds fewer
 release:

@@ -23,6 +23,8 @@ type reloader struct {
 	load  func() (*config.Config, error)
 	apply func(context.Context, *config.Config) error
 	log   *slog.Logger
+	// count is called with each reload: its error, and how long it took.
+	count func(error, time.Duration)
 
 	files  []string
 	empty  bool   // the file in force has no content
@@ -31,7 +33,7 @@ type reloader struct {
 }
 
 func newReloader(cfg *config.Config, load func() (*config.Config, error), apply func(context.Context, *config.Config) error, log *slog.Logger) *reloader {
-	r := &reloader{load: load, apply: apply, log: log, files: cfg.Files(), empty: cfg.EmptyFile()}
+	r := &reloader{load: load, apply: apply, log: log, count: func(error, time.Duration) {}, files: cfg.Files(), empty: cfg.EmptyFile()}
 	r.loaded = stamps(r.files)
 	r.seen = r.loaded
 	return r
@@ -64,7 +66,7 @@ func (r *reloader) look(ctx context.Context) {
 }
 
 func (r *reloader) reload(ctx context.Context) {
-	before := stamps(r.files)
+	before, begin := stamps(r.files), time.Now()
 	cfg, err := r.load()
 	if err == nil && cfg.EmptyFile() && !r.empty {
 		err = errEmptied
@@ -72,6 +74,7 @@ func (r *reloader) reload(ctx context.Context) {
 	if err == nil {
 		err = r.apply(ctx, cfg)
 	}
+	r.count(err, time.Since(begin))
 	if err != nil {
 		r.loaded = before // the same mistake is told once
 		r.refuse(err)

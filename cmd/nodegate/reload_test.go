@@ -47,6 +47,8 @@ func TestReloader(t *testing.T) {
 		return applyErr
 	}
 	r := newReloader(cfg, load, apply, slog.New(slog.NewTextHandler(&log, nil)))
+	counted := map[bool]int{} // by whether it was refused
+	r.count = func(err error, _ time.Duration) { counted[err != nil]++ }
 	look := func(times, want int, what string) {
 		t.Helper()
 		for range times {
@@ -62,6 +64,9 @@ func TestReloader(t *testing.T) {
 	look(3, 1, "at rest")
 	put(file, "log: {lvel: warn}\nlisten: 5\n\n\n")
 	look(4, 1, "a broken file")
+	if counted[false] != 1 || counted[true] != 1 {
+		t.Errorf("counted are %v reloads by whether they were refused", counted)
+	}
 	if n := strings.Count(log.String(), "keeping the old configuration"); n != 2 || !strings.Contains(log.String(), "c.yaml:1:7: unknown key log.lvel") {
 		t.Errorf("two mistakes are told %d times:\n%s", n, &log)
 	}

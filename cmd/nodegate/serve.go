@@ -54,7 +54,9 @@ func (serveCmd) Run(a *app) error {
 func (a *app) follow(ctx context.Context, cfg *config.Config, srv *server.Server, log *slog.Logger, again <-chan os.Signal) error {
 	reading, stop := context.WithCancel(ctx)
 	defer stop()
-	go newReloader(cfg, a.load, srv.Reload, log).run(reading, again)
+	r := newReloader(cfg, a.load, srv.Reload, log)
+	r.count = srv.CountReload
+	go r.run(reading, again)
 	return wait(ctx, srv, log)
 }
 

@@ -16,7 +16,7 @@ func (m *Metrics) FollowBlocks(figures func() (BlockFigures, bool)) {
 	m.registry.MustRegister(&blockGauges{
 		figures:  figures,
 		disk:     gauge("nodegate_blocks_disk_bytes", "Bytes of the block store's segments on disk."),
-		live:     gauge("nodegate_blocks_live_bytes", "Bytes of them that are in use."),
+		live:     gauge("nodegate_blocks_live_bytes", "Bytes of the segments that are in use; garbage collection frees the rest."),
 		damaged:  gauge("nodegate_blocks_damaged", "Stored blocks that can't be used until their content is added again."),
 		readOnly: gauge("nodegate_blocks_read_only", "1 when the store only reads after a failed sync, until a restart."),
 	})

@@ -19,11 +19,11 @@ type memory struct {
 func (m *Metrics) Memory(figures func() MemoryFigures) {
 	m.registry.MustRegister(&memory{
 		figures:  figures,
-		reserved: prometheus.NewDesc("nodegate_memory_reserved_bytes", "Bytes of memory held by requests, responses and uploads.", nil, nil),
+		reserved: prometheus.NewDesc("nodegate_memory_reserved_bytes", "Bytes of memory that request bodies, results, unread responses and uploads hold; 0 while nothing large is in progress.", nil, nil),
 		highest:  prometheus.NewDesc("nodegate_memory_reserved_highest_bytes", "Peak of nodegate_memory_reserved_bytes since the start.", nil, nil),
-		limit:    prometheus.NewDesc("nodegate_memory_limit_bytes", "Limit of nodegate_memory_reserved_bytes.", nil, nil),
+		limit:    prometheus.NewDesc("nodegate_memory_limit_bytes", "The most that nodegate_memory_reserved_bytes may be: memory.requests, or less under a small memory limit.", nil, nil),
 		accounts: prometheus.NewDesc("nodegate_memory_accounts", "Accounts whose requests hold memory.", nil, nil),
-		refused:  prometheus.NewDesc("nodegate_memory_refused_total", "Requests, results and uploads refused because of a memory limit, by whose limit was reached.", []string{"by"}, nil),
+		refused:  prometheus.NewDesc("nodegate_memory_refused_total", "Requests, results and uploads refused for want of memory: by=account with 429 because the account was over its share, by=process with 503.", []string{"by"}, nil),
 	})
 }
 

@@ -39,35 +39,35 @@ func NewMetrics() *Metrics {
 		registry: prometheus.NewRegistry(),
 		signIns:  newSignIns(),
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "nodegate_rpc_requests_total", Help: "JSON-RPC calls by network, method and outcome.",
+			Name: "nodegate_rpc_requests_total", Help: "JSON-RPC calls by network, method and outcome; those of batches one by one, notifications too.",
 		}, []string{"network", "method", "outcome"}),
 		latency: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "nodegate_rpc_duration_seconds", Help: "Latency of a call, by network and method.",
-			Buckets: []float64{25e-6, 100e-6, 400e-6, 1.6e-3, 6.4e-3, 25.6e-3, .1, .4, 1.6, 6.4},
+			Name: "nodegate_rpc_duration_seconds", Help: "Latency of a call from the parsed request to its result, without reading the request and writing the response.",
+			Buckets: callSteps(),
 		}, []string{"network", "method"}),
 		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "nodegate_http_refused_total", Help: "Requests refused before a call was read, by reason.",
+			Name: "nodegate_http_refused_total", Help: "HTTP requests and WebSocket handshakes refused before a call was read, and bodies that the account's limits refused, by reason.",
 		}, []string{"reason"}),
 		sockets: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "nodegate_websockets", Help: "Open WebSocket connections.",
 		}),
 		slow: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "nodegate_websockets_slow_total", Help: "WebSocket connections closed because the client did not read.",
+			Name: "nodegate_websockets_slow_total", Help: "WebSocket connections closed because the client did not read; each has a line in the log.",
 		}),
 		bytes: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "nodegate_rpc_bytes_total", Help: "Bytes of requests and responses.",
+			Name: "nodegate_rpc_bytes_total", Help: "Bytes of bodies and messages: in after inflating, out before compressing. Events of subscriptions count as out.",
 		}, []string{"direction"}),
 		cache: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "nodegate_cache_total", Help: "Calls by cache result: hit, miss and others.",
+			Name: "nodegate_cache_total", Help: "Calls by what the cache did: hit, miss, shared, bypass, or ledger when the ledger answered.",
 		}, []string{"network", "method", "outcome"}),
 		verified: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "nodegate_verified_total", Help: "Successful calls by how well the response was verified.",
+			Name: "nodegate_verified_total", Help: "Successful calls by how well the response was verified: roots (ledger or proof), header, agreed (several nodes), or node (the word of one).",
 		}, []string{"network", "method", "level"}),
 		accepts: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "nodegate_accept_errors_total", Help: "Connections that could not be accepted, by listener.",
+			Name: "nodegate_accept_errors_total", Help: "Accepts that failed and are retried, mostly for want of file descriptors; the log says why.",
 		}, []string{"listener"}),
 		conns: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "nodegate_connections_refused_total", Help: "Connections refused because of a limit, by listener and limit.",
+			Name: "nodegate_connections_refused_total", Help: "Connections closed at once because their address (over=address) or all clients together (over=total) have too many.",
 		}, []string{"listener", "over"}),
 	}
 	m.registry.MustRegister(m.requests, m.latency, m.refused, m.sockets, m.slow, m.bytes, m.cache, m.verified, m.accepts, m.conns, m.signIns,
@@ -80,10 +80,10 @@ func NewMetrics() *Metrics {
 func (m *Metrics) Follow(lookUps func() int64, keys func() int) {
 	m.registry.MustRegister(
 		prometheus.NewCounterFunc(prometheus.CounterOpts{
-			Name: "nodegate_key_lookups_total", Help: "API keys that were not in memory and were looked up in the account store.",
+			Name: "nodegate_key_lookups_total", Help: "Well-formed API keys that were not in memory and were looked up in the account store: new keys, and guesses.",
 		}, func() float64 { return float64(lookUps()) }),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "nodegate_keys", Help: "Live API keys. Each value of a rotated key counts.",
+			Name: "nodegate_keys", Help: "API keys that are let in. Each value of a rotated key counts.",
 		}, func() float64 { return float64(keys()) }))
 }
 

@@ -30,20 +30,20 @@ func (m *Metrics) Nodes() *Nodes {
 	}
 	return &Nodes{
 		requests: shared(m.registry, prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "nodegate_node_requests_total", Help: "Requests to remote nodes by network, node, method and outcome.",
+			Name: "nodegate_node_requests_total", Help: "Requests to remote nodes by outcome, also those that no client asked for: retries, hedges.",
 		}, []string{"network", "node", "method", "outcome"})),
 		latency: shared(m.registry, prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "nodegate_node_duration_seconds", Help: "Latency of a remote node, by network, node and method.",
-			Buckets: []float64{100e-6, 400e-6, 1.6e-3, 6.4e-3, 25.6e-3, .1, .4, 1.6, 6.4},
+			Name: "nodegate_node_duration_seconds", Help: "Latency of a remote node.",
+			Buckets: remoteSteps(),
 		}, []string{"network", "node", "method"})),
 		extra: shared(m.registry, prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "nodegate_node_extra_total", Help: "Requests to remote nodes beyond the first of a call, by reason.",
+			Name: "nodegate_node_extra_total", Help: "Requests to remote nodes beyond the first of a call, by reason: part is a part of a split log query, agree a call that several nodes must agree on.",
 		}, []string{"network", "node", "reason"})),
 		ejected: shared(m.registry, prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "nodegate_node_ejections_total", Help: "How often a remote node was ejected after consecutive failures.",
+			Name: "nodegate_node_ejections_total", Help: "How often a remote node was ejected, after consecutive failures or for a false response.",
 		}, node)),
 		differed: shared(m.registry, prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "nodegate_node_disagreements_total", Help: "Answers of a remote node that others contradicted, on networks where nodes must agree.",
+			Name: "nodegate_node_disagreements_total", Help: "Responses of a remote node that others contradicted, where several must agree; if no response won, all of them.",
 		}, node)),
 		up:       gauge("nodegate_node_up", "1 while a remote node is asked, 0 while it is not."),
 		cordoned: gauge("nodegate_node_cordoned", "1 while an operator keeps client calls away from a remote node."),

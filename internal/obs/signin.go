@@ -8,7 +8,7 @@ import (
 
 func newSignIns() *prometheus.CounterVec {
 	v := prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "nodegate_signins_total", Help: "Sign-in attempts on the dashboard, by outcome.",
+		Name: "nodegate_signins_total", Help: "Sign-in attempts on the dashboard: ok, sign-in failed for a wrong e-mail address or password, rate limited for too many.",
 	}, []string{"outcome"})
 	for _, outcome := range []string{"ok", nodegate.SignInFailed.String()} {
 		v.WithLabelValues(outcome) // an alert needs the zero before the first

@@ -24,11 +24,11 @@ func (m *Metrics) Storage(commands []string) *Storage {
 	}, []string{"direction"})
 	s := &Storage{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "nodegate_storage_requests_total", Help: "Requests to the storage gateway by command and outcome.",
+			Name: "nodegate_storage_requests_total", Help: "Requests to the storage gateway by command and outcome, refused ones too.",
 		}, []string{"command", "outcome"}),
 		latency: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "nodegate_storage_duration_seconds", Help: "Latency of a request from its head to the end of its response, by command.",
-			Buckets: []float64{.5e-3, 2e-3, 8e-3, 32e-3, .125, .5, 2, 8, 32, 128, 512},
+			Name: "nodegate_storage_duration_seconds", Help: "Latency of a request from its head to the end of its response, with the body and the response on the wire.",
+			Buckets: transferSteps(),
 		}, []string{"command"}),
 		in: bytes.WithLabelValues("in"), out: bytes.WithLabelValues("out"),
 		uploads: prometheus.NewGauge(prometheus.GaugeOpts{

@@ -24,7 +24,7 @@ func (m *Metrics) FollowNodes(count int, stat func(i int) NodeStat) {
 		}
 		m.registry.MustRegister(
 			prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-				Name: "nodegate_storage_node_up", Help: "Whether a storage node is in use.", ConstLabels: label,
+				Name: "nodegate_storage_node_up", Help: "1 while a storage node is in use.", ConstLabels: label,
 			}, func() float64 {
 				if stat(i).Up {
 					return 1
@@ -33,7 +33,7 @@ func (m *Metrics) FollowNodes(count int, stat func(i int) NodeStat) {
 			}),
 			counter("nodegate_storage_node_requests_total", "Requests to a storage node.", func(s NodeStat) int64 { return s.Requests }),
 			counter("nodegate_storage_node_failures_total", "Requests that a storage node did not answer as it should.", func(s NodeStat) int64 { return s.Failures }),
-			counter("nodegate_storage_node_wrong_blocks_total", "Blocks with wrong bytes, which were not used.", func(s NodeStat) int64 { return s.Wrong }),
+			counter("nodegate_storage_node_wrong_blocks_total", "Blocks with wrong bytes that a storage node sent, which were not used.", func(s NodeStat) int64 { return s.Wrong }),
 		)
 	}
 }
@@ -49,13 +49,13 @@ type RepairStat struct {
 func (m *Metrics) FollowRepair(stat func() RepairStat) {
 	m.registry.MustRegister(
 		prometheus.NewCounterFunc(prometheus.CounterOpts{
-			Name: "nodegate_storage_repair_copies_total", Help: "Copies of content that were made on storage nodes that lacked it.",
+			Name: "nodegate_storage_repair_copies_total", Help: "Copies that the repair made on storage nodes that lacked content.",
 		}, func() float64 { return float64(stat().Copied) }),
 		prometheus.NewCounterFunc(prometheus.CounterOpts{
-			Name: "nodegate_storage_repair_failures_total", Help: "Content that could not be copied to another storage node.",
+			Name: "nodegate_storage_repair_failures_total", Help: "CIDs that the repair could not copy; the next pass tries again.",
 		}, func() float64 { return float64(stat().Failed) }),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "nodegate_storage_missing_content", Help: "Pinned CIDs that no storage node had whole at the last check of this server.",
+			Name: "nodegate_storage_missing_content", Help: "Pinned CIDs that no storage node had whole in the last pass of the repair; 0 on servers that did not run it.",
 		}, func() float64 { return float64(stat().Missing) }),
 	)
 }

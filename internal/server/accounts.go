@@ -45,6 +45,7 @@ func (a *accounts) open(ctx context.Context) error {
 	if a.control, err = OpenControl(ctx, a.cfg, a.log); err != nil {
 		return err
 	}
+	a.control.Store.Observed(a.metrics.AccountStore(func() bool { return a.auth != nil && auth.Reaches(a.auth) }))
 	if a.fresh, err = a.control.empty(ctx); err != nil {
 		return err
 	}
@@ -52,6 +53,7 @@ func (a *accounts) open(ctx context.Context) error {
 		if a.redis, err = redisstore.Open(ctx, string(a.cfg.Redis.URL), a.log); err != nil {
 			return err
 		}
+		a.redis.Observe(a.metrics.Redis(func() bool { return a.redis.Reaches(context.Background()) }))
 		a.answers = a.redis.Answers()
 	}
 	if err := a.openLimiter(ctx); err != nil {
@@ -59,6 +61,7 @@ func (a *accounts) open(ctx context.Context) error {
 	}
 	a.openRequestLog()
 	a.usage = usage.New(usage.Config{Store: a.control.Store, Every: a.cfg.Usage.Flush, Log: a.log})
+	a.metrics.Backlog(a.usage.Backlog)
 	a.auth, err = auth.Open(ctx, auth.Config{
 		Store: a.control.Store, Vault: a.control.vault, Plans: a.control.Plans, DefaultPlan: a.cfg.DefaultPlan,
 		Follow: a.cfg.Accounts.Follow, Guesses: a.cfg.Limits.FailedKeysPerIP, Log: a.log,

@@ -45,6 +45,7 @@ type Server struct {
 	publicAddr string
 	admin      *admin
 
+	reloads *obs.Reloads
 	first   *FirstStart // made at this start, or nil
 	serving atomic.Bool
 }
@@ -87,6 +88,7 @@ func (s *Server) open() error {
 	}
 	s.metrics.Caches(s.networks.showCaches)
 	s.metrics.Ledgers((&ledgerAdmin{networks: s.networks}).show)
+	s.observe()
 	pages, err := s.openDashboard()
 	if err != nil {
 		return err
@@ -165,6 +167,7 @@ func (s *Server) listenPublic() (net.Listener, error) {
 		return nil, &nodegate.Error{Op: "server.tls", Code: nodegate.BadConfig, Msg: "can't use the certificate in tls.cert and tls.key", Err: err}
 	}
 	s.publicAddr = "https://" + ln.Addr().String()
+	s.showCertificate("JSON-RPC", &pair)
 	c := &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}
 	return web.Secure(ln, c, s.edge.RefuseUnread(http.StatusBadRequest, httpsOnly)), nil
 }

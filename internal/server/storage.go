@@ -153,6 +153,7 @@ func (s *storageSide) tlsConfig(at net.Addr) (*tls.Config, error) {
 			return nil, &nodegate.Error{Op: "server.tls", Code: nodegate.BadConfig, Msg: "can't use the certificate in storage.cert and storage.key", Err: err}
 		}
 		c.Certificates = []tls.Certificate{pair}
+		s.showCertificate("storage", &pair)
 		return c, nil
 	}
 	ca, err := OpenAuthority(s.cfg, at)

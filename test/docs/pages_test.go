@@ -6,8 +6,6 @@ import (
 	"go/parser"
 	"go/token"
 	"maps"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path"
 	"path/filepath"
@@ -16,13 +14,9 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/nodegate/nodegate"
-	"github.com/nodegate/nodegate/internal/config"
-	"github.com/nodegate/nodegate/internal/obs"
 	"github.com/nodegate/nodegate/internal/web"
-	"github.com/nodegate/nodegate/test/harness"
 )
 
 var link = regexp.MustCompile(`\[[^\]]*\]\(([^)\s]+)\)`)
@@ -165,92 +159,6 @@ func entries(t *testing.T, path, variable string) (list []*ast.KeyValueExpr) {
 		t.Fatalf("%s has no map %s", path, variable)
 	}
 	return list
-}
-
-var (
-	metricType  = regexp.MustCompile(`(?m)^# TYPE (nodegate_\w+) (\w+)$`)
-	metricLabel = regexp.MustCompile(`(\w+)="`)
-)
-
-// TestMetricsPage holds docs/metrics.md to what the admin listener shows: names,
-// types and labels.
-func TestMetricsPage(t *testing.T) {
-	exposed := exposedMetrics(t)
-	listed := map[string]bool{}
-	p := readPage(t, filepath.Join(root, "docs", "metrics.md"))
-	for _, line := range p.lines {
-		cells := tableRow(line)
-		if len(cells) < 3 || !strings.HasPrefix(cells[0], "nodegate_") {
-			continue
-		}
-		listed[cells[0]] = true
-		if got := cells[1] + " " + strings.ReplaceAll(cells[2], "`", ""); got != exposed[cells[0]] {
-			t.Errorf("%s is listed as %q, want %q", cells[0], got, exposed[cells[0]])
-		}
-	}
-	for name := range exposed {
-		if !listed[name] {
-			t.Errorf("%s does not list %s", p.path, name)
-		}
-	}
-}
-
-// exposedMetrics maps each of our metrics to its type and labels, with either engine
-// of the storage gateway.
-func exposedMetrics(t *testing.T) map[string]string {
-	t.Helper()
-	s := start(t)
-	s.send(t, &request{url: "http://localhost:8545/devnet/v3/none", body: "{}"}) // so that a refusal is counted
-	other := harness.Start(t, func(c *config.Config) {
-		c.Networks, c.DefaultNetwork = c.Networks[:1], c.Networks[0].Name
-		c.Storage.Engine, c.Storage.Kubo.Endpoints = "kubo", []config.KuboEndpoint{{URL: "http://127.0.0.1:1"}}
-	})
-	exposed := map[string]string{}
-	for _, admin := range []string{other.Admin, s.admin} {
-		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, admin+"/metrics", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, text := do(t, http.DefaultClient, req)
-		text += nodeMetrics()
-		for _, m := range metricType.FindAllStringSubmatch(text, -1) {
-			exposed[m[1]] = m[2] + " " + strings.Join(labelsOf(text, m[1]), ", ")
-		}
-	}
-	if len(exposed) == 0 {
-		t.Fatal("no metrics")
-	}
-	return exposed
-}
-
-// nodeMetrics is what a server with remote nodes shows beyond one without.
-func nodeMetrics() string {
-	m := obs.NewMetrics()
-	m.Method("main", "eth_call").Cached(nodegate.CacheHit)
-	m.Method("main", "eth_call").Verified(nodegate.LevelNone)
-	m.Ledgers(func(show func(string, *obs.LedgerFigures)) { show("main", &obs.LedgerFigures{}) })
-	m.Caches(func(show func(string, int, int64)) { show("main", 1, 1) })
-	node := m.Nodes().Node("main", "a")
-	node.Done("eth_call", "ok", time.Millisecond)
-	node.Extra("hedge")
-	node.Set(true, false, 1, 0, 0)
-	page := httptest.NewRecorder()
-	m.Handler().ServeHTTP(page, httptest.NewRequest(http.MethodGet, "/metrics", nil))
-	return page.Body.String()
-}
-
-// labelsOf lists the labels of a metric's first sample, without the histogram's own.
-func labelsOf(text, name string) (labels []string) {
-	sample := regexp.MustCompile(`(?m)^` + name + `(?:_bucket)?\{(.*)\}`).FindStringSubmatch(text)
-	if sample == nil {
-		return nil
-	}
-	for _, m := range metricLabel.FindAllStringSubmatch(sample[1], -1) {
-		if m[1] != "le" {
-			labels = append(labels, m[1])
-		}
-	}
-	return labels
 }
 
 // TestRoomsTable holds the table of docs/architecture.md to the rules that the

@@ -55,6 +55,7 @@ type Authenticator struct {
 	}
 
 	contact contact
+	away    atomic.Bool // the last reading of the store failed
 	poke    chan struct{}
 	stop    context.CancelFunc
 	ended   chan struct{}
@@ -147,6 +148,10 @@ func (d *Authenticator) Ready() error {
 	}
 	return nil
 }
+
+// Reaches tells whether an authenticator's last reading of the store worked. Without one, known keys are let
+// in for a while.
+func Reaches(d *Authenticator) bool { return !d.away.Load() }
 
 // LookUps is how often the store was asked for a key that was not in memory.
 func (d *Authenticator) LookUps() int64 { return d.asked.Load() }

@@ -37,6 +37,7 @@ func (d *Authenticator) follow(ctx context.Context) {
 			d.cfg.Log.Info("the account store is reachable again")
 		}
 		lost = err != nil
+		d.away.Store(lost && ctx.Err() == nil)
 	}
 }
 

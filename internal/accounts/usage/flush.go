@@ -2,6 +2,7 @@ package usage
 
 import (
 	"context"
+	"time"
 
 	"github.com/nodegate/nodegate"
 )
@@ -35,6 +36,16 @@ func (r *Recorder) Flush(ctx context.Context) error {
 	}
 }
 
+// Backlog is what the store has not taken yet: how many rows, those of the last moments
+// left out, and how long the oldest have waited.
+func (r *Recorder) Backlog() (rows int, age time.Duration) {
+	rows = r.rows.waiting() + int(r.offered.Load())
+	if since := r.since.Load(); since != 0 && rows > 0 {
+		age = time.Since(time.Unix(0, since))
+	}
+	return rows, age
+}
+
 func (r *Recorder) nextBatch() *nodegate.UsageBatch {
 	b := &nodegate.UsageBatch{Server: r.server, Number: r.number + 1}
 	b.Rows, b.Figures = r.rows.take(maxBatch)
@@ -42,6 +53,7 @@ func (r *Recorder) nextBatch() *nodegate.UsageBatch {
 		return nil
 	}
 	r.number++
+	r.offered.Store(int64(len(b.Rows)))
 	return b
 }
 
@@ -51,6 +63,7 @@ func (r *Recorder) offer(ctx context.Context) error {
 	defer cancel()
 	if err := r.store.AddUsage(limited, r.pending); err != nil {
 		if !r.failing {
+			r.since.Store(time.Now().UnixNano())
 			r.log.Warn("can't save usage: keeping it in memory and retrying", "err", err)
 		}
 		r.failing = true
@@ -60,6 +73,8 @@ func (r *Recorder) offer(ctx context.Context) error {
 		r.log.Info("usage is saved again")
 	}
 	r.pending, r.failing = nil, false
+	r.offered.Store(0)
+	r.since.Store(0)
 	r.rows.saved()
 	return nil
 }

@@ -48,6 +48,8 @@ type Recorder struct {
 	pending  *nodegate.UsageBatch // offered, and not known to be taken; the flusher's
 	number   int64                // of the last batch; the flusher's
 	failing  bool                 // the last batch was not taken; the flusher's
+	offered  atomic.Int64         // rows of pending
+	since    atomic.Int64         // when the store first refused pending, in Unix nanoseconds; 0 if it didn't
 
 	stop    context.CancelFunc
 	running sync.WaitGroup

@@ -114,6 +114,12 @@ func (r *rows) sorted() []int64 {
 	return list
 }
 
+func (r *rows) waiting() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.count
+}
+
 // saved notes that the store has taken a batch.
 func (r *rows) saved() {
 	r.mu.Lock()

@@ -79,6 +79,7 @@ func New(cfg Config) *Gateway {
 		names = append(names, c.name)
 	}
 	g.metrics = cfg.Metrics.Storage(names)
+	g.shares.follow(cfg.Metrics)
 	if cfg.PinRequests != nil {
 		g.pins = g.newPinning()
 	}

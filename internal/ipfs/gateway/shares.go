@@ -10,6 +10,7 @@ import (
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/background"
 	"github.com/nodegate/nodegate/internal/fairshare"
+	"github.com/nodegate/nodegate/internal/obs"
 	"github.com/nodegate/nodegate/internal/tokenbucket"
 )
 
@@ -46,6 +47,13 @@ func newShares(cfg Config) shares {
 	s.work, s.lists = fairshare.New(slots, slots), fairshare.New(1, 1)
 	s.streams, s.patience = make(chan struct{}, lowStreams), streamWait
 	return s
+}
+
+// follow shows how many requests have a slot and how many wait.
+func (s *shares) follow(m *obs.Metrics) {
+	m.Queue("storage_turns", s.work.Used, s.work.Waiting)
+	m.Queue("storage_heavy", s.heavy.Used, s.heavy.Waiting)
+	m.Queue("storage_pin_lists", s.lists.Used, s.lists.Waiting)
 }
 
 // place is what a request has of its account's share.

@@ -34,6 +34,7 @@ type Store struct {
 	raise    *rueidis.Lua
 	id       string // of this server among those that publish
 	acks     acks
+	observe  atomic.Pointer[Observe] // nil reports to nobody
 	log      *slog.Logger
 	ending   context.Context // done when the store closes
 	stop     context.CancelFunc
@@ -90,6 +91,7 @@ func (s *Store) connect(ctx context.Context) error {
 		client.Close()
 		return err
 	}
+	client = observed{client, s}
 	s.client.Store(&client)
 	return nil
 }

@@ -79,6 +79,7 @@ type conn struct {
 	log            *slog.Logger
 	closed         atomic.Bool
 	guard          *disk.Guard // refuses writes while the disk is almost full; nil never does
+	observe        Observe     // never nil
 }
 
 const (
@@ -111,7 +112,7 @@ func OpenSQLite(ctx context.Context, path string, auditKey []byte, log *slog.Log
 	if err != nil {
 		return nil, errors.Join(err, writer.Close())
 	}
-	c := &conn{reader: reader, writer: writer, dialect: sqliteDialect(), log: log}
+	c := &conn{reader: reader, writer: writer, dialect: sqliteDialect(), log: log, observe: unobserved}
 	if err := c.waitForWriter(ctx); err != nil {
 		return nil, errors.Join(explainSQLite(path, err), c.Close())
 	}
@@ -200,7 +201,7 @@ func OpenPostgres(ctx context.Context, dsn string, auditKey []byte, log *slog.Lo
 	db.SetMaxOpenConns(postgresConnections)
 	db.SetMaxIdleConns(postgresConnections)
 	db.SetConnMaxIdleTime(connectionIdle)
-	c := &conn{reader: db, writer: db, dialect: postgresDialect(), log: log}
+	c := &conn{reader: db, writer: db, dialect: postgresDialect(), log: log, observe: unobserved}
 	pinged, cancel := context.WithTimeout(ctx, stepTimeout)
 	defer cancel()
 	if err := db.PingContext(pinged); err != nil {

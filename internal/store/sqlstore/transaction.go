@@ -41,10 +41,11 @@ type tx struct {
 }
 
 // write does something in one transaction. op and noun are for its error.
-func (c *conn) write(ctx context.Context, op, noun string, do func(*tx) error) error {
+func (c *conn) write(ctx context.Context, op, noun string, do func(*tx) error) (err error) {
 	if err := c.guard.Check(); err != nil && !mayAlways(op) {
 		return err
 	}
+	defer c.done(true, time.Now(), &err)
 	ctx, p, end := withPatience(ctx)
 	defer end()
 	begun, err := c.begin(ctx, stepTimeout)
@@ -107,7 +108,8 @@ type scan func(into ...any) error
 const renewEvery = 1000
 
 // each calls row for every row that a query finds.
-func (c *conn) each(ctx context.Context, op, noun, query string, args []any, row func(scan) error) error {
+func (c *conn) each(ctx context.Context, op, noun, query string, args []any, row func(scan) error) (err error) {
+	defer c.done(false, time.Now(), &err)
 	ctx, p, end := withPatience(ctx)
 	defer end()
 	rows, err := c.reader.QueryContext(ctx, query, args...)
@@ -127,7 +129,8 @@ func (c *conn) each(ctx context.Context, op, noun, query string, args []any, row
 }
 
 // one reads a single row, and is NotFound without any.
-func (c *conn) one(ctx context.Context, op, noun, query string, args []any, into ...any) error {
+func (c *conn) one(ctx context.Context, op, noun, query string, args []any, into ...any) (err error) {
+	defer c.done(false, time.Now(), &err)
 	ctx, _, end := withPatience(ctx)
 	defer end()
 	return c.fail(op, noun, c.reader.QueryRowContext(ctx, query, args...).Scan(into...))

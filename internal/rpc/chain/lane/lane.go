@@ -100,6 +100,12 @@ func New(seats, perAccount int) *Lanes {
 	return &Lanes{seats: pool, share: lightShare(), light: map[string]int{}, heavy: map[string]time.Time{}}
 }
 
+// Running is how many calls have a heavy seat, and Waiting how many wait for one.
+func (l *Lanes) Running() int { return l.seats.Used() }
+
+// Waiting is Running's counterpart.
+func (l *Lanes) Waiting() int { return l.seats.Waiting() }
+
 // Run executes work among the others first and, when that is too short, in the
 // heavy lane. The whole call, waiting included, ends after timeout.
 func (l *Lanes) Run(ctx context.Context, timeout time.Duration, work func(context.Context, time.Duration) error) error {

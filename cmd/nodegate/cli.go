@@ -33,6 +33,7 @@ type cli struct {
 	GC      gcCmd      `cmd:"" name:"gc" help:"Remove stored content that no account needs any more."`
 	Backup  backupCmd  `cmd:"" help:"Back up accounts, keys, stored content and embedded networks, beside a running server too; --verify checks a backup."`
 	Restore restoreCmd `cmd:"" help:"Restore a backup into an empty data folder."`
+	Migrate migrateCmd `cmd:"" help:"Move accounts, keys, usage, the audit log and stored content from the data folder to the Postgres and Kubo nodes of another configuration."`
 	Adopt   adoptCmd   `cmd:"" help:"Make this data folder the one of its Postgres for the embedded block store and networks, when the server that had them is gone for good."`
 	CA      caCmd      `cmd:"" name:"ca" help:"Print the certificate of the local authority, for clients of the storage gateway to trust."`
 	Cache   cacheCmd   `cmd:"" help:"Clear cached responses."`
@@ -127,7 +128,11 @@ func newParser(c *cli) (*kong.Kong, error) {
 
 // load makes the effective configuration.
 func (a *app) load() (*config.Config, error) {
-	cfg, err := config.Load(config.Options{File: a.cli.ConfigFile, Env: os.Environ(), Flags: a.cli.flags()})
+	return loadConfig(config.Options{File: a.cli.ConfigFile, Env: os.Environ(), Flags: a.cli.flags()})
+}
+
+func loadConfig(o config.Options) (*config.Config, error) {
+	cfg, err := config.Load(o)
 	if err != nil {
 		return nil, &nodegate.Error{Op: "config", Code: nodegate.BadConfig, Msg: "the configuration can't be used", Err: err}
 	}

@@ -124,8 +124,12 @@ func guardOf(cfg *config.Config) *disk.Guard {
 
 func reserveOf(cfg *config.Config) int64 { return max(int64(cfg.Storage.Reserve), leastReserve) }
 
-// unlock makes the store usable with its pepper.
+// unlock makes the store usable with its pepper. One into which accounts are being moved
+// is not: it holds a part of them.
 func (c *Control) unlock(ctx context.Context, cfg *config.Config) (err error) {
+	if err := checkMoved(ctx, c.Store); err != nil {
+		return err
+	}
 	if c.vault, err = openVault(ctx, cfg, c.Store); err != nil {
 		return err
 	}

@@ -74,6 +74,9 @@ func (s *Server) open() error {
 	if err := s.accounts.open(context.Background()); err != nil {
 		return err
 	}
+	if err := writeFormat(s.cfg); err != nil {
+		return err
+	}
 	s.admin.cordons = s.cordons()
 	s.admin.status = &statusAdmin{operator: s.operator(), started: time.Now(), at: s.Addresses}
 	if err := s.storage.open(context.Background(), s.accounts, s.memory); err != nil {

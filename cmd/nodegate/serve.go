@@ -47,6 +47,12 @@ func (cmd serveCmd) Run(a *app) error {
 	if cfg.EmptyFile() {
 		log.Warn("the configuration file is empty: all settings have their defaults", "file", cfg.Files()[0])
 	}
+	if err := server.AwaitStore(ctx, cfg, log); err != nil {
+		if ctx.Err() != nil {
+			return nil // stopped while it waited
+		}
+		return err
+	}
 	srv, err := start(cfg, log)
 	if err != nil {
 		return err

@@ -40,7 +40,7 @@ type cli struct {
 	Nodes   nodesCmd   `cmd:"" help:"List remote nodes of the running server, and cordon them."`
 	Ledger  ledgerCmd  `cmd:"" help:"Show, verify and rebuild the ledgers of remote networks."`
 	Status  statusCmd  `cmd:"" help:"Show the running server on one screen: networks, nodes, ledgers, storage, disk and versions."`
-	Doctor  doctorCmd  `cmd:"" help:"Check the remote nodes and report problems."`
+	Doctor  doctorCmd  `cmd:"" help:"Check this server, what it depends on, and the remote nodes."`
 	Demo    demoCmd    `cmd:"" help:"Try the service out."`
 	Config  configCmd  `cmd:"" help:"Print the effective configuration, without secrets."`
 	Version versionCmd `cmd:"" help:"Print the versions of nodegate and of what it is built on."`

@@ -2,11 +2,11 @@ package main
 
 import (
 	"bufio"
-	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os/exec"
+	"regexp"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -15,18 +15,21 @@ import (
 	"github.com/nodegate/nodegate/test/dbtest"
 )
 
-// freePort is an address that nobody listens on.
-func freePort(t *testing.T) string {
+// waiting is where a server listens that waits for Postgres, as its log says.
+func waiting(t *testing.T, log *safeBuffer) (public, admin string) {
 	t.Helper()
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	line := regexp.MustCompile(`Postgres does not answer.* listen=(\S+) admin=(\S+)`)
+	for deadline := time.Now().Add(5 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		if found := line.FindStringSubmatch(log.String()); found != nil {
+			return found[1], found[2]
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the log doesn't say that the server waits:\n%s", log)
+		}
 	}
-	defer ln.Close()
-	return ln.Addr().String()
 }
 
-// page is an answer, or status 0.
+// pageAt is an answer, or status 0.
 func pageAt(url string) (status int, text string) {
 	res, err := http.Get(url)
 	if err != nil {
@@ -56,8 +59,7 @@ func await(t *testing.T, url string, want int) (text string) {
 func TestStartBeforePostgres(t *testing.T) {
 	postgres := dbtest.PostgresServer(t)
 	postgres.Kill()
-	public, admin := freePort(t), freePort(t)
-	cmd := exec.Command("nodegate", "--listen", public, "--admin-listen", admin, "--storage-listen", "127.0.0.1:0", "--data", t.TempDir())
+	cmd := exec.Command("nodegate", append(slices.Clone(anywhere), t.TempDir())...)
 	cmd.Env = ownEnv("NODEGATE_STORE_POSTGRES="+postgres.DSN, "NODEGATE_PEPPER="+strings.Repeat("0a", 32))
 	var stderr safeBuffer
 	cmd.Stderr = &stderr
@@ -68,11 +70,13 @@ func TestStartBeforePostgres(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { _ = cmd.Process.Kill() }) // where the test fails before it ends
 	defer func() {
 		if t.Failed() {
 			t.Logf("the server's log:\n%s", &stderr)
 		}
 	}()
+	public, admin := waiting(t, &stderr)
 	for _, url := range []string{"http://" + public + "/readyz", "http://" + admin + "/readyz"} {
 		if text := await(t, url, http.StatusServiceUnavailable); !strings.Contains(text, "waiting for Postgres") {
 			t.Errorf("%s: %s", url, text)
@@ -84,31 +88,31 @@ func TestStartBeforePostgres(t *testing.T) {
 	if status, text := pageAt("http://" + public + "/"); status != http.StatusServiceUnavailable {
 		t.Errorf("a page: %d %s", status, text)
 	}
-	if !strings.Contains(stderr.String(), "Postgres does not answer") {
-		t.Error("the log doesn't say so")
-	}
 	postgres.Restart()
-	ready := false
-	for lines := bufio.NewScanner(out); !ready && lines.Scan(); {
-		ready = strings.Contains(lines.Text(), "is ready")
+	rpc := ""
+	for lines := bufio.NewScanner(out); lines.Scan(); { // until the server ends
+		if words := strings.Fields(lines.Text()); len(words) == 2 && words[0] == "JSON-RPC" {
+			rpc = words[1]
+			await(t, rpc+"/readyz", http.StatusOK)
+			_ = cmd.Process.Signal(syscall.SIGTERM)
+		}
 	}
-	go func() { _, _ = io.Copy(io.Discard, out) }()
-	await(t, "http://"+public+"/readyz", http.StatusOK)
-	_ = cmd.Process.Signal(syscall.SIGTERM)
-	if err := cmd.Wait(); err != nil || !ready {
-		t.Errorf("ready %v, %v", ready, err)
+	if err := cmd.Wait(); err != nil || rpc == "" {
+		t.Errorf("JSON-RPC at %q, %v", rpc, err)
 	}
 }
 
 // TestStopWhileWaiting: a signal ends the wait, and that is no failure.
 func TestStopWhileWaiting(t *testing.T) {
-	public, admin := freePort(t), freePort(t)
-	cmd := exec.Command("nodegate", "--listen", public, "--admin-listen", admin, "--storage-listen", "127.0.0.1:0", "--data", t.TempDir())
-	cmd.Env = ownEnv(fmt.Sprintf("NODEGATE_STORE_POSTGRES=postgres://u:p@%s/db", freePort(t)))
+	cmd := exec.Command("nodegate", append(slices.Clone(anywhere), t.TempDir())...)
+	cmd.Env = ownEnv("NODEGATE_STORE_POSTGRES=postgres://u:p@127.0.0.1:1/db")
+	var stderr safeBuffer
+	cmd.Stderr = &stderr
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	await(t, "http://"+public+"/readyz", http.StatusServiceUnavailable)
+	t.Cleanup(func() { _ = cmd.Process.Kill() }) // where the test fails before it ends
+	waiting(t, &stderr)
 	_ = cmd.Process.Signal(syscall.SIGTERM)
 	if err := cmd.Wait(); err != nil {
 		t.Error(err)

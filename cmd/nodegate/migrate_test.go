@@ -331,6 +331,7 @@ func (g *grown) start(t *testing.T, file string) *exec.Cmd {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { _ = cmd.Process.Kill() }) // where the test fails before it does
 	return cmd
 }
 

@@ -39,7 +39,7 @@ func AwaitStore(ctx context.Context, cfg *config.Config, log *slog.Logger) error
 	if cause == nil {
 		return nil
 	}
-	servers, err := serveWaiting(cfg)
+	servers, at, err := serveWaiting(cfg)
 	if err != nil {
 		return err
 	}
@@ -48,7 +48,7 @@ func AwaitStore(ctx context.Context, cfg *config.Config, log *slog.Logger) error
 	for cause != nil {
 		if time.Since(said) >= awaitLog {
 			said = time.Now()
-			log.Warn("Postgres does not answer: this server starts when it does, and serves nothing until then", "err", cause)
+			log.Warn("Postgres does not answer: this server starts when it does, and serves nothing until then", "listen", at.RPC, "admin", at.Admin, "err", cause)
 		}
 		select {
 		case <-ctx.Done():
@@ -63,14 +63,14 @@ func AwaitStore(ctx context.Context, cfg *config.Config, log *slog.Logger) error
 
 // serveWaiting listens where the server will, so that balancers and operators see that it
 // is there and not ready.
-func serveWaiting(cfg *config.Config) (list []*http.Server, err error) {
+func serveWaiting(cfg *config.Config) (list []*http.Server, at Addresses, err error) {
 	public, err := listenWaiting(cfg)
 	if err != nil {
-		return nil, err
+		return nil, at, err
 	}
 	admin, err := net.Listen("tcp", cfg.AdminListen)
 	if err != nil {
-		return nil, errors.Join(cantListen(cfg.AdminListen, "--admin-listen", err), public.Close())
+		return nil, at, errors.Join(cantListen(cfg.AdminListen, "--admin-listen", err), public.Close())
 	}
 	mux := http.NewServeMux()
 	ready := obs.Ready(func(string) error { return errAwait })
@@ -88,7 +88,7 @@ func serveWaiting(cfg *config.Config) (list []*http.Server, err error) {
 		list = append(list, srv)
 		go func() { _ = srv.Serve(ln) }()
 	}
-	return list, nil
+	return list, Addresses{RPC: public.Addr().String(), Admin: admin.Addr().String()}, nil
 }
 
 // listenWaiting listens for the public, with TLS where the server has it.

@@ -95,7 +95,7 @@ func (e *exam) postgres(ctx context.Context) {
 		return
 	}
 	e.store = i
-	e.times = append(e.times, clock{name, time.Until(i.Now) + i.Took/2, i.Took})
+	e.times = append(e.times, clock{name, i.Ahead, i.Took})
 	switch {
 	case i.Tables > i.Newest:
 		e.problem(name, "version %s; the tables are of a newer nodegate: they have number %d and this one knows %d", i.Version, i.Tables, i.Newest)
@@ -161,8 +161,8 @@ func (e *exam) redis(ctx context.Context) {
 		e.failed(name, err)
 		return
 	}
-	if !i.Now.IsZero() {
-		e.times = append(e.times, clock{name, time.Until(i.Now) + i.Took/2, i.Took})
+	if i.Timed {
+		e.times = append(e.times, clock{name, i.Ahead, i.Took})
 	}
 	switch {
 	case i.Version == "":

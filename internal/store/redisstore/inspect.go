@@ -11,11 +11,12 @@ import (
 
 // Inspection is what an operator wants to know of a Redis.
 type Inspection struct {
-	Version   string // "" where this user may not run INFO
-	MaxMemory int64  // 0 is no limit
-	Policy    string // which keys it evicts when it is full
-	Now       time.Time
-	Took      time.Duration // to ask for the time
+	Version   string        // "" where this user may not run INFO
+	MaxMemory int64         // 0 is no limit
+	Policy    string        // which keys it evicts when it is full
+	Timed     bool          // the next two are known
+	Ahead     time.Duration // of its clock, compared with ours
+	Took      time.Duration // to ask for that
 }
 
 // Inspect asks a Redis about itself, and changes nothing.
@@ -41,7 +42,8 @@ func Inspect(ctx context.Context, url string) (*Inspection, error) {
 	i := &Inspection{}
 	began := time.Now()
 	if now, err := client.Do(ctx, client.B().Time().Build()).AsIntSlice(); err == nil && len(now) == 2 {
-		i.Now, i.Took = time.Unix(now[0], now[1]*int64(time.Microsecond)), time.Since(began)
+		i.Timed, i.Took = true, time.Since(began)
+		i.Ahead = time.Unix(now[0], now[1]*int64(time.Microsecond)).Sub(began.Add(i.Took / 2))
 	}
 	text, err := client.Do(ctx, client.B().Info().Build()).ToString()
 	if err != nil { // an ACL may forbid it

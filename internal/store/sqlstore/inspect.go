@@ -9,12 +9,12 @@ import (
 
 // Inspection is what can be seen of a Postgres without changing anything in it.
 type Inspection struct {
-	Version string    // of the server
-	Number  int       // the same as a number, like 150004
-	Now     time.Time // by its clock
-	Took    time.Duration
-	Tables  int // the number of the last migration; 0 without tables
-	Newest  int // that this nodegate knows
+	Version string        // of the server
+	Number  int           // the same as a number, like 150004
+	Ahead   time.Duration // of its clock, compared with ours
+	Took    time.Duration // to ask for that
+	Tables  int           // the number of the last migration; 0 without tables
+	Newest  int           // that this nodegate knows
 
 	ReadOnly bool // a standby, or one that is set so
 
@@ -60,7 +60,8 @@ func (c *conn) inspect(ctx context.Context) (*Inspection, error) {
 	if err != nil {
 		return nil, err
 	}
-	i.Now, i.Took = time.UnixMicro(micros), time.Since(began)
+	i.Took = time.Since(began)
+	i.Ahead = time.UnixMicro(micros).Sub(began.Add(i.Took / 2))
 	var table sql.NullString
 	if err := c.reader.QueryRowContext(ctx, "SELECT to_regclass('migrations')::TEXT").Scan(&table); err != nil || !table.Valid {
 		return i, err

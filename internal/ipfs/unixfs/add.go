@@ -121,7 +121,7 @@ func (a *adder) addTop(ctx context.Context, top listing) error {
 	}
 	a.out.Roots = append(a.out.Roots, Root{CID: c.cid, Name: top.name, Size: c.below, Stored: a.stored})
 	if a.opts.Pin {
-		a.batch.Pin(nodegate.Pin{CID: c.cid.String(), Name: a.pinName(top.name), Recursive: true, Size: a.stored, Created: time.Now().UTC()})
+		a.batch.Pin(nodegate.Pin{CID: textOf(c.cid), Name: a.pinName(top.name), Recursive: true, Size: a.stored, Created: time.Now().UTC()})
 	}
 	return nil
 }
@@ -225,8 +225,8 @@ func (a *adder) addFile(ctx context.Context, dir *folder, l *listing, at string)
 	if err != nil {
 		return child{}, err
 	}
-	if at == "" { // it is called after its CID
-		at = c.cid.String()
+	if at == "" && (dir != nil || a.top.isDir() || a.top.name == "") { // it is called after its CID
+		at = textOf(c.cid)
 	}
 	if dir != nil {
 		if err := dir.put(path.Base(at), c); err != nil {
@@ -259,7 +259,7 @@ func (a *adder) putNode(ctx context.Context, block []byte) (child, error) {
 // content adds a file's bytes. A file of one chunk, which is most of them, is done
 // right here; a longer one gets the belt.
 func (a *adder) content(ctx context.Context, r io.Reader, s stat) (child, error) {
-	next, err := a.opts.cutter(r)
+	next, err := a.opts.cutter(ctx, r)
 	if err != nil {
 		return child{}, err
 	}

@@ -125,7 +125,7 @@ func TestEveryFileIsKnown(t *testing.T) {
 		t.Fatal(err)
 	}
 	known := []string{
-		"pepper", "ca.pem", "ca-key.pem", "networks.id", "node-credits.json", "networks", "storage", "nodegate.db", "nodegate.db-wal", "nodegate.db-shm", // copied
+		"pepper", "format", "ca.pem", "ca-key.pem", "networks.id", "node-credits.json", "networks", "storage", "nodegate.db", "nodegate.db-wal", "nodegate.db-shm", // copied
 		"lock", "uploads", "ledger", // not copied
 	}
 	for _, e := range list {

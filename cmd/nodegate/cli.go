@@ -33,13 +33,14 @@ type cli struct {
 	GC      gcCmd      `cmd:"" name:"gc" help:"Remove stored content that no account needs any more."`
 	Backup  backupCmd  `cmd:"" help:"Back up accounts, keys, stored content and embedded networks, beside a running server too; --verify checks a backup."`
 	Restore restoreCmd `cmd:"" help:"Restore a backup into an empty data folder."`
+	Migrate migrateCmd `cmd:"" help:"Move accounts, keys, usage, the audit log and stored content from the data folder to the Postgres and Kubo nodes of another configuration."`
 	Adopt   adoptCmd   `cmd:"" help:"Make this data folder the one of its Postgres for the embedded block store and networks, when the server that had them is gone for good."`
 	CA      caCmd      `cmd:"" name:"ca" help:"Print the certificate of the local authority, for clients of the storage gateway to trust."`
 	Cache   cacheCmd   `cmd:"" help:"Clear cached responses."`
 	Nodes   nodesCmd   `cmd:"" help:"List remote nodes of the running server, and cordon them."`
 	Ledger  ledgerCmd  `cmd:"" help:"Show, verify and rebuild the ledgers of remote networks."`
 	Status  statusCmd  `cmd:"" help:"Show the running server on one screen: networks, nodes, ledgers, storage, disk and versions."`
-	Doctor  doctorCmd  `cmd:"" help:"Check the remote nodes and report problems."`
+	Doctor  doctorCmd  `cmd:"" help:"Check this server, what it depends on, and the remote nodes."`
 	Demo    demoCmd    `cmd:"" help:"Try the service out."`
 	Config  configCmd  `cmd:"" help:"Print the effective configuration, without secrets."`
 	Version versionCmd `cmd:"" help:"Print the versions of nodegate and of what it is built on."`
@@ -127,7 +128,11 @@ func newParser(c *cli) (*kong.Kong, error) {
 
 // load makes the effective configuration.
 func (a *app) load() (*config.Config, error) {
-	cfg, err := config.Load(config.Options{File: a.cli.ConfigFile, Env: os.Environ(), Flags: a.cli.flags()})
+	return loadConfig(config.Options{File: a.cli.ConfigFile, Env: os.Environ(), Flags: a.cli.flags()})
+}
+
+func loadConfig(o config.Options) (*config.Config, error) {
+	cfg, err := config.Load(o)
 	if err != nil {
 		return nil, &nodegate.Error{Op: "config", Code: nodegate.BadConfig, Msg: "the configuration can't be used", Err: err}
 	}

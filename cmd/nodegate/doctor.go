@@ -1,8 +1,11 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -10,17 +13,50 @@ import (
 	"github.com/nodegate/nodegate/internal/config"
 	"github.com/nodegate/nodegate/internal/method"
 	"github.com/nodegate/nodegate/internal/rpc/upstream/doctor"
+	"github.com/nodegate/nodegate/internal/server"
 )
 
-// doctorCmd asks the remote nodes what they can do.
+// doctorCmd checks what the service depends on.
 type doctorCmd struct {
 	Network string `placeholder:"NAME" help:"Check the nodes of this network only."`
+	JSON    bool   `name:"json" help:"Print JSON."`
 }
 
 // errUnwell is the end of a doctor that found something to mend: all is said already.
-var errUnwell = errors.New("some nodes have problems")
+var errUnwell = errors.New("problems were found")
 
-// Run prints a table of all nodes, and below it what is wrong.
+// diagnosis is all that the doctor found.
+type diagnosis struct {
+	OK     bool           `json:"ok"`
+	Checks []server.Check `json:"checks,omitempty"`
+	Nodes  []nodeReport   `json:"nodes"`
+	Found  []nodeFinding  `json:"findings"`
+}
+
+// nodeReport is a row of the table of nodes.
+type nodeReport struct {
+	Network string `json:"network"`
+	Node    string `json:"node"`
+	Client  string `json:"client,omitempty"`
+	ChainID uint64 `json:"chain_id,omitempty"`
+	Head    uint64 `json:"head,omitempty"`
+	Lag     uint64 `json:"lag"`
+	Syncing bool   `json:"syncing"`
+	Error   string `json:"error,omitempty"`
+
+	cells []string
+}
+
+// nodeFinding is something about a network or a node of it.
+type nodeFinding struct {
+	Network string `json:"network"`
+	Node    string `json:"node,omitempty"`
+	Problem bool   `json:"problem"`
+	Text    string `json:"text"`
+}
+
+// Run prints the checks, a table of all nodes, and what is wrong with them. With --network
+// it is about the nodes alone.
 func (cmd doctorCmd) Run(a *app) error {
 	cfg, err := a.load()
 	if err != nil {
@@ -30,32 +66,78 @@ func (cmd doctorCmd) Run(a *app) error {
 	if err != nil {
 		return err
 	}
-	if len(networks) == 0 {
-		_, err := fmt.Fprintln(a.stdout, "No remote nodes configured: every network has an embedded node.")
+	d := &diagnosis{OK: true, Nodes: []nodeReport{}, Found: []nodeFinding{}}
+	if cmd.Network == "" {
+		d.Checks = append(localChecks(a.ctx, cfg), server.Diagnose(a.ctx, cfg)...)
+	}
+	for _, n := range networks {
+		d.examine(a.ctx, n)
+	}
+	d.OK = !slices.ContainsFunc(d.Checks, func(c server.Check) bool { return c.Status == server.CheckProblem }) &&
+		!slices.ContainsFunc(d.Found, func(f nodeFinding) bool { return f.Problem })
+	if cmd.JSON {
+		err = writeJSON(a.stdout, d)
+	} else {
+		err = d.print(a.stdout)
+	}
+	if err == nil && !d.OK {
+		err = errUnwell
+	}
+	return err
+}
+
+// examine asks the nodes of a network.
+func (d *diagnosis) examine(ctx context.Context, n doctor.Network) {
+	reports, findings := doctor.Examine(ctx, n)
+	for i := range reports {
+		r := &reports[i]
+		row := nodeReport{
+			Network: n.Name, Node: r.Node, Client: safe(r.Client), ChainID: r.ChainID, Head: r.Head, Lag: r.Lag, Syncing: r.Syncing,
+			cells: append([]string{n.Name}, reportCells(r)...),
+		}
+		if r.Err != nil {
+			row.Error = safe(r.Err.Error())
+		}
+		d.Nodes = append(d.Nodes, row)
+	}
+	for _, f := range findings {
+		d.Found = append(d.Found, nodeFinding{n.Name, f.Node, f.Problem, safe(f.Text)})
+	}
+}
+
+func (d *diagnosis) print(w io.Writer) error {
+	if len(d.Checks) > 0 {
+		t := newTable(w)
+		t.row("CHECK", "STATUS", "DETAIL")
+		for _, c := range d.Checks {
+			status := c.Status
+			if status == server.CheckProblem {
+				status = "PROBLEM"
+			}
+			t.row(c.Name, status, safe(c.Detail))
+		}
+		if err := t.flush(); err != nil {
+			return err
+		}
+		fmt.Fprintln(w)
+	}
+	if len(d.Nodes) == 0 {
+		_, err := fmt.Fprintln(w, "No remote nodes configured: every network has an embedded node.")
 		return err
 	}
-	lines := newTable(a.stdout)
+	lines := newTable(w)
 	lines.row("network", "node", "role", "client", "chain", "head", "lag", "state", "logs", "batch", "p50", "lacks")
-	var found []string
-	unwell := false
-	for _, n := range networks {
-		reports, findings := doctor.Examine(a.ctx, n)
-		for i := range reports {
-			lines.row(append([]string{n.Name}, reportCells(&reports[i])...)...)
-		}
-		for _, f := range findings {
-			found = append(found, findingLine(n.Name, f))
-			unwell = unwell || f.Problem
-		}
+	for _, n := range d.Nodes {
+		lines.row(n.cells...)
 	}
 	if err := lines.flush(); err != nil {
 		return err
 	}
-	if len(found) > 0 {
-		fmt.Fprintf(a.stdout, "\n%s\n", strings.Join(found, "\n"))
-	}
-	if unwell {
-		return errUnwell
+	for i, f := range d.Found {
+		if i == 0 {
+			fmt.Fprintln(w)
+		}
+		fmt.Fprintln(w, f.line())
 	}
 	return nil
 }
@@ -141,14 +223,14 @@ func depthText(d doctor.Depth) string {
 	return strconv.FormatUint(d.Blocks, 10)
 }
 
-// findingLine holds what a node said: it is made safe for the terminal.
-func findingLine(network string, f doctor.Finding) string {
-	kind, who := "note", network
+// line is a finding as it is printed. What a node said was made safe for the terminal.
+func (f nodeFinding) line() string {
+	kind, who := "note", f.Network
 	if f.Problem {
 		kind = "PROBLEM"
 	}
 	if f.Node != "" {
 		who += "/" + f.Node
 	}
-	return fmt.Sprintf("%s  %s: %s", kind, who, safe(f.Text))
+	return fmt.Sprintf("%s  %s: %s", kind, who, f.Text)
 }

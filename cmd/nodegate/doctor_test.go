@@ -10,6 +10,9 @@ import (
 	"log/slog"
 )
 
+// onFreePorts keeps a test away from the ports of a server that may run here.
+const onFreePorts = "listen: 127.0.0.1:0\nstorage_listen: 127.0.0.1:0\nadmin_listen: 127.0.0.1:0\n"
+
 // TestDoctor asks a real server as a node, and one that is not there.
 func TestDoctor(t *testing.T) {
 	cfg := config.Default()
@@ -36,7 +39,7 @@ func TestDoctor(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Chdir(t.TempDir())
-			if err := os.WriteFile("nodegate.yaml", []byte(c.yaml), 0o600); err != nil {
+			if err := os.WriteFile("nodegate.yaml", []byte(onFreePorts+c.yaml), 0o600); err != nil {
 				t.Fatal(err)
 			}
 			code, stdout, stderr := runHere(t.Context(), t, append([]string{"--config", "nodegate.yaml", "doctor"}, c.args...)...)

@@ -19,13 +19,19 @@ import (
 const drainTime = 9 * time.Second
 
 // serveCmd runs the service until a signal or a failure.
-type serveCmd struct{}
+type serveCmd struct {
+	DryRun bool `help:"Print what a start of this version would change in the data folder and the account store, try it on a copy, and change nothing."`
+	JSON   bool `name:"json" help:"Print JSON, with --dry-run."`
+}
 
 // Run builds, starts and stops the server.
-func (serveCmd) Run(a *app) error {
+func (cmd serveCmd) Run(a *app) error {
 	cfg, err := a.load()
 	if err != nil {
 		return err
+	}
+	if cmd.DryRun {
+		return cmd.rehearse(a, cfg)
 	}
 	ctx, stop := signal.NotifyContext(a.ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -40,6 +46,12 @@ func (serveCmd) Run(a *app) error {
 	log := obs.NewLogger(a.stderr, cfg.Log.Format, logLevel(cfg.Log.Level))
 	if cfg.EmptyFile() {
 		log.Warn("the configuration file is empty: all settings have their defaults", "file", cfg.Files()[0])
+	}
+	if err := server.AwaitStore(ctx, cfg, log); err != nil {
+		if ctx.Err() != nil {
+			return nil // stopped while it waited
+		}
+		return err
 	}
 	srv, err := start(cfg, log)
 	if err != nil {

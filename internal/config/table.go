@@ -36,7 +36,7 @@ var settings = schema[Config]{
 			at:   func(c *Config) value { return text(&c.DefaultPlan, notEmpty) },
 		}, {
 			name: "pepper", secret: true, noFile: true,
-			help: "secret that key digests depend on, the same on all servers; environment only; default: the file pepper in the data folder",
+			help: "secret that key digests depend on, 64 hex digits, the same on all servers; environment only; default: the file pepper in the data folder",
 			at:   func(c *Config) value { return secret(&c.Pepper, pepper) },
 		}, {
 			name: "tls.cert",

@@ -55,6 +55,25 @@ func TestServesWhoTrustsIt(t *testing.T) {
 	}
 }
 
+// TestCarried: servers to whose folders the files of one authority were copied are trusted
+// by the clients of any of them.
+func TestCarried(t *testing.T) {
+	first, second := t.TempDir(), t.TempDir()
+	authority := open(t, first)
+	for _, name := range []string{certFile, keyFile} {
+		data, err := os.ReadFile(filepath.Join(first, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(second, name), data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := handshake(open(t, second), authority, "localhost"); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestRenewal(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {

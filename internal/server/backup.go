@@ -51,7 +51,7 @@ const (
 // storedFiles are the files of a data folder that a backup copies as they are. Each is
 // replaced whole when it changes.
 func storedFiles() []string {
-	return []string{"pepper", "ca.pem", "ca-key.pem", "networks.id", "storage/id", usedFile}
+	return []string{"pepper", "ca.pem", "ca-key.pem", "networks.id", "storage/id", usedFile, formatFile}
 }
 
 // Backup copies the data folder of a configuration. A server that runs on it takes part:

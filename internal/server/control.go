@@ -51,25 +51,19 @@ func OpenControl(ctx context.Context, cfg *config.Config, log *slog.Logger) (*Co
 	if err := makeFolder(cfg); err != nil {
 		return nil, err
 	}
-	if err := mayMakePepper(opening, cfg, log); err != nil {
-		return nil, err
+	if hasPepper(cfg) { // before a database is made beside one that can't be used
+		if _, err := credential.Pepper(cfg.Data, string(cfg.Pepper)); err != nil {
+			return nil, err
+		}
 	}
-	pepper, err := credential.Pepper(cfg.Data, string(cfg.Pepper))
+	store, err := openStore(opening, cfg, log)
 	if err != nil {
 		return nil, err
 	}
-	c := &Control{Plans: plansOf(cfg)}
-	if c.vault, err = credential.New(pepper); err != nil {
-		return nil, err
-	}
-	store, err := openStore(opening, cfg, c.vault.AuditKey(), log)
-	if err != nil {
-		return nil, err
-	}
-	c.Store = store
+	c := &Control{Plans: plansOf(cfg), Store: store}
 	checking, end := context.WithTimeout(ctx, openTime) // the store may have taken long to open
 	defer end()
-	if err := c.checkPepper(checking); err != nil {
+	if err := c.unlock(checking, cfg); err != nil {
 		_ = c.Store.Close()
 		return nil, err
 	}
@@ -107,11 +101,12 @@ func makeFolder(cfg *config.Config) error {
 	return nil
 }
 
-func openStore(ctx context.Context, cfg *config.Config, auditKey []byte, log *slog.Logger) (*sqlstore.Store, error) {
+// openStore opens the database, without the key of the audit log.
+func openStore(ctx context.Context, cfg *config.Config, log *slog.Logger) (*sqlstore.Store, error) {
 	if cfg.Store.Postgres != "" {
-		return sqlstore.OpenPostgres(ctx, string(cfg.Store.Postgres), auditKey, log)
+		return sqlstore.OpenPostgres(ctx, string(cfg.Store.Postgres), nil, log)
 	}
-	s, err := sqlstore.OpenSQLite(ctx, filepath.Join(cfg.Data, storeFile), auditKey, log)
+	s, err := sqlstore.OpenSQLite(ctx, filepath.Join(cfg.Data, storeFile), nil, log)
 	if err != nil {
 		return nil, err
 	}
@@ -129,16 +124,16 @@ func guardOf(cfg *config.Config) *disk.Guard {
 
 func reserveOf(cfg *config.Config) int64 { return max(int64(cfg.Storage.Reserve), leastReserve) }
 
-// checkPepper notices a pepper that is not the one the store was made with: no key
-// would work, and new ones would work on this server only.
-func (c *Control) checkPepper(ctx context.Context) error {
-	known, err := c.Store.SetMeta(ctx, pepperMeta, c.vault.Check())
-	if err != nil {
+// unlock makes the store usable with its pepper. One into which accounts are being moved
+// is not: it holds a part of them.
+func (c *Control) unlock(ctx context.Context, cfg *config.Config) (err error) {
+	if err := checkMoved(ctx, c.Store); err != nil {
 		return err
 	}
-	if known != c.vault.Check() {
-		return &nodegate.Error{Op: "server.control", Code: nodegate.BadConfig, Msg: "the pepper is not the one that the account store was made with: use the same on all servers (the file pepper in the data folder, or NODEGATE_PEPPER)"}
+	if c.vault, err = openVault(ctx, cfg, c.Store); err != nil {
+		return err
 	}
+	c.Store.SetAuditKey(c.vault.AuditKey())
 	return nil
 }
 

@@ -10,7 +10,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/web"
 )
 
@@ -28,10 +27,7 @@ type listeners struct {
 func (l *listeners) listen(name, addr, flag string, slots *web.Slots) (net.Listener, error) {
 	ln, err := net.Listen("tcp", addr)
 	if err != nil {
-		return nil, &nodegate.Error{
-			Op: "server.listen", Code: nodegate.BadConfig, Err: err,
-			Msg: "can't listen on " + addr + ": is the port taken? Another one is set with " + flag,
-		}
+		return nil, cantListen(addr, flag, err)
 	}
 	state := l.add(name)
 	l.metrics.Listening(name)

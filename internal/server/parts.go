@@ -1,6 +1,7 @@
 package server
 
 import (
+	"errors"
 	"path/filepath"
 
 	"github.com/nodegate/nodegate"
@@ -10,7 +11,7 @@ import (
 // checkFolder refuses a used data folder of which a part is missing. Each part would be
 // created again, empty, beside others that belong to the old one.
 func checkFolder(cfg *config.Config) error {
-	if err := checkRestored(cfg); err != nil {
+	if err := errors.Join(checkRestored(cfg), checkFormat(cfg)); err != nil {
 		return err
 	}
 	have := func(name string) bool { return has(cfg.Data, name) }

@@ -10,7 +10,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/accounts/requestlog"
 	"github.com/nodegate/nodegate/internal/budget"
 	"github.com/nodegate/nodegate/internal/config"
@@ -73,6 +72,9 @@ func (s *Server) open() error {
 		return err
 	}
 	if err := s.accounts.open(context.Background()); err != nil {
+		return err
+	}
+	if err := writeFormat(s.cfg); err != nil {
 		return err
 	}
 	s.admin.cordons = s.cordons()
@@ -164,7 +166,7 @@ func (s *Server) listenPublic() (net.Listener, error) {
 	pair, err := tls.LoadX509KeyPair(s.cfg.TLS.Cert, s.cfg.TLS.Key)
 	if err != nil {
 		_ = ln.Close()
-		return nil, &nodegate.Error{Op: "server.tls", Code: nodegate.BadConfig, Msg: "can't use the certificate in tls.cert and tls.key", Err: err}
+		return nil, badPair(err)
 	}
 	s.publicAddr = "https://" + ln.Addr().String()
 	s.showCertificate("JSON-RPC", &pair)

@@ -147,7 +147,7 @@ func (s *Service) seed(cfg *config.Config) error {
 	if err != nil {
 		return err
 	}
-	if s.vault, err = credential.New(pepper); err != nil {
+	if s.vault, err = credential.Unlock(pepper, ""); err != nil {
 		return err
 	}
 	for _, tenant := range []struct{ name, key string }{{"a", KeyA}, {"b", KeyB}} {

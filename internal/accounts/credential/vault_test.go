@@ -152,6 +152,42 @@ func TestPepperRace(t *testing.T) {
 	}
 }
 
+// TestOneForm: what is in the file means the same in the variable, and stores that were
+// made with the bytes of the variable's text keep that reading, from the file too.
+func TestOneForm(t *testing.T) {
+	dir := t.TempDir()
+	text, err := Pepper(dir, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	inFile, err := os.ReadFile(filepath.Join(dir, "pepper"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	given, err := Pepper(t.TempDir(), string(inFile)) // with the newline that it ends with
+	if err != nil {
+		t.Fatal(err)
+	}
+	decoded, _ := hex.DecodeString(text)
+	now, before := newVault(t, string(decoded)).Check(), newVault(t, text).Check()
+	words := strings.Repeat("words ", 6)
+	for _, c := range []struct{ name, text, known, want string }{
+		{"a new store, from the file", text, "", now},
+		{"a new store, from the variable", given, "", now},
+		{"upper case", strings.ToUpper(text), "", now},
+		{"a store of the file", given, now, now},
+		{"a store of the variable, as it was", text, before, before},
+		{"no store of this pepper", text, "another", now},
+		{"words in the variable", words, "", newVault(t, words).Check()},
+		{"words in the variable, known", words, newVault(t, words).Check(), newVault(t, words).Check()},
+	} {
+		v, err := Unlock(c.text, c.known)
+		if err != nil || v.Check() != c.want {
+			t.Errorf("%s: %v", c.name, err)
+		}
+	}
+}
+
 func TestBadPepperFiles(t *testing.T) {
 	for name, make := range map[string]func(path string) error{
 		"readable by others": func(path string) error { return os.WriteFile(path, []byte(strings.Repeat("ab", 32)), 0o644) },

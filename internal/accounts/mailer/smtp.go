@@ -75,6 +75,23 @@ func (s *SMTP) Send(ctx context.Context, l Letter) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, SendTime)
 	defer cancel()
+	return s.within(ctx, func(c *smtp.Client) error { return s.deliver(c, l.To, message) })
+}
+
+// Check greets the server and signs in, and sends nothing.
+//
+// Returns Busy when the server can't be used.
+func (s *SMTP) Check(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, SendTime)
+	defer cancel()
+	return s.within(ctx, func(c *smtp.Client) error {
+		_ = c.Quit()
+		return nil
+	})
+}
+
+// within does something while it is signed in.
+func (s *SMTP) within(ctx context.Context, do func(*smtp.Client) error) error {
 	conn, err := (&net.Dialer{}).DialContext(ctx, "tcp", s.addr)
 	if err != nil {
 		return later("the mail server can't be reached", err)
@@ -92,7 +109,7 @@ func (s *SMTP) Send(ctx context.Context, l Letter) error {
 	if err := s.enter(client, conn); err != nil {
 		return err
 	}
-	return s.deliver(client, l.To, message)
+	return do(client)
 }
 
 // enter makes the connection safe and signs in.

@@ -49,16 +49,10 @@ var _ ratelimit.Shared = (*Store)(nil)
 //
 // Returns BadConfig for an address that can't be read, or a Redis that refuses us.
 func Open(ctx context.Context, url string, log *slog.Logger) (*Store, error) {
-	options, err := rueidis.ParseURL(url)
-	if err != nil { // its text may hold the password
-		return nil, bad("the address of Redis can't be read: write redis://host:port, rediss://host:port or unix:///path/to/socket")
+	options, err := optionsOf(url)
+	if err != nil {
+		return nil, err
 	}
-	options.Dialer.Timeout = ioTimeout
-	options.ConnWriteTimeout = ioTimeout
-	options.ForceSingleClient = true
-	options.DisableCache = true
-	options.DisableRetry = true     // a script that takes credits must not run twice
-	options.AlwaysPipelining = true // so that the end of a context ends a wait
 	if log == nil {
 		log = slog.Default()
 	}
@@ -67,7 +61,7 @@ func Open(ctx context.Context, url string, log *slog.Logger) (*Store, error) {
 	}
 	err = s.connect(ctx)
 	if _, refused := rueidis.IsRedisErr(err); refused {
-		return nil, bad("Redis refuses us: check the user, the password and the database in its address")
+		return nil, errRefused()
 	}
 	s.ending, s.stop = context.WithCancel(context.Background())
 	if err != nil {
@@ -77,8 +71,29 @@ func Open(ctx context.Context, url string, log *slog.Logger) (*Store, error) {
 	return s, nil
 }
 
+// optionsOf reads an address.
+//
+// Returns BadConfig.
+func optionsOf(url string) (rueidis.ClientOption, error) {
+	options, err := rueidis.ParseURL(url)
+	if err != nil { // its text may hold the password
+		return options, bad("the address of Redis can't be read: write redis://host:port, rediss://host:port or unix:///path/to/socket")
+	}
+	options.Dialer.Timeout = ioTimeout
+	options.ConnWriteTimeout = ioTimeout
+	options.ForceSingleClient = true
+	options.DisableCache = true
+	options.DisableRetry = true     // a script that takes credits must not run twice
+	options.AlwaysPipelining = true // so that the end of a context ends a wait
+	return options, nil
+}
+
 func bad(msg string) error {
 	return &nodegate.Error{Op: "redisstore.open", Code: nodegate.BadConfig, Msg: msg}
+}
+
+func errRefused() error {
+	return bad("Redis refuses us: check the user, the password and the database in its address")
 }
 
 // connect makes the client, once; from then on it reconnects by itself.

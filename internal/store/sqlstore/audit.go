@@ -9,6 +9,10 @@ import (
 	"github.com/nodegate/nodegate"
 )
 
+// SetAuditKey gives the audit log's chain its HMAC key, where it was not known when the
+// store was opened. Nothing may be using the store yet.
+func (s *Store) SetAuditKey(key []byte) { s.auditKey = key }
+
 // addAudit appends an entry that has its number to the chain. Triggers keep
 // entries from being changed or deleted by accident, the chain shows who did so
 // with intent.

@@ -178,6 +178,14 @@ func (c *conn) waitForWriter(ctx context.Context) error {
 // Returns BadConfig for a server that can't be reached or used; no message holds
 // the password.
 func OpenPostgres(ctx context.Context, dsn string, auditKey []byte, log *slog.Logger) (*Store, error) {
+	c, err := connectPostgres(ctx, dsn, log)
+	if err != nil {
+		return nil, err
+	}
+	return migrated(ctx, c, auditKey)
+}
+
+func connectPostgres(ctx context.Context, dsn string, log *slog.Logger) (*conn, error) {
 	config, err := pgx.ParseConfig(dsn)
 	if err != nil {
 		// The cause may quote the text, and with it the password.
@@ -210,7 +218,7 @@ func OpenPostgres(ctx context.Context, dsn string, auditKey []byte, log *slog.Lo
 		// Only its text: the error itself carries the whole configuration.
 		return nil, errors.Join(badConfig(msg, errors.New(err.Error())), c.Close())
 	}
-	return migrated(ctx, c, auditKey)
+	return c, nil
 }
 
 // PostgresTarget names a server and its database as arguments of Postgres's own tools,

@@ -28,16 +28,20 @@ type turns struct {
 	pool  *Pool
 	name  string
 	given time.Duration // how much of Free it has
-	own   atomic.Int64
-	free  *atomic.Int64 // nanoseconds left of Free: own, or that of the request's first context
-	late  func()        // called once that is over, in the goroutine that works
-	rest  func()        // called after each turn from then on
+	own   left
+	*left        // own, or that of the request's first context
+	late  func() // called once that is over, in the goroutine that works
+	rest  func() // called after each turn from then on
 
 	// Of a slot that is kept between two turns. The pool's lock guards them.
 	kept  bool
 	since time.Time // of its first turn
 	timer *time.Timer
 }
+
+// left is what a request has left of Free, and how long it has worked in turns, in
+// nanoseconds.
+type left struct{ free, inTurns atomic.Int64 }
 
 type contextKey struct{}
 
@@ -52,7 +56,7 @@ func (t *turns) Value(key any) any {
 // With lets work of a request below take turns, in an owner's name.
 func With(ctx context.Context, p *Pool, name string) context.Context {
 	t := &turns{Context: ctx, pool: p, name: name}
-	t.free = &t.own
+	t.left = &t.own
 	t.given = Free
 	if p.Has(name) {
 		t.given = freeAmong
@@ -61,13 +65,13 @@ func With(ctx context.Context, p *Pool, name string) context.Context {
 	return t
 }
 
-// Spent is how long a request has worked without taking turns.
+// Spent is how long a request has worked, in turns and before.
 func Spent(ctx context.Context) time.Duration {
 	t, _ := ctx.Value(contextKey{}).(*turns)
 	if t == nil {
 		return 0
 	}
-	return t.given - time.Duration(t.free.Load())
+	return t.given - time.Duration(t.free.Load()) + time.Duration(t.inTurns.Load())
 }
 
 // TakeTurns lets a request take turns from the start. It comes before its work.
@@ -94,7 +98,7 @@ func Alone(ctx context.Context, late, rest func()) context.Context {
 	if t == nil {
 		return ctx
 	}
-	return &turns{Context: ctx, pool: t.pool, name: t.name, free: t.free, late: late, rest: rest}
+	return &turns{Context: ctx, pool: t.pool, name: t.name, left: t.left, late: late, rest: rest}
 }
 
 // Others is the context for further goroutines that work on such a request.
@@ -103,7 +107,7 @@ func Others(ctx context.Context) context.Context {
 	if t == nil || t.late == nil {
 		return ctx
 	}
-	return &turns{Context: ctx, pool: t.pool, name: t.name, free: t.free}
+	return &turns{Context: ctx, pool: t.pool, name: t.name, left: t.left}
 }
 
 // Do runs a short piece of work that keeps a core busy when it is its turn; work of a
@@ -139,7 +143,9 @@ func (t *turns) do(ctx context.Context, work func()) error {
 		return err
 	}
 	defer t.end(since)
+	begun := time.Now()
 	work()
+	t.inTurns.Add(int64(time.Since(begun)))
 	if t.rest != nil {
 		t.rest()
 	}

@@ -75,6 +75,23 @@ func TestCount(t *testing.T) {
 	})
 }
 
+// TestSpentInTurns: work in turns counts like that before, whichever context it was done with.
+func TestSpentInTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx := With(t.Context(), New(1, 1), "a")
+		TakeTurns(ctx)
+		alone := Alone(ctx, func() {}, func() {})
+		for _, c := range []context.Context{ctx, alone, Others(alone)} {
+			if err := Do(c, func() { time.Sleep(time.Millisecond) }); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if spent := Spent(ctx); spent != 3*time.Millisecond {
+			t.Errorf("worked for %s", spent)
+		}
+	})
+}
+
 // TestLessFree: the next requests of an owner that takes turns have less time without.
 func TestLessFree(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

@@ -6,12 +6,16 @@
 package tokenbucket
 
 import (
+	"cmp"
 	"sync"
 	"time"
 )
 
 // Rate is how fast a bucket fills, and how much fits in.
-type Rate struct{ PerSecond, Burst float64 }
+type Rate struct {
+	PerSecond, Burst float64
+	Debt             float64 // how much a client may owe; 0 is as much as Burst
+}
 
 // Set is the buckets of many clients. The zero Set is ready.
 type Set[K comparable] struct {
@@ -49,7 +53,7 @@ func (s *Set[K]) Take(key K, n float64, r Rate) (wait time.Duration, ok bool) {
 }
 
 // Spend takes n, whether they are there or not, and says how long to wait before the next.
-// What a client owes is at most its burst, so that it is never shut out for long.
+// What a client owes is bounded, so that it is never shut out for long.
 func (s *Set[K]) Spend(key K, n float64, r Rate) (wait time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -57,7 +61,7 @@ func (s *Set[K]) Spend(key K, n float64, r Rate) (wait time.Duration) {
 	if b == nil {
 		return time.Second
 	}
-	b.left = max(b.left-n, -r.Burst)
+	b.left = max(b.left-n, -cmp.Or(r.Debt, r.Burst))
 	return b.until(0)
 }
 

@@ -53,6 +53,10 @@ func TestSpendAndGive(t *testing.T) {
 		if wait := s.Spend(1, 11, r); wait != 100*time.Millisecond {
 			t.Errorf("more was given than fits in: wait %v", wait)
 		}
+		r.Debt = 30
+		if wait := s.Spend(1, 1000, r); wait != 3*time.Second {
+			t.Errorf("the debt is %v; want the one of the rate, 3s", wait)
+		}
 	})
 }
 

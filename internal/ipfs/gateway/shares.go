@@ -101,8 +101,10 @@ func (p *place) leave() {
 
 // allowance is how much work in large requests an account may do at normal priority, in
 // seconds of a core. One that does more does all of it at low priority and in turns: many
-// requests that take a moment each hold up others as one does that takes long.
-var allowance = tokenbucket.Rate{PerSecond: 0.1, Burst: 0.05}
+// requests that take a moment each hold up others as one does that takes long. What it does
+// in turns counts too, and is remembered for some seconds: who keeps sending long requests
+// must not begin each of them at normal priority.
+var allowance = tokenbucket.Rate{PerSecond: 0.1, Burst: 0.05, Debt: 0.5}
 
 // atLeast is what a large request counts, for its work that takes no turns.
 const atLeast = 200 * time.Microsecond

@@ -51,6 +51,27 @@ func TestManyLargeRequestsGetLowPriority(t *testing.T) {
 	if got := priority("b"); got != usual {
 		t.Errorf("another account has niceness %d", got)
 	}
+	inTurns(t, &s, "c", 600*time.Millisecond)
+	if got := priority("c"); got <= usual {
+		t.Errorf("after a long request that took turns the account has niceness %d", got)
+	}
+}
+
+// inTurns is a request that works for so long, in turns.
+func inTurns(t *testing.T, s *shares, owner string, long time.Duration) {
+	t.Helper()
+	ctx, p, err := s.enter(t.Context(), owner, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.leave()
+	fairshare.TakeTurns(ctx)
+	err = p.apart(ctx, func(ctx context.Context) error {
+		return fairshare.Do(ctx, func() { time.Sleep(long) })
+	})
+	if err != nil {
+		t.Error(err)
+	}
 }
 
 // TestReadArchivesStepBack: what an archive of the read gateway sends is work of its own

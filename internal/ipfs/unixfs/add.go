@@ -17,7 +17,6 @@ import (
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/budget"
 	"github.com/nodegate/nodegate/internal/fairshare"
-	"github.com/nodegate/nodegate/internal/ipfs/identity"
 )
 
 // Event is one line of add's answer.
@@ -122,7 +121,7 @@ func (a *adder) addTop(ctx context.Context, top listing) error {
 	}
 	a.out.Roots = append(a.out.Roots, Root{CID: c.cid, Name: top.name, Size: c.below, Stored: a.stored})
 	if a.opts.Pin {
-		a.batch.Pin(nodegate.Pin{CID: c.cid.String(), Name: a.pinName(top.name), Recursive: true, Size: a.stored, Created: time.Now().UTC()})
+		a.batch.Pin(nodegate.Pin{CID: textOf(c.cid), Name: a.pinName(top.name), Recursive: true, Size: a.stored, Created: time.Now().UTC()})
 	}
 	return nil
 }
@@ -226,8 +225,8 @@ func (a *adder) addFile(ctx context.Context, dir *folder, l *listing, at string)
 	if err != nil {
 		return child{}, err
 	}
-	if at == "" { // it is called after its CID
-		at = c.cid.String()
+	if at == "" && (dir != nil || a.top.isDir() || a.top.name == "") { // it is called after its CID
+		at = textOf(c.cid)
 	}
 	if dir != nil {
 		if err := dir.put(path.Base(at), c); err != nil {
@@ -331,9 +330,15 @@ type blockKey struct {
 }
 
 func keyOf(c cid.Cid) blockKey {
-	k := blockKey{codec: c.Type()}
+	p := c.Prefix()
+	k := blockKey{codec: p.Codec}
+	if p.MhType != multihash.IDENTITY && p.MhLength >= len(k.digest) { // most: without a copy of the hash
+		text := c.KeyString()
+		copy(k.digest[:], text[len(text)-len(k.digest):])
+		return k
+	}
 	hash := c.Hash()
-	if _, inline := identity.Data(c); inline { // its end is the client's choice
+	if p.MhType == multihash.IDENTITY { // its end is the client's choice
 		sum := sha256.Sum256(hash)
 		hash = sum[:len(k.digest)] // the other half than of stored blocks
 	}

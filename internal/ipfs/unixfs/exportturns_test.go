@@ -1,6 +1,7 @@
 package unixfs
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"testing"
@@ -64,7 +65,7 @@ func (w *outOfTurn) Write(data []byte) (int, error) {
 }
 
 // TestTarTurns: an archive takes a turn for each header, beside those for reading and
-// decoding, and writes out of turn.
+// decoding what it has not met just before, and writes out of turn.
 func TestTarTurns(t *testing.T) {
 	m := newMemory(t)
 	at := folderBomb(m, 2)
@@ -81,7 +82,58 @@ func TestTarTurns(t *testing.T) {
 	if err := tree.WriteTar(ctx, out, false); err != nil {
 		t.Fatal(err)
 	}
-	if entries := 1 + 16 + 16*16; rests < 3*(entries-1)+1 || out.inTurn > 0 {
+	if entries := 1 + 16 + 16*16; rests < entries+2*2 || out.inTurn > 0 {
 		t.Errorf("%d rests for %d entries, %d writes in turn", rests, entries, out.inTurn)
+	}
+}
+
+// TestTarOfTheSame: what an archive has many times is read once, and an entry without a time has
+// a header of one block.
+func TestTarOfTheSame(t *testing.T) {
+	m := newMemory(t)
+	at := folderBomb(m, 2)
+	tree, err := New(m).Get(t.Context(), at.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := m.gets
+	var out bytes.Buffer
+	if err := tree.WriteTar(t.Context(), &out, false); err != nil {
+		t.Fatal(err)
+	}
+	if n := m.gets - before; n != 2 {
+		t.Errorf("%d reads of two blocks", n)
+	}
+	if entries := 1 + 16 + 16*16; out.Len() != (entries+2)*512 {
+		t.Errorf("%d bytes for %d entries", out.Len(), entries)
+	}
+}
+
+// TestRemembering: the blocks read last are not read again, but older and large ones are.
+func TestRemembering(t *testing.T) {
+	m, reads := newMemory(t), 0
+	get := remembering(func(ctx context.Context, c cid.Cid) ([]byte, error) { reads++; return m.Get(ctx, c) })
+	ask := func(c cid.Cid, data []byte, want int) {
+		t.Helper()
+		if got, err := get(t.Context(), c); err != nil || !bytes.Equal(got, data) || reads != want {
+			t.Fatalf("%d bytes, %v after %d reads, want %d", len(got), err, reads, want)
+		}
+	}
+	large := make([]byte, rememberedBytes+1)
+	tooLarge := m.keep(cid.Raw, large)
+	ask(tooLarge, large, 1)
+	ask(tooLarge, large, 2)
+	first := m.keep(cid.Raw, []byte{0})
+	ask(first, []byte{0}, 3)
+	ask(first, []byte{0}, 3)
+	for i := range rememberedBlocks {
+		b := []byte{1, byte(i)}
+		ask(m.keep(cid.Raw, b), b, 4+i)
+	}
+	ask(first, []byte{0}, 4+rememberedBlocks)
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if _, err := get(ended, first); err == nil {
+		t.Error("a request that has ended reads on")
 	}
 }

@@ -134,6 +134,7 @@ func (o *Objects) get(ctx context.Context, c cid.Cid) ([]byte, error) {
 func (o *Objects) listing() getter {
 	read, most := 0, o.limits.nodes()
 	var lately recent
+	get := remembering(getter(o.get).inTurn)
 	return func(ctx context.Context, c cid.Cid) (data []byte, err error) {
 		if read++; lately.again(c) {
 			read += repeatCost
@@ -141,7 +142,7 @@ func (o *Objects) listing() getter {
 		if read > most {
 			return nil, errNodes(most)
 		}
-		return getter(o.get).inTurn(ctx, c)
+		return get(ctx, c)
 	}
 }
 

@@ -40,7 +40,7 @@ type Options struct {
 	preserveMode  bool
 	preserveMtime bool
 	stat          stat
-	encoder       cidenc.Encoder
+	encoder       Encoder
 }
 
 // How Kubo builds trees unless it is told otherwise.
@@ -75,7 +75,7 @@ func ParseAdd(q *Query, limits Limits) (*Options, error) {
 	noCopy := q.Flag("nocopy")
 	o.readLinks(q)
 	expect, _ := q.String("", "expect-cid")
-	o.encoder = readEncoder(q)
+	o.encoder = ParseEncoder(q)
 	if q.Err() != nil {
 		return nil, q.Err()
 	}
@@ -295,7 +295,12 @@ type Encoder struct{ enc cidenc.Encoder }
 func ParseEncoder(q *Query) Encoder { return Encoder{readEncoder(q)} }
 
 // Encode is a CID's text.
-func (e Encoder) Encode(c cid.Cid) string { return e.enc.Encode(c) }
+func (e Encoder) Encode(c cid.Cid) string {
+	if c.Version() == 0 && !e.enc.Upgrade {
+		return textOf(c) // whatever the base is
+	}
+	return e.enc.Encode(c)
+}
 
 // Like writes CIDs as a path writes its own: in its base, or as before where there is none.
 func (e Encoder) Like(path string) Encoder {

@@ -52,7 +52,15 @@ func (o *Objects) Get(ctx context.Context, text string) (*Tree, error) {
 
 // tree opens one entry.
 func (g getter) tree(ctx context.Context, o *Objects, l link) (*Tree, error) {
-	n, err := g.node(ctx, l)
+	raw, err := g(ctx, l.cid)
+	if err != nil {
+		return nil, err
+	}
+	return parsedTree(ctx, o, l, raw)
+}
+
+func parsedTree(ctx context.Context, o *Objects, l link, raw []byte) (*Tree, error) {
+	n, err := decodeInTurn(ctx, l.cid, raw)
 	if err != nil {
 		return nil, err
 	}
@@ -90,7 +98,7 @@ func (t *Tree) Size() int64 { return t.size }
 // when it is what the user asked for.
 func (t *Tree) WriteTar(ctx context.Context, w io.Writer, plain bool) error {
 	out := &heldWriter{w: w}
-	a := &archive{tar: tar.NewWriter(out), out: out, format: tar.FormatPAX, now: time.Now(), get: t.objects.listing(), root: t.name}
+	a := &archive{tar: tar.NewWriter(out), out: out, format: tar.FormatPAX, now: time.Now().Truncate(time.Second), get: t.objects.listing(), root: t.name}
 	if plain {
 		a.format = tar.FormatUnknown
 	}
@@ -105,8 +113,9 @@ type archive struct {
 	tar    *tar.Writer
 	out    *heldWriter // that tar writes to
 	format tar.Format
-	now    time.Time
-	get    getter // for directories and the first blocks of files
+	now    time.Time // of entries without a time, in whole seconds: a fraction doubles each header
+	get    getter    // for directories and the first blocks of files
+	opened remembered[*Tree]
 	bytes  int64  // of files
 	root   string // that all names are below
 
@@ -198,7 +207,7 @@ func (a *archive) directory(ctx context.Context, t *Tree, at string, depth int) 
 		if err != nil {
 			return err
 		}
-		inner, err := a.get.tree(ctx, t.objects, l)
+		inner, err := a.open(ctx, t.objects, l)
 		if err != nil {
 			return err
 		}
@@ -209,13 +218,31 @@ func (a *archive) directory(ctx context.Context, t *Tree, at string, depth int) 
 	return nil
 }
 
+// open is tree for an entry. The same one again is not parsed again: an archive that stands for
+// very much has few blocks, and what parsing leaves behind is work for the collector, which
+// all accounts feel.
+func (a *archive) open(ctx context.Context, o *Objects, l link) (*Tree, error) {
+	raw, err := a.get(ctx, l.cid) // counts it, again or not
+	if err != nil {
+		return nil, err
+	}
+	if t, ok := a.opened.find(l.cid); ok {
+		return t, nil
+	}
+	t, err := parsedTree(ctx, o, l, raw)
+	if err == nil && len(raw) <= rememberedBytes {
+		a.opened.keep(l.cid, t)
+	}
+	return t, err
+}
+
 // place is where an entry of a directory goes. Its name may lead elsewhere in the archive,
 // as in Kubo's, but not out of it, nor where a symlink in the archive could lead out of it.
 func (a *archive) place(dir, name string) (string, error) {
-	at := path.Join(dir, name)
 	if isName(name) {
-		return at, nil
+		return dir + "/" + name, nil
 	}
+	at := path.Join(dir, name)
 	a.relative = true
 	if a.symlinks || !strings.HasPrefix(at, a.root+"/") || strings.HasPrefix(dir+"/", at+"/") {
 		return "", errOutside()

@@ -82,11 +82,16 @@ func TakeTurns(ctx context.Context) {
 	}
 }
 
-// Count adds to what a request has worked without taking turns: for work that can't be done
-// in a turn, because it may wait for the client.
+// Count adds to what a request has worked: for work that can't be done in a turn, because it
+// may wait for the client.
 func Count(ctx context.Context, d time.Duration) {
-	if t, _ := ctx.Value(contextKey{}).(*turns); t != nil && t.free.Load() > 0 {
+	t, _ := ctx.Value(contextKey{}).(*turns)
+	switch {
+	case t == nil:
+	case t.free.Load() > 0:
 		t.free.Add(int64(-d))
+	default:
+		t.inTurns.Add(int64(d))
 	}
 }
 

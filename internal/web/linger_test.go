@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/netip"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -75,6 +76,34 @@ func TestLingerWakes(t *testing.T) {
 	case <-time.After(lingerSilence + 30*time.Second):
 		t.Error("a read outlasts Close")
 	}
+}
+
+// endless is a connection whose peer never stops sending.
+type endless struct{ net.Conn }
+
+func (endless) Read(b []byte) (int, error)      { return len(b), nil }
+func (endless) SetReadDeadline(time.Time) error { return nil }
+
+// TestDrainPace: what a client sends to have it thrown away is read at full speed at first, and
+// then at a pace. Others have their own.
+func TestDrainPace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var l lingers
+		took := func(ip string) time.Duration {
+			begun := time.Now()
+			drain(endless{}, func(came int) { l.pace(netip.MustParseAddr(ip), came) })
+			return time.Since(begun)
+		}
+		if d := took("192.0.2.1"); d > time.Second/10 {
+			t.Errorf("the first bytes took %s", d)
+		}
+		if d := took("192.0.2.1"); d < time.Second/2 || d > 2*time.Second {
+			t.Errorf("the next %d bytes took %s", lingerBytes, d)
+		}
+		if d := took("192.0.2.2"); d > time.Second/10 {
+			t.Errorf("another client's took %s", d)
+		}
+	})
 }
 
 // TestLingersAreBounded: for one client and for all; a trusted proxy may use all.

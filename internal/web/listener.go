@@ -50,7 +50,7 @@ func Limit(ln net.Listener, b Bounds) net.Listener {
 type limitedListener struct {
 	net.Listener
 	bounds  Bounds
-	lingers headcount // connections that are read only to be closed
+	lingers lingers
 	framing framing
 
 	mu   sync.Mutex
@@ -133,8 +133,8 @@ type guardedConn struct {
 	ip       netip.Addr
 	leave    func()
 	once     sync.Once
-	lingers  *headcount // nil closes at once
-	framing  *framing   // nil doesn't count
+	lingers  *lingers // nil closes at once
+	framing  *framing // nil doesn't count
 	reading  sync.Mutex
 	late     atomic.Bool   // the peer may still be sending what nobody reads
 	ended    atomic.Bool   // Close was called
@@ -193,7 +193,7 @@ func (c *guardedConn) Close() error {
 	if c.ended.Swap(true) {
 		return net.ErrClosed
 	}
-	if c.late.Load() && c.lingers.enter(c.ip) {
+	if c.late.Load() && c.lingers != nil && c.lingers.enter(c.ip) {
 		_ = c.Conn.SetReadDeadline(time.Unix(1, 0)) // whoever reads stops
 		go c.linger()
 		return nil

@@ -34,6 +34,7 @@ type shares struct {
 	lists                 *fairshare.Pool // of pin requests: a database does most of their work, which takes no turns
 	most, mostHeavy       int
 	streams               chan struct{} // a place for each file that is sent, or pin that is read, at low priority
+	patience              time.Duration // how long such a request waits for its place
 	spent                 *tokenbucket.Set[string]
 }
 
@@ -43,7 +44,7 @@ func newShares(cfg Config) shares {
 	// One core is always left to everything else, such as JSON-RPC.
 	slots := max(1, background.Cores()-1)
 	s.work, s.lists = fairshare.New(slots, slots), fairshare.New(1, 1)
-	s.streams = make(chan struct{}, lowStreams)
+	s.streams, s.patience = make(chan struct{}, lowStreams), streamWait
 	return s
 }
 
@@ -137,17 +138,37 @@ const lowStreams = 16
 // account has used up its allowance.
 func (p *place) inPlace(ctx context.Context, work func(context.Context) error) error {
 	if p.shares.spent.Spend(p.owner, 0, allowance) > 0 {
-		select {
-		case p.shares.streams <- struct{}{}:
+		if p.shares.enterStream(ctx) {
 			defer func() { <-p.shares.streams }()
 			return p.apart(ctx, work)
-		default:
-			fairshare.TakeTurns(ctx)
 		}
+		fairshare.TakeTurns(ctx)
 	}
 	err := work(ctx)
 	p.shares.spent.Spend(p.owner, (atLeast + fairshare.Spent(ctx)).Seconds(), allowance)
 	return err
+}
+
+// streamWait is how long a request waits for a place among those of low priority. Short ones
+// are over by then. Slow clients keep theirs, and then others go on without.
+const streamWait = 50 * time.Millisecond
+
+// enterStream reports whether there was a place among the files sent at low priority.
+func (s *shares) enterStream(ctx context.Context) bool {
+	select {
+	case s.streams <- struct{}{}:
+		return true
+	default:
+	}
+	over := time.NewTimer(s.patience)
+	defer over.Stop()
+	select {
+	case s.streams <- struct{}{}:
+		return true
+	case <-over.C:
+	case <-ctx.Done():
+	}
+	return false
 }
 
 // enterHeavy waits a while for one of the account's heavy requests to end.

@@ -200,6 +200,33 @@ func TestPinsStepBack(t *testing.T) {
 	}
 }
 
+// TestStreamsWaitForAPlace: when all places of low priority are taken, a file waits for one to
+// come free, and goes on without when none does.
+func TestStreamsWaitForAPlace(t *testing.T) {
+	s := newShares(Config{})
+	for range lowStreams {
+		if !s.enterStream(t.Context()) {
+			t.Fatal("no place although some are free")
+		}
+	}
+	s.patience = time.Millisecond
+	if s.enterStream(t.Context()) {
+		t.Fatal("a place although all are taken")
+	}
+	s.patience = time.Hour
+	entered := make(chan bool)
+	go func() { entered <- s.enterStream(t.Context()) }()
+	<-s.streams
+	if !<-entered {
+		t.Error("no place although one came free")
+	}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if s.enterStream(ended) {
+		t.Error("a place for a request that has ended")
+	}
+}
+
 // readBatch is a batch that is only read.
 type readBatch struct {
 	unixfs.Batch

@@ -259,7 +259,7 @@ func (a *adder) putNode(ctx context.Context, block []byte) (child, error) {
 // content adds a file's bytes. A file of one chunk, which is most of them, is done
 // right here; a longer one gets the belt.
 func (a *adder) content(ctx context.Context, r io.Reader, s stat) (child, error) {
-	next, err := a.opts.cutter(r)
+	next, err := a.opts.cutter(ctx, r)
 	if err != nil {
 		return child{}, err
 	}

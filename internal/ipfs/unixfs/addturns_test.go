@@ -27,3 +27,24 @@ func TestEntriesLeadToTurns(t *testing.T) {
 		t.Errorf("%d files count as %s of work, want %s", len(parts), spent, fairshare.Free)
 	}
 }
+
+// TestCutsLeadToTurns: cutting a file by its content is work that counts, on the goroutine that
+// does it. With small chunks it is most of an upload's.
+func TestCutsLeadToTurns(t *testing.T) {
+	opts, err := ParseAdd(query(t, "chunker=rabin-16-32-64"), Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	content := make([]byte, 2*64*fairshare.Free/cutWork)
+	for i := range content {
+		content[i] = byte(i * i >> 3)
+	}
+	m, late := newMemory(t), 0
+	ctx := fairshare.Alone(fairshare.With(t.Context(), fairshare.New(1, 1), "a"), func() { late++ }, func() {})
+	if _, err := New(m).Add(ctx, m.Begin("a", -1), bytes.NewReader(bodyOf(file("f", string(content)))), boundary, opts, nil); err != nil {
+		t.Fatal(err)
+	}
+	if late != 1 {
+		t.Errorf("the goroutine that cuts was told %d times to step back", late)
+	}
+}

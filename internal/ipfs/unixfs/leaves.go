@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"sync"
+	"time"
 
 	chunk "github.com/ipfs/boxo/chunker"
 	"github.com/ipfs/go-cid"
@@ -32,8 +33,17 @@ type leaf struct {
 // io.EOF when there is no more.
 type source func(buf []byte) ([]byte, error)
 
-// cutter returns the source for a file's content.
-func (o *Options) cutter(r io.Reader) (source, error) {
+// What it costs to cut off a chunk by its content: the library moves what it has read ahead,
+// some 256 KiB, for each, and looks at each byte.
+const (
+	cutWork  = 20 * time.Microsecond
+	byteWork = 2 * time.Nanosecond
+	cutTurn  = 500 * time.Microsecond // of such work come before a turn: small chunks are many
+)
+
+// cutter returns the source for a file's content. It is called, and its chunks are cut, in the
+// request's own goroutine.
+func (o *Options) cutter(ctx context.Context, r io.Reader) (source, error) {
 	if size := o.chunkSize; size > 0 {
 		return cutBySize(r, size), nil
 	}
@@ -41,13 +51,30 @@ func (o *Options) cutter(r io.Reader) (source, error) {
 	if err != nil {
 		return nil, failedBy(err)
 	}
+	var work time.Duration
 	return func(buf []byte) ([]byte, error) {
 		data, err := splitter.NextBytes()
 		if err != nil {
 			return nil, err
 		}
+		if work += cutWork + time.Duration(len(data))*byteWork; work >= cutTurn {
+			if err := countCut(ctx, work); err != nil {
+				return nil, err
+			}
+			work = 0
+		}
 		return append(buf[:leafRoom], data...), nil
 	}, nil
+}
+
+// countCut counts what was cut. That may wait for the client, so it can't be done in a turn.
+// The turn after it is for the priority and the rests that come with it.
+func countCut(ctx context.Context, work time.Duration) error {
+	fairshare.Count(ctx, work)
+	if err := fairshare.Do(ctx, func() {}); err != nil {
+		return cancelled(err)
+	}
+	return nil
 }
 
 // cutBySize reads chunks of one size straight into their leaves.

@@ -42,7 +42,7 @@ type Cache struct {
 	next    nodegate.Node
 	network string
 	seed    maphash.Seed
-	answers *otter.Cache[uint64, *answer]
+	answers table
 	largest atomic.Int64 // the heaviest answer that is kept
 	second  *second      // nil without one
 	sent    atomic.Uint64
@@ -53,6 +53,17 @@ type Cache struct {
 }
 
 var _ nodegate.Feed = (*Cache)(nil)
+
+// table is what Cache uses of otter's cache. That one is generic: without an interface, every
+// package from which its type can be reached compiles all of it again.
+type table interface {
+	GetIfPresent(key uint64) (*answer, bool)
+	Set(key uint64, value *answer) (*answer, bool)
+	SetMaximum(maximum uint64)
+	EstimatedSize() int
+	WeightedSize() uint64
+	CleanUp()
+}
 
 // share is the part of the budget that one answer may take.
 const share = 16

@@ -9,8 +9,15 @@ import (
 // store keeps what was proven. Everything is under the hash that it was proven by, so that
 // nothing in it can become wrong.
 type store struct {
-	entries *otter.Cache[key, *entry]
+	entries table
 	largest int
+}
+
+// table is what the store uses of otter's cache. The cache is generic: without an interface,
+// every package from which its type can be reached compiles all of it again.
+type table interface {
+	GetIfPresent(key) (*entry, bool)
+	Set(key, *entry) (*entry, bool)
 }
 
 // key is what an entry is, of which root, and under which name there.

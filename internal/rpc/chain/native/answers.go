@@ -39,7 +39,10 @@ func (b *blockAnswers) remember(v *canonicalView, wanted common.Hash) int {
 type answerCache struct {
 	bc     *core.BlockChain
 	budget uint64
-	cache  *otter.Cache[common.Hash, *blockAnswers]
+	cache  interface {
+		table[common.Hash, *blockAnswers]
+		Get(ctx context.Context, key common.Hash, loader otter.Loader[common.Hash, *blockAnswers]) (*blockAnswers, error)
+	}
 }
 
 var errNoBlock = errors.New("no such block")

@@ -57,8 +57,8 @@ type canonicalIndex struct {
 type canonicalView struct {
 	bc      *core.BlockChain
 	head    atomic.Pointer[block]
-	blocks  *otter.Cache[uint64, *block]
-	txs     *otter.Cache[common.Hash, location]
+	blocks  table[uint64, *block]
+	txs     table[common.Hash, location]
 	answers *answerCache // by hash; but a reorg may delete blocks, not only leave them aside
 }
 

@@ -21,7 +21,7 @@ type engine struct {
 	lanes  *lane.Lanes
 
 	contracts guard.Pool
-	known     *otter.Cache[common.Hash, bool] // whether code is indifferent to gas, by its hash
+	known     table[common.Hash, bool] // whether code is indifferent to gas, by its hash
 }
 
 // maxKnownCodes bounds what is remembered about contracts' code.

@@ -8,7 +8,7 @@ import (
 // memo remembers the results of calls by block hash and exact parameters. The
 // block is immutable, so a result is true forever; failures are not kept.
 type memo struct {
-	cache *otter.Cache[string, []byte]
+	cache table[string, []byte]
 }
 
 // maxMemoKey and maxMemoResult keep one caller from filling the memo with a few

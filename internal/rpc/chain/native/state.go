@@ -33,9 +33,9 @@ const (
 type stateCache struct {
 	bc       *core.BlockChain
 	code     *state.CodeReader
-	accounts *otter.Cache[accountKey, *types.StateAccount]
-	slots    *otter.Cache[slotKey, common.Hash]
-	nodes    *otter.Cache[common.Hash, []byte]
+	accounts table[accountKey, *types.StateAccount]
+	slots    table[slotKey, common.Hash]
+	nodes    table[common.Hash, []byte]
 }
 
 func newStateCache(bc *core.BlockChain, budget uint64) (*stateCache, error) {

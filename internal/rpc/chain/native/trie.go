@@ -8,7 +8,6 @@ import (
 	"github.com/ethereum/go-ethereum/core/types"
 	"github.com/ethereum/go-ethereum/rlp"
 	"github.com/ethereum/go-ethereum/triedb/database"
-	"github.com/maypok86/otter/v2"
 )
 
 // errTrie is a node that is missing or malformed. The call is handed over, so
@@ -50,7 +49,7 @@ func walk(nodes nodeSource, owner, root, key common.Hash, visit func([]byte)) ([
 // returns, this one shares it.
 type nodeSource struct {
 	reader database.NodeReader
-	cache  *otter.Cache[common.Hash, []byte]
+	cache  table[common.Hash, []byte]
 }
 
 type walker struct {

@@ -81,7 +81,7 @@ func printTable() {
 }
 
 func TestMain(m *testing.M) {
-	for name, client := range map[string]func(string) error{innocentEnv: runErrand, raidEnv: runRaid} {
+	for name, client := range map[string]func(string) error{innocentEnv: runErrand, raidEnv: runRaid, crowdEnv: runMob} {
 		told := os.Getenv(name)
 		if told == "" {
 			continue

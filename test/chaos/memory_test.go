@@ -1,9 +1,7 @@
 package chaos
 
 import (
-	"bytes"
 	"fmt"
-	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -40,30 +38,30 @@ func unfinishedBodies(t *testing.T, accounts int) {
 		key, _ := b.newKey(email)
 		keys = append(keys, key)
 	}
-	body := bytes.Repeat([]byte(" "), bodyLimit-1)
+	attack := mob{Addr: strings.TrimPrefix(p.rpcBase, "http://"), Clients: connections, Body: bodyLimit - 1}
+	for _, key := range keys {
+		attack.Heads = append(attack.Heads, postHead(key, bodyLimit))
+	}
 	during := time.Duration(length(2, 12)) * time.Second
 	o.contest(t, func() (string, bool) {
 		alone := p.innocent("devnet", p.key, 50, during/2)
-		crowd := p.crowd()
 		var beside figures
+		var saw mobbed
 		highest := p.highest(func() {
-			for i := range connections {
-				crowd.begin(i, postHead(keys[i%len(keys)], bodyLimit), body, true)
-			}
+			crowd := newAttacker(t, crowdEnv, attack)
 			beside = p.innocent("devnet", p.key, 50, during)
 			if length(0, 1) == 1 {
-				crowd.wait.Wait() // until the server has closed all of them
+				crowd.wait(&saw) // until the server has closed all of them
+			} else {
+				crowd.leave(&saw)
 			}
 		})
-		crowd.leave()
 		p.givenBack(t)
-		refused := crowd.statuses[http.StatusTooManyRequests] + crowd.statuses[http.StatusServiceUnavailable]
-		if refused == 0 || crowd.noRetry > 0 || beside.Failed > 0 || highest > 600_000_000 {
-			t.Errorf("answers by status %v, %d refusals without Retry-After, %d honest requests failed, RSS %d MB", crowd.statuses, crowd.noRetry, beside.Failed, highest/1e6)
+		if saw.refused() == 0 || saw.NoRetry > 0 || beside.Failed > 0 || highest > 600_000_000 {
+			t.Errorf("answers by status %v, %d refusals without Retry-After, %d honest requests failed, RSS %d MB", saw.Statuses, saw.NoRetry, beside.Failed, highest/1e6)
 		}
-		held := crowd.longest()
-		return fmt.Sprintf("RSS %d MB, held %v at most, %d answered 429 or 503; honest %v, alone %v", highest/1e6, held.Round(100*time.Millisecond), refused, beside, alone),
-			held <= 15*time.Second && beside.P99 <= 2*alone.P99
+		return fmt.Sprintf("RSS %d MB, held %v at most, %d answered 429 or 503; honest %v, alone %v", highest/1e6, saw.Longest.Round(100*time.Millisecond), saw.refused(), beside, alone),
+			saw.Longest <= 15*time.Second && beside.P99 <= 2*alone.P99
 	})
 }
 

@@ -199,35 +199,12 @@ type raided struct {
 // raidEnv makes the test program an attacking client: it is what the client is told.
 const raidEnv = "NODEGATE_CHAOS_RAID"
 
-// keepBombing sends commands, so many at a time, until the result is called. The client
-// is a process of its own at low priority. In the field it is another machine; here it
-// would take the cores from the client that is measured.
+// keepBombing sends commands, so many at a time, until the result is called.
 func (b *bomber) keepBombing(commands []string, at int) (stop func() raided) {
 	b.t.Helper()
-	told, err := json.Marshal(raid{b.p.base, b.key, b.secret, commands, at})
-	if err != nil {
-		b.t.Fatal(err)
-	}
-	cmd := exec.Command("nice", "-n", "19", os.Args[0], "-test.run=^$")
-	cmd.Env = append(os.Environ(), raidEnv+"="+string(told), "GOMAXPROCS=1")
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, os.Stderr
-	end, err := cmd.StdinPipe()
-	if err == nil {
-		err = cmd.Start()
-	}
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	h := newAttacker(b.t, raidEnv, raid{b.p.base, b.key, b.secret, commands, at})
 	return func() (r raided) {
-		_ = end.Close()
-		err := cmd.Wait()
-		if err == nil {
-			err = json.Unmarshal(out.Bytes(), &r)
-		}
-		if err != nil {
-			b.t.Errorf("the attacking client: %v: %.300s", err, out.String())
-		}
+		h.leave(&r)
 		return r
 	}
 }
@@ -238,12 +215,7 @@ func runRaid(told string) error {
 	if err := json.Unmarshal([]byte(told), &r); err != nil {
 		return err
 	}
-	end := make(chan struct{})
-	go func() {
-		_, _ = io.Copy(io.Discard, os.Stdin)
-		close(end)
-	}()
-	return json.NewEncoder(os.Stdout).Encode(r.run(end))
+	return json.NewEncoder(os.Stdout).Encode(r.run(inputEnds()))
 }
 
 func (r raid) run(end <-chan struct{}) (all raided) {

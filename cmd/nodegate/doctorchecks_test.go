@@ -115,7 +115,7 @@ func TestDoctorFinds(t *testing.T) {
 		{"redis", "redis: {url: 'redis://:swordfish@127.0.0.1:1'}", "does not answer"},
 		{"kubo", fmt.Sprintf("storage: {engine: kubo, kubo: {endpoints: [{url: %q}]}}", other.URL), "0 of 1 nodes answer"},
 		{"mail", "mail: {smtp: 'smtp://u:swordfish@127.0.0.1:1', from: a@example.com}", "can't be reached"},
-		{"balancer", fmt.Sprintf("dashboard: {url: %q}", other.URL), "something else than nodegate"},
+		{"balancer", fmt.Sprintf("dashboard: {url: %q}", other.URL), "something other than nodegate"},
 		{"ports", "listen: " + taken.Addr().String(), "can't listen"},
 		{"disk", "storage: {reserve: 1000TiB}", "nothing can be written"},
 		{"data folder", "data: " + newer, "newer nodegate"},

@@ -34,7 +34,7 @@ func localChecks(ctx context.Context, cfg *config.Config) []server.Check {
 	}
 	var s shownStatus
 	if status != http.StatusOK || json.Unmarshal(body, &s) != nil || s.Version == "" {
-		return []server.Check{{Name: "server", Status: server.CheckProblem, Detail: fmt.Sprintf("something else than nodegate answers at %s (admin_listen): status %d", host, status)}}
+		return []server.Check{{Name: "server", Status: server.CheckProblem, Detail: fmt.Sprintf("something other than nodegate answers at %s (admin_listen): status %d", host, status)}}
 	}
 	return []server.Check{runningCheck(ctx, cfg, &s)}
 }

@@ -80,7 +80,7 @@ func (e *exam) failed(name string, err error) {
 	e.problem(name, "%s", known.Msg)
 }
 
-// leastPostgres is the oldest version that the tests run on, and that gets fixes.
+// leastPostgres is where a note begins: the Postgres project no longer fixes older versions.
 const leastPostgres = 130000
 
 func (e *exam) postgres(ctx context.Context) {
@@ -100,11 +100,11 @@ func (e *exam) postgres(ctx context.Context) {
 	case i.Tables > i.Newest:
 		e.problem(name, "version %s; the tables are of a newer nodegate: they have number %d and this one knows %d", i.Version, i.Tables, i.Newest)
 	case i.ReadOnly:
-		e.problem(name, "version %s; it only reads: it is a standby, or set to read-only. Name the primary, or all hosts with target_session_attrs=read-write", i.Version)
+		e.problem(name, "version %s; it is read-only, as a standby is. Name the primary, or all hosts with target_session_attrs=read-write", i.Version)
 	case i.Meta(movingMeta) != "":
 		e.problem(name, "version %s; nodegate migrate was interrupted: run it again", i.Version)
 	case i.Number < leastPostgres:
-		e.note(name, "version %s is older than 13, which nobody tests any more", i.Version)
+		e.note(name, "version %s is older than 13 and gets no fixes any more: upgrade it", i.Version)
 	case i.Tables == 0:
 		e.ok(name, "version %s, empty: the first start creates the tables", i.Version)
 	case i.Tables < i.Newest:

@@ -125,7 +125,7 @@ func (e *exam) balancer(ctx context.Context) {
 	case res.StatusCode == http.StatusServiceUnavailable:
 		e.problem(name, "dashboard.url answers 503: no server behind it is ready")
 	case res.StatusCode != http.StatusOK || text != "ok":
-		e.problem(name, "something else than nodegate answers at dashboard.url: status %d for /readyz", res.StatusCode)
+		e.problem(name, "something other than nodegate answers at dashboard.url: status %d for /readyz", res.StatusCode)
 	case e.cfg.Store.Postgres != "" && len(e.cfg.TrustedProxies) == 0:
 		e.note(name, "dashboard.url answers. trusted_proxies is empty: behind a balancer, all clients count as one address")
 		e.dated(name, res, began)

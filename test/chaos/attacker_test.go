@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// attacker is a hostile client: a process of its own at low priority. In the field it is another
+// attacker is a hostile client: a separate process at low priority. In the field it is another
 // machine; here it would take the cores from the client that is measured.
 type attacker struct {
 	t   *testing.T

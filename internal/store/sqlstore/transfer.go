@@ -146,7 +146,7 @@ func (t *Transfer) lock(ctx context.Context, to pgx.Tx) error {
 	var change, audit, accounts int64
 	err := to.QueryRow(ctx, "SELECT change, audit, (SELECT COUNT(*) FROM accounts) FROM sequences FOR UPDATE").Scan(&change, &audit, &accounts)
 	if err == nil && change+audit+accounts > 0 {
-		err = &nodegate.Error{Op: "sqlstore.transfer", Code: nodegate.Conflict, Msg: "the destination holds accounts of its own"}
+		err = &nodegate.Error{Op: "sqlstore.transfer", Code: nodegate.Conflict, Msg: "the destination already has accounts"}
 	}
 	return err
 }

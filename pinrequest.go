@@ -72,8 +72,10 @@ type PinRequestStore interface {
 // PinRequestQuery selects requests of an account.
 type PinRequestQuery struct {
 	AccountID     string
-	CIDs          []string  // only these; nil is all
+	CIDs          []string // only these; nil is all
+	Statuses      []PinRequestStatus
 	After, Before time.Time // when they were created, both included; zero is no bound
+	Limit         int       // any so many of them; 0 is no limit
 }
 
 // PinRequestBounds is what an account may have.

@@ -222,8 +222,9 @@ func (s *Service) pinOf(ctx context.Context, accountID, cid string) (pin nodegat
 
 // wanted tells whether a request for a CID is pinned or waits.
 func (s *Service) wanted(ctx context.Context, accountID, cid string) (wanted bool, err error) {
-	err = s.cfg.Store.PinRequests(ctx, nodegate.PinRequestQuery{AccountID: accountID, CIDs: []string{cid}}, func(r *nodegate.PinRequest) error {
-		wanted = wanted || r.Status != nodegate.PinFailed
+	q := nodegate.PinRequestQuery{AccountID: accountID, CIDs: []string{cid}, Statuses: []nodegate.PinRequestStatus{nodegate.PinQueued, nodegate.PinPinning, nodegate.PinPinned}, Limit: 1}
+	err = s.cfg.Store.PinRequests(ctx, q, func(*nodegate.PinRequest) error {
+		wanted = true
 		return nil
 	})
 	return wanted, err
@@ -282,9 +283,9 @@ func (s *Service) sweep(ctx context.Context, accountID string) (int, error) {
 // ask for may have been pinned a moment ago, while another request for it was removed.
 func (s *Service) forget(ctx context.Context, q nodegate.PinRequestQuery, live func(cid string) bool) (int, error) {
 	var gone []string
-	q.Before = time.Now().Add(-s.cfg.Lease)
+	q.Before, q.Statuses = time.Now().Add(-s.cfg.Lease), []nodegate.PinRequestStatus{nodegate.PinPinned}
 	err := s.cfg.Store.PinRequests(ctx, q, func(r *nodegate.PinRequest) error {
-		if r.Status == nodegate.PinPinned && !live(r.CID) {
+		if !live(r.CID) {
 			gone = append(gone, r.ID)
 		}
 		return nil

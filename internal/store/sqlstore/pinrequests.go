@@ -135,13 +135,22 @@ func (s *pinRequestTables) PinRequests(ctx context.Context, q nodegate.PinReques
 	if !q.Before.IsZero() {
 		and("created <= $%d", q.Before.UnixMicro())
 	}
-	if q.CIDs != nil {
+	oneOf := func(column string, n int, value func(i int) string) {
 		var marks []string
-		for _, cid := range q.CIDs {
-			args = append(args, cleaned(cid))
+		for i := range n {
+			args = append(args, value(i))
 			marks = append(marks, fmt.Sprintf("$%d", len(args)))
 		}
-		query += " AND cid IN (" + strings.Join(marks, ", ") + ")"
+		query += " AND " + column + " IN (" + strings.Join(marks, ", ") + ")"
+	}
+	if q.CIDs != nil {
+		oneOf("cid", len(q.CIDs), func(i int) string { return cleaned(q.CIDs[i]) })
+	}
+	if q.Statuses != nil {
+		oneOf("status", len(q.Statuses), func(i int) string { return string(q.Statuses[i]) })
+	}
+	if q.Limit > 0 {
+		query += fmt.Sprintf(" LIMIT %d", q.Limit)
 	}
 	return s.each(ctx, "pinRequests", "pin request", query, args, func(row scan) error {
 		r, err := scanPinRequest(q.AccountID, row)
@@ -196,9 +205,19 @@ func (s *pinRequestTables) RequeuePinRequests(ctx context.Context, accountID, ci
 	return s.writeOne(ctx, "requeuePinRequests", "pin request", "UPDATE pin_requests SET status = 'queued', leased = 0 WHERE account = $1 AND cid = $2 AND status = 'pinned'", accountID, cid)
 }
 
+// waitingAccounts jumps from one account to the next in the index: one account may have a
+// thousand requests that wait, and this is asked whenever one of them is done.
+const (
+	waitingAfter    = " AND " + pinWaiting + " AND leased <= $2 ORDER BY account LIMIT 1)"
+	waitingAccounts = "WITH RECURSIVE waiting(owner) AS (" +
+		"SELECT (SELECT account FROM pin_requests WHERE account > $1" + waitingAfter + " UNION ALL " +
+		"SELECT (SELECT account FROM pin_requests WHERE account > owner" + waitingAfter + " FROM waiting WHERE owner IS NOT NULL) " +
+		"SELECT owner FROM waiting WHERE owner IS NOT NULL LIMIT $3"
+)
+
 // WaitingPinAccounts lists accounts with requests that could be claimed.
 func (s *pinRequestTables) WaitingPinAccounts(ctx context.Context, after string, now time.Time, limit int) (list []string, err error) {
-	err = s.each(ctx, "waitingPinAccounts", "pin request", "SELECT DISTINCT account FROM pin_requests WHERE account > $1 AND "+pinWaiting+" AND leased <= $2 ORDER BY account LIMIT $3",
+	err = s.each(ctx, "waitingPinAccounts", "pin request", waitingAccounts,
 		[]any{after, now.UnixMicro(), limit}, func(row scan) error {
 			var account string
 			err := row(&account)

@@ -74,6 +74,9 @@ func pinRequestsRoundTrip(t *testing.T, s Store) {
 		{nodegate.PinRequestQuery{CIDs: []string{"c1", "c2"}}, []string{"one", "two"}},
 		{nodegate.PinRequestQuery{Before: at.Add(-time.Millisecond)}, nil},
 		{nodegate.PinRequestQuery{After: at, Before: at}, []string{"one"}},
+		{nodegate.PinRequestQuery{Statuses: []nodegate.PinRequestStatus{nodegate.PinFailed, nodegate.PinPinning}}, nil},
+		{nodegate.PinRequestQuery{Statuses: []nodegate.PinRequestStatus{nodegate.PinFailed, nodegate.PinPinned}}, []string{"one"}},
+		{nodegate.PinRequestQuery{CIDs: []string{"c2"}, Statuses: []nodegate.PinRequestStatus{nodegate.PinQueued, nodegate.PinPinned}, Limit: 1}, []string{"two"}},
 	} {
 		c.q.AccountID = "a"
 		same(t, fmt.Sprint(c.q), requestIDs(t, s, c.q), c.want)
@@ -139,6 +142,8 @@ func pinRequestsClaimed(t *testing.T, s Store) {
 	}
 	same(t, "who waits", waiting(now), []string{"a", "b"})
 	same(t, "after one", must[[]string](t)(s.WaitingPinAccounts(t.Context(), "a", now, 9)), []string{"b"})
+	same(t, "the first one", must[[]string](t)(s.WaitingPinAccounts(t.Context(), "", now, 1)), []string{"a"})
+	same(t, "after the last one", len(must[[]string](t)(s.WaitingPinAccounts(t.Context(), "b", now, 9))), 0)
 
 	claimed := map[string]bool{}
 	var all sync.WaitGroup

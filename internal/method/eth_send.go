@@ -6,7 +6,7 @@ var sendRows = []Row{
 		Name: EthSendRawTransaction, Group: groupSend, Summary: "Puts a signed transaction out.",
 		About:  "On an embedded network it is mined at once, or at the next block where the network has a period. The example works once: its nonce is used up then.",
 		Params: []Param{raw},
-		Rules:  Rules{Kind: Send, Contracts: RawTransaction}, Credits: 80, Counted: true,
+		Rules:  Rules{Kind: Send, Contracts: RawTransaction}, Work: Submits, Credits: 80, Counted: true,
 		Result:  Result{"Hash", "of the transaction"},
 		Errors:  []Fault{{-32000, "nonce too low, insufficient funds: the node's reason"}},
 		Example: on(`["0x02f86c82053980843b9aca0084b2d05e0082520894000000000000000000000000000000000000beef8080c080a055b31fc6095dc1c2caa18f28bd26c62df832dc1c056e71a0d8a8b6b0bcdb664aa01549c7737759a54eebb5a0d7d7b8a0e43f1c2537ec30b21a1ea0eb6cff27fdb6"]`),

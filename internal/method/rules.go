@@ -75,6 +75,7 @@ const (
 	Quick       Work = iota
 	LongRead         // may take long, and ends when its context does
 	BulkRead         // takes long if it asks for many slots or blocks
+	Submits          // takes long if the transaction is large
 	Executes         // executes contracts, and ends when its context does
 	Unstoppable      // executes contracts or proves state, too long to begin among the others
 )

@@ -1,9 +1,18 @@
 package chain
 
 import (
+	"crypto/sha256"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/ethereum/go-ethereum/common"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/crypto"
+	"github.com/ethereum/go-ethereum/crypto/kzg4844"
+	"github.com/ethereum/go-ethereum/params"
+	"github.com/holiman/uint256"
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/rpc/chain/devchain"
@@ -31,6 +40,57 @@ func TestBlobsAreRefused(t *testing.T) {
 		got, err := n.Call(t.Context(), r.method, []byte(r.params))
 		if outcomeOf(got, err) != outcomeOf(want, wantErr) {
 			t.Errorf("%s: %s, want %s", more, outcomeOf(got, err), outcomeOf(want, wantErr))
+		}
+	}
+}
+
+// TestBlobsAreScreened: what the pool would refuse is refused before go-ethereum computes half a
+// second for it. It would complain about the proof of the first two, and accept the third: the
+// proofs that it computes itself are right.
+func TestBlobsAreScreened(t *testing.T) {
+	n := openDevnet(t)
+	chainID := n.engine.eth.BlockChain().Config().ChainID
+	funded := devchain.Accounts()[0].PrivateKey
+	stranger, err := crypto.GenerateKey()
+	mustDo(t, err)
+	zero := kzg4844.Commitment{0xc0} // of the blob of zeros: its proof is the same point
+	wrong := kzg4844.Proof(common.FromHex("0x97f1d3a73197d7942695638c4fa9ac0fc3688c4f9774b905a14e3a3f171bac586c55e83ff97a1aeffb3af00adb22c6bb"))
+	blob := func(version byte, nonce uint64, proofs []kzg4844.Proof) *types.BlobTx {
+		s := types.NewBlobTxSidecar(version, []kzg4844.Blob{{}}, []kzg4844.Commitment{zero}, proofs)
+		return &types.BlobTx{
+			ChainID: uint256.MustFromBig(chainID), Nonce: nonce, Gas: 21_000, Sidecar: s,
+			GasTipCap: uint256.NewInt(params.GWei), GasFeeCap: uint256.NewInt(100 * params.GWei), BlobFeeCap: uint256.NewInt(params.GWei),
+			BlobHashes: []common.Hash{kzg4844.CalcBlobHashV1(sha256.New(), &zero)},
+		}
+	}
+	cells := make([]kzg4844.Proof, kzg4844.CellProofsPerBlob)
+	for i := range cells {
+		cells[i] = wrong
+	}
+	signer := types.LatestSignerForChainID(chainID)
+	six := blob(0, 0, make([]kzg4844.Proof, 6))
+	six.Sidecar.Blobs, six.Sidecar.Commitments = make([]kzg4844.Blob, 6), slices.Repeat(six.Sidecar.Commitments, 6)
+	six.BlobHashes = slices.Repeat(six.BlobHashes, 6)
+	for _, c := range []struct {
+		tx   *types.Transaction
+		want string
+	}{
+		{types.MustSignNewTx(stranger, signer, six), "insufficient funds"},
+		{types.MustSignNewTx(stranger, signer, blob(1, 0, cells)), "insufficient funds"},
+		{types.MustSignNewTx(stranger, signer, blob(0, 0, []kzg4844.Proof{wrong})), "insufficient funds"},
+		{types.MustSignNewTx(funded, signer, blob(0, 0, []kzg4844.Proof{wrong})), "KZG verification error"},
+		{types.MustSignNewTx(funded, signer, blob(0, 0, nil)), "0 proofs"},
+	} {
+		for _, name := range []string{sendMethod, "eth_sendRawTransactionSync"} {
+			if _, err := n.Call(t.Context(), name, rawParams(c.tx)); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("%s: %v, want %s", name, err, c.want)
+			}
+		}
+	}
+	valid := types.MustSignNewTx(funded, signer, blob(0, 0, []kzg4844.Proof{kzg4844.Proof(zero)}))
+	for range 2 { // known the second time
+		if got := call(t, n, sendMethod, string(rawParams(valid))); got != `"`+valid.Hash().Hex()+`"` {
+			t.Errorf("a valid one: %s", got)
 		}
 	}
 }

@@ -74,7 +74,7 @@ const (
 // many slots, which takes long parameters, or for many blocks, whose number comes first.
 func (m *apiMethod) alone(params []byte) bool {
 	switch m.work {
-	case method.LongRead:
+	case method.LongRead, method.Submits:
 		return false
 	case method.BulkRead:
 		return len(params) > fewParams || firstNumber(params) > fewBlocks

@@ -126,12 +126,14 @@ func openCompat() (*Node, error) {
 	return Open(chainConfig(genesis, blocks, ""))
 }
 
-// sharedChains are the chains of the differential tests. The official one has what
-// the built-in ones can't: every fork, and receipts from before Byzantium.
-var sharedChains = []struct {
+type sharedChain struct {
 	name string
 	open func() (*Node, error)
-}{
+}
+
+// sharedChains are the chains of the differential tests. The official one has what
+// the built-in ones can't: every fork, and receipts from before Byzantium.
+var sharedChains = []sharedChain{
 	{"devnet", sharedDevnet},
 	{"rollup", sharedRollup},
 	{"conformance", sharedCompat},

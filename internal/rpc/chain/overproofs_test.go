@@ -201,10 +201,18 @@ func sameOverProofs(t *testing.T, n *Node, list []request) map[string]int {
 	return executed
 }
 
+// fewChains leaves one chain in short runs: what runs at the same time is the same in all.
+func fewChains() []sharedChain {
+	if testing.Short() {
+		return sharedChains[:1]
+	}
+	return sharedChains
+}
+
 // TestExecutedOverProofs: calls and estimates that are executed here over proven state have
 // the bytes, or the error, of go-ethereum's own API.
 func TestExecutedOverProofs(t *testing.T) {
-	for _, c := range sharedChains {
+	for _, c := range fewChains() {
 		t.Run(c.name, func(t *testing.T) {
 			n := shared(t, c.open)
 			executed := sameOverProofs(t, n, executions(newPools(n).everything(), 2000))
@@ -217,7 +225,7 @@ func TestExecutedOverProofs(t *testing.T) {
 
 // TestOverridesOverProofs: the same with overrides of accounts and of the block.
 func TestOverridesOverProofs(t *testing.T) {
-	for _, c := range sharedChains {
+	for _, c := range fewChains() {
 		t.Run(c.name, func(t *testing.T) {
 			n := shared(t, c.open)
 			executed := sameOverProofs(t, n, executions(newPools(n).overridden(), 1000))
@@ -230,7 +238,7 @@ func TestOverridesOverProofs(t *testing.T) {
 
 // TestPricesOverProofs: the same with calls that pay for their gas, or have lists.
 func TestPricesOverProofs(t *testing.T) {
-	for _, c := range sharedChains {
+	for _, c := range fewChains() {
 		t.Run(c.name, func(t *testing.T) {
 			n := shared(t, c.open)
 			executed := sameOverProofs(t, n, executions(newPools(n).priced(n.engine.eth.BlockChain().Config().ChainID.Uint64()), 1500))

@@ -27,12 +27,8 @@ func (n *Node) send(ctx context.Context, params []byte) ([]byte, error) {
 	if err := p.guard.Check(); err != nil {
 		return nil, err
 	}
-	tx, raw, err := rawTransaction(params)
-	if err != nil {
-		return nil, err
-	}
 	epoch := p.epoch.Load()
-	result, err := n.ask(ctx, method.EthSendRawTransaction, params)
+	tx, raw, result, err := submitter{n}.submit(ctx, params)
 	if tx == nil {
 		return result, err // go-ethereum has said what is wrong with it
 	}
@@ -140,6 +136,9 @@ func firstHex(params []byte) (raw hexutil.Bytes) {
 // which is on disk before it is answered; a transaction that only got into the pool is
 // kept as any other.
 func (n *Node) sendSync(ctx context.Context, params []byte) ([]byte, error) {
+	if len(params) >= largeSend {
+		return submitter{n}.await(ctx, params)
+	}
 	p := n.engine.producer
 	if err := p.guard.Check(); err != nil {
 		return nil, err

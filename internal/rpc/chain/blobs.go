@@ -1,0 +1,69 @@
+package chain
+
+import (
+	"fmt"
+
+	"github.com/ethereum/go-ethereum/core"
+	"github.com/ethereum/go-ethereum/core/txpool"
+	"github.com/ethereum/go-ethereum/core/types"
+	"github.com/ethereum/go-ethereum/crypto/kzg4844"
+	"github.com/ethereum/go-ethereum/eth"
+)
+
+// screenBlobs refuses a transaction with blobs that the pool would refuse after much work, in
+// its words: go-ethereum computes the proofs of the new form for one that comes in the old form,
+// half a second for each blob, and checks them on every core, before it looks at the sender's
+// balance.
+func screenBlobs(e *eth.Ethereum, tx *types.Transaction) error {
+	if tx.BlobTxSidecar() == nil {
+		return nil
+	}
+	if e.TxPool().Has(tx.Hash()) {
+		return txpool.ErrAlreadyKnown
+	}
+	if err := canPay(e.BlockChain(), tx); err != nil {
+		return err
+	}
+	if tx.BlobTxSidecar().Version == types.BlobSidecarVersion0 {
+		return checkProofs(tx)
+	}
+	return nil
+}
+
+// canPay makes two of the pool's checks, in its words: nonce and balance of the sender.
+func canPay(bc *core.BlockChain, tx *types.Transaction) error {
+	head := bc.CurrentBlock()
+	from, err := types.Sender(types.MakeSigner(bc.Config(), head.Number, head.Time), tx)
+	if err != nil {
+		return fmt.Errorf("%w: %w", txpool.ErrInvalidSender, err)
+	}
+	state, err := bc.StateAt(head.Root, head.Number, head.Time)
+	if err != nil {
+		return err
+	}
+	if next := state.GetNonce(from); tx.Nonce() < next {
+		return fmt.Errorf("%w: next nonce %v, tx nonce %v", core.ErrNonceTooLow, next, tx.Nonce())
+	}
+	balance, cost := state.GetBalance(from).ToBig(), tx.Cost()
+	if balance.Cmp(cost) < 0 {
+		return fmt.Errorf("%w: balance %v, tx cost %v, overshot %v", core.ErrInsufficientFunds, balance, cost, cost.Sub(cost, balance))
+	}
+	return nil
+}
+
+// checkProofs verifies blobs of the old form, which go-ethereum would not.
+func checkProofs(tx *types.Transaction) error {
+	s := tx.BlobTxSidecar()
+	if len(s.Blobs) != len(s.Commitments) || len(s.Blobs) != len(s.Proofs) {
+		return fmt.Errorf("%w: %d blobs, %d commitments, %d proofs", txpool.ErrSidecarFormatError, len(s.Blobs), len(s.Commitments), len(s.Proofs))
+	}
+	if err := s.ValidateBlobCommitmentHashes(tx.BlobHashes()); err != nil {
+		return err
+	}
+	for i := range s.Blobs {
+		if err := kzg4844.VerifyBlobProof(&s.Blobs[i], s.Commitments[i], s.Proofs[i]); err != nil {
+			return fmt.Errorf("%w: %w", txpool.ErrKZGVerificationError, err)
+		}
+	}
+	return nil
+}

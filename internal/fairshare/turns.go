@@ -74,6 +74,15 @@ func Spent(ctx context.Context) time.Duration {
 	return t.given - time.Duration(t.free.Load()) + time.Duration(t.inTurns.Load())
 }
 
+// Slots is how many pieces of work may have their turn at once, or 0 for no bound.
+func Slots(ctx context.Context) int {
+	t, _ := ctx.Value(contextKey{}).(*turns)
+	if t == nil {
+		return 0
+	}
+	return t.pool.total
+}
+
 // TakeTurns lets a request take turns from the start. It comes before its work.
 func TakeTurns(ctx context.Context) {
 	if t, _ := ctx.Value(contextKey{}).(*turns); t != nil {

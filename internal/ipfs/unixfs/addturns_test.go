@@ -2,6 +2,7 @@ package unixfs
 
 import (
 	"bytes"
+	"context"
 	"testing"
 
 	"github.com/nodegate/nodegate/internal/fairshare"
@@ -47,4 +48,42 @@ func TestCutsLeadToTurns(t *testing.T) {
 	if late != 1 {
 		t.Errorf("the goroutine that cuts was told %d times to step back", late)
 	}
+}
+
+// TestHashersFollowTheSlots: a long file gets one CID, whether the layout hashes its leaves or
+// several goroutines do, and its goroutines never outnumber the turns that there are.
+func TestHashersFollowTheSlots(t *testing.T) {
+	opts, err := ParseAdd(query(t, "chunker=size-1024"), Limits{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	content := make([]byte, 1<<20)
+	for i := range content {
+		content[i] = byte(i * i >> 3)
+	}
+	cids := map[string]bool{}
+	for slots, most := range map[int]int{0: 4, 1: 1, 2: 2, 9: 4} {
+		ctx := t.Context()
+		if slots > 0 {
+			ctx = fairshare.With(ctx, fairshare.New(slots, slots), "a")
+			fairshare.TakeTurns(ctx)
+		}
+		if n := hashers(ctx); n > most {
+			t.Errorf("%d goroutines hash for %d slots", n, slots)
+		}
+		cids[addedCID(ctx, t, content, opts)] = true
+	}
+	if len(cids) != 1 {
+		t.Errorf("the file has %d CIDs: %v", len(cids), cids)
+	}
+}
+
+func addedCID(ctx context.Context, t *testing.T, content []byte, opts *Options) string {
+	t.Helper()
+	m := newMemory(t)
+	added, err := New(m).Add(ctx, m.Begin("a", -1), bytes.NewReader(bodyOf(file("f", string(content)))), boundary, opts, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return added.Events[0].Hash
 }

@@ -192,8 +192,8 @@ func (o *Options) ahead() int {
 // layout takes them in order. Each channel has room for every leaf there is, so that
 // only the wait for a free leaf ever blocks the reader.
 type belt struct {
-	work, order, free chan *leaf
-	leaves            int // how many are in progress or free
+	work, order, free chan *leaf // without workers, work is nil
+	leaves            int        // how many are in progress or free
 }
 
 // long adds a file of at least two chunks.
@@ -201,15 +201,13 @@ func (a *adder) long(ctx context.Context, next source, s stat) (child, error) {
 	ctx, stop := context.WithCancelCause(fairshare.Others(ctx)) // workers share it
 	defer stop(nil)
 	n := a.opts.ahead()
-	b := &belt{work: make(chan *leaf, n), order: make(chan *leaf, n), free: make(chan *leaf, n)}
+	b := &belt{order: make(chan *leaf, n), free: make(chan *leaf, n)}
 	var workers sync.WaitGroup
-	for range min(background.Cores(), 4) {
-		workers.Go(func() {
-			for l := range b.work {
-				a.seal(ctx, l, stat{})
-				l.ready <- struct{}{}
-			}
-		})
+	if n := hashers(ctx); n > 1 {
+		b.work = make(chan *leaf, cap(b.order))
+		for range n {
+			workers.Go(func() { a.sealAll(ctx, b.work) })
+		}
 	}
 	var root child
 	var layoutErr error
@@ -222,7 +220,9 @@ func (a *adder) long(ctx context.Context, next source, s stat) (child, error) {
 		b.send(l)
 	}
 	err := a.read(ctx, b, next)
-	close(b.work)
+	if b.work != nil {
+		close(b.work)
+	}
 	if err != nil {
 		stop(err) // the layout must not take this for the end of the file
 	}
@@ -231,10 +231,31 @@ func (a *adder) long(ctx context.Context, next source, s stat) (child, error) {
 	return root, failedBy(cmp.Or(err, layoutErr))
 }
 
+// hashers is how many goroutines hash the leaves of a file. Where one at a time has its turn,
+// the layout does it: what it stores next is then still in the core's cache, and nobody has
+// to be woken.
+func hashers(ctx context.Context) int {
+	n := min(background.Cores(), 4)
+	if slots := fairshare.Slots(ctx); slots > 0 {
+		n = min(n, slots)
+	}
+	return n
+}
+
+// sealAll is a hasher's work.
+func (a *adder) sealAll(ctx context.Context, leaves <-chan *leaf) {
+	for l := range leaves {
+		a.seal(ctx, l, stat{})
+		l.ready <- struct{}{}
+	}
+}
+
 func (b *belt) send(l *leaf) {
 	b.leaves++
 	b.order <- l
-	b.work <- l
+	if b.work != nil {
+		b.work <- l
+	}
 }
 
 // read fills leaves until the file ends.
@@ -286,7 +307,11 @@ func (s *stream) more(ctx context.Context) (bool, error) {
 		s.done = true
 		return false, nil
 	}
-	<-l.ready
+	if s.belt.work == nil {
+		s.adder.seal(ctx, l, stat{})
+	} else {
+		<-l.ready
+	}
 	if l.err != nil {
 		return false, l.err
 	}

@@ -34,6 +34,8 @@ type cluster struct {
 	dir     string
 	program string
 	as      *syscall.Credential
+	args    []string // beside the usual ones
+	port    string   // "" is the usual one
 	process *process
 	made    atomic.Int64 // databases
 	sweeper io.Closer    // removes the folder after us
@@ -89,6 +91,24 @@ func PostgresServer(t testing.TB) *Server {
 		t.Fatal(err)
 	}
 	return s
+}
+
+// RunPostgres starts a server for a program that is no test, such as a benchmark. The address is
+// that of an empty database; stop ends the server and removes its folder.
+func RunPostgres() (dsn string, stop func(), err error) {
+	c, err := newCluster()
+	if err != nil {
+		return "", nil, err
+	}
+	stop = func() {
+		c.process.stop(syscall.SIGQUIT)
+		_ = os.RemoveAll(c.dir)
+	}
+	if _, dsn, err = c.createDatabase(); err != nil {
+		stop()
+		return "", nil, err
+	}
+	return dsn, stop, nil
 }
 
 // Pause stops all processes of the server where they are: connections stay open
@@ -183,6 +203,7 @@ func (c *cluster) data() string { return filepath.Join(c.dir, "data") }
 func (c *cluster) start() error {
 	cmd := exec.Command(c.program, "-D", c.data(), "-k", c.dir, "-c", "listen_addresses=", "-c", "fsync=off", "-c", "max_connections=200",
 		"-c", "shared_buffers=32MB", "-c", "log_min_messages=fatal")
+	cmd.Args = append(cmd.Args, c.args...)
 	cmd.Dir = c.dir
 	logs, err := os.Create(filepath.Join(c.dir, "log"))
 	if err != nil {
@@ -207,7 +228,11 @@ func (c *cluster) start() error {
 }
 
 func (c *cluster) dsn(database string) string {
-	return fmt.Sprintf("postgres:///%s?host=%s&user=postgres", database, c.dir)
+	dsn := fmt.Sprintf("postgres:///%s?host=%s&user=postgres", database, c.dir)
+	if c.port != "" {
+		dsn += "&port=" + c.port
+	}
+	return dsn
 }
 
 func (c *cluster) createDatabase() (name, dsn string, err error) {

@@ -5,6 +5,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -19,25 +20,31 @@ type RedisServer struct {
 	t       testing.TB
 	program string
 	dir     string
+	args    []string // beside the usual ones
+	watch   string   // what a Sentinel watches, as lines of its file; "" for a Redis
 	process *process
 }
 
-// Redis starts a server for a test.
-func Redis(t testing.TB) *RedisServer {
+// Redis starts a server for a test, with more arguments if it needs any.
+func Redis(t testing.TB, args ...string) *RedisServer {
 	t.Helper()
-	program, err := find("redis-server", "redis-server")
-	if err != nil {
+	return launch(t, &RedisServer{t: t, args: args})
+}
+
+// launch starts a server of either kind.
+func launch(t testing.TB, s *RedisServer) *RedisServer {
+	t.Helper()
+	var err error
+	if s.program, err = find("redis-server", "redis-server"); err != nil {
 		skip(t, err)
 	}
-	dir, err := folder(nil)
-	if err != nil {
+	if s.dir, err = folder(nil); err != nil {
 		t.Fatal(err)
 	}
-	s := &RedisServer{t: t, program: program, dir: dir}
 	t.Cleanup(func() {
 		s.Resume()
 		s.Stop()
-		if err := os.RemoveAll(dir); err != nil {
+		if err := os.RemoveAll(s.dir); err != nil {
 			t.Error(err)
 		}
 	})
@@ -95,7 +102,11 @@ func (s *RedisServer) start() error {
 	if err != nil {
 		return err
 	}
-	cmd := exec.Command(s.program, "--bind", host, "--port", port, "--save", "", "--appendonly", "no", "--dir", s.dir, "--loglevel", "warning")
+	args, err := s.commandLine(host, port)
+	if err != nil {
+		return err
+	}
+	cmd := exec.Command(s.program, args...)
 	if s.process, err = start(cmd, nil, syscall.SIGKILL); err != nil {
 		return err
 	}
@@ -112,6 +123,18 @@ func (s *RedisServer) start() error {
 			return fmt.Errorf("redis-server does not answer: %w", err)
 		}
 	}
+}
+
+// commandLine is what the program is started with. A Sentinel reads a file, into which it also
+// writes what it learns.
+func (s *RedisServer) commandLine(host, port string) ([]string, error) {
+	if s.watch == "" {
+		args := []string{"--bind", host, "--port", port, "--save", "", "--appendonly", "no", "--dir", s.dir, "--loglevel", "warning"}
+		return append(args, s.args...), nil
+	}
+	file := filepath.Join(s.dir, "sentinel.conf")
+	text := fmt.Sprintf("bind %s\nport %s\ndir %s\n%s", host, port, s.dir, s.watch)
+	return []string{file, "--sentinel"}, os.WriteFile(file, []byte(text), 0o600)
 }
 
 func ping(address string) error {

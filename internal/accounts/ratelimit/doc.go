@@ -32,7 +32,10 @@
 // No request waits for the shared limiter longer than 150 ms. When it does not
 // answer in time or fails, each server goes on with its own buckets alone, from what
 // the shared one held at the last answer: N servers then admit up to N times what
-// it held and N times the rate. A probe every 250 ms finds the shared limiter again, and what was used meanwhile is reported to it: all of it for the
-// day, at most one burst for the bucket. A report whose fate is unknown counts as
-// delivered: at worst a customer gets the credits of one report more, never less.
+// it held, of the bucket and of the day, and N times the rate. A probe every 250 ms
+// finds the shared limiter again, and what was used meanwhile is reported to it: all
+// of it for the day, at most one burst for the bucket. A report whose fate is unknown
+// counts as delivered: at worst a customer gets the credits of one report more, never
+// less. A shared limiter that comes back without its memory learns the day from what
+// the servers saw last; its buckets are full again.
 package ratelimit

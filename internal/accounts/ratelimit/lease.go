@@ -29,9 +29,10 @@ type Ask struct {
 	Want  int64 // at most so many
 	Owed  int64 // used without a lease, or to be given back when negative; counted first
 
-	// Spent is the least that was used on a day, by what the server knows: it
-	// makes up for a shared limiter that has lost its memory.
-	Day, Spent int64
+	// Spent is the least that was used on a day by this server alone, and Seen what all
+	// servers had used at the shared limiter's last answer. They make up for a shared
+	// limiter that has lost its memory.
+	Day, Spent, Seen int64
 }
 
 // Lease is the answer to an Ask.
@@ -94,6 +95,8 @@ func (m *Limiter) admitLeased(ctx context.Context, k *key, r *request, now momen
 		alone := t == nil || m.down.Load()
 		if !alone {
 			refused = refused.worse(t.lease.check(r.cost-t.lease.left, now))
+		} else if m.down.Load() {
+			refused = refused.worse(r.checkAlone(k))
 		}
 		if refused.verdict != pass {
 			return refused
@@ -119,6 +122,34 @@ func (m *Limiter) admitLeased(ctx context.Context, k *key, r *request, now momen
 		m.prefetch(k.account, &k.tally, now)
 	}
 	return refusal{}
+}
+
+// checkAlone tells whether the day's credits were used up by all servers together, as far as this
+// one knows: without the shared limiter it goes on from what that said last.
+func (r *request) checkAlone(k *key) (refused refusal) {
+	if r.plan.PerDay > 0 {
+		refused = k.account.checkAlone(&r.plan, r.cost)
+	}
+	if r.own.PerDay > 0 {
+		refused = refused.worse(k.tally.checkAlone(&r.own, r.cost))
+	}
+	return refused
+}
+
+func (t *tally) checkAlone(l *Limit, cost int64) refusal {
+	used := t.lease.seen(t.day) - t.lease.left + t.lease.owed
+	if used > l.PerDay-cost {
+		return refusal{verdict: spent, limit: *l, day: t.day}
+	}
+	return refusal{}
+}
+
+// seen is what all servers had used of a day at the last answer, with their leases.
+func (l *lease) seen(day int64) int64 {
+	if l.day != day {
+		return 0
+	}
+	return l.spent
 }
 
 // share makes room for the leases that the limits of a key with this id need.
@@ -201,7 +232,7 @@ func (m *Limiter) fly(a *account, t *tally, need int64) <-chan struct{} {
 func (l *lease) ask(t *tally) Ask {
 	owed := l.owed
 	l.owed = 0
-	return Ask{Name: l.name, Limit: l.limit, Owed: owed, Day: t.day, Spent: t.spent}
+	return Ask{Name: l.name, Limit: l.limit, Owed: owed, Day: t.day, Spent: t.spent, Seen: l.seen(t.day)}
 }
 
 // take brings an Ask to the shared limiter and its answer back.

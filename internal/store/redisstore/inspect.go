@@ -31,10 +31,10 @@ func Inspect(ctx context.Context, url string) (*Inspection, error) {
 	client, err := rueidis.NewClient(options)
 	if err == nil {
 		defer client.Close()
-		err = client.Do(ctx, client.B().Ping().Build()).Error()
+		err = usable(ctx, client)
 	}
-	if _, refused := rueidis.IsRedisErr(err); refused {
-		return nil, errRefused()
+	if refused := refusal(err); refused != nil {
+		return nil, refused
 	}
 	if err != nil {
 		return nil, unreachable(op, err)

@@ -3,6 +3,7 @@ package redisstore
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"log/slog"
 	"strconv"
 	"sync"
@@ -44,10 +45,12 @@ type Store struct {
 var _ ratelimit.Shared = (*Store)(nil)
 
 // Open connects to a Redis: redis://[user:password@]host:port[/database], rediss://
-// over TLS, or unix://[user:password@]/path/to/socket. One that does not answer is
-// no reason not to start: every call is Busy until it does.
+// over TLS, or unix://[user:password@]/path/to/socket; with ?master_set=NAME the host
+// is a Sentinel's. One that does not answer is no reason not to start: every call is
+// Busy until it does.
 //
-// Returns BadConfig for an address that can't be read, or a Redis that refuses us.
+// Returns BadConfig for an address that can't be read, or a Redis that refuses us or
+// is a node of a Redis Cluster.
 func Open(ctx context.Context, url string, log *slog.Logger) (*Store, error) {
 	options, err := optionsOf(url)
 	if err != nil {
@@ -60,8 +63,8 @@ func Open(ctx context.Context, url string, log *slog.Logger) (*Store, error) {
 		options: options, id: rand.Text(), acks: acks{within: ackWithin}, log: log, take: rueidis.NewLuaScript(takeScript), announce: rueidis.NewLuaScript(announceScript), raise: rueidis.NewLuaScript(raiseScript),
 	}
 	err = s.connect(ctx)
-	if _, refused := rueidis.IsRedisErr(err); refused {
-		return nil, errRefused()
+	if refused := refusal(err); refused != nil {
+		return nil, refused
 	}
 	s.ending, s.stop = context.WithCancel(context.Background())
 	if err != nil {
@@ -83,8 +86,10 @@ func optionsOf(url string) (rueidis.ClientOption, error) {
 	options.ConnWriteTimeout = ioTimeout
 	options.ForceSingleClient = true
 	options.DisableCache = true
-	options.DisableRetry = true     // a script that takes credits must not run twice
-	options.AlwaysPipelining = true // so that the end of a context ends a wait
+	options.ClientSetInfo = rueidis.DisableClientSetInfo // a right less to ask for
+	options.DisableRetry = true                          // a script that takes credits must not run twice
+	options.AlwaysPipelining = true                      // so that the end of a context ends a wait
+	watched(&options, url)
 	return options, nil
 }
 
@@ -92,8 +97,17 @@ func bad(msg string) error {
 	return &nodegate.Error{Op: "redisstore.open", Code: nodegate.BadConfig, Msg: msg}
 }
 
-func errRefused() error {
-	return bad("Redis refuses us: check the user, the password and the database in its address")
+// refusal is the reason why trying again doesn't help, or nil.
+//
+// Returns BadConfig.
+func refusal(err error) error {
+	if errors.Is(err, nodegate.BadConfig) {
+		return err
+	}
+	if _, answered := rueidis.IsRedisErr(err); answered {
+		return bad("Redis refuses us: check the user, the password and the database in its address")
+	}
+	return nil
 }
 
 // connect makes the client, once; from then on it reconnects by itself.
@@ -102,7 +116,7 @@ func (s *Store) connect(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := client.Do(ctx, client.B().Ping().Build()).Error(); err != nil {
+	if err := usable(ctx, client); err != nil {
 		client.Close()
 		return err
 	}
@@ -144,8 +158,8 @@ func unreachable(op string, err error) error {
 // Returns Busy when Redis does not answer.
 func (s *Store) Take(ctx context.Context, a ratelimit.Ask) (ratelimit.Lease, error) {
 	const op = "redisstore.take"
-	args := make([]string, 0, 8)
-	for _, n := range [...]int64{a.Limit.Rate, a.Limit.Burst, a.Limit.PerDay, a.Need, a.Want, a.Owed, a.Day, a.Spent} {
+	args := make([]string, 0, 9)
+	for _, n := range [...]int64{a.Limit.Rate, a.Limit.Burst, a.Limit.PerDay, a.Need, a.Want, a.Owed, a.Day, a.Spent, a.Seen} {
 		args = append(args, strconv.FormatInt(n, 10))
 	}
 	client, err := s.connected(op)

@@ -4,7 +4,12 @@ package redisstore
 // again, in millionths instead of billionths: Lua's numbers are exact below 2^53.
 //
 // KEYS: the bucket. ARGV: rate, burst, credits a day, need, want, owed, the asker's
-// day and what it knows to be spent on it. A zero limit is none.
+// day, what it knows that it spent on it, and what it saw that all did. A zero limit is none.
+//
+// A bucket that isn't there while somebody has seen credits of today spent was lost with Redis's
+// memory. It is marked as lost until the day ends, and learns the most that anybody has seen: the
+// first to ask may have seen less than others. In a bucket that was never lost the count can be
+// below what somebody saw, by refunds, and stays.
 const takeScript = `
 local rate, burst, perday = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local need, want, owed = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
@@ -12,10 +17,13 @@ local time = redis.call('TIME')
 local sec, usec = tonumber(time[1]), tonumber(time[2])
 local today = math.floor(sec / 86400)
 
-local h = redis.call('HMGET', KEYS[1], 'used', 'part', 'sec', 'usec', 'day', 'spent')
+local h = redis.call('HMGET', KEYS[1], 'used', 'part', 'sec', 'usec', 'day', 'spent', 'lost')
 local used, part = tonumber(h[1] or 0), tonumber(h[2] or 0)
 local day, spent = tonumber(h[5] or today), tonumber(h[6] or 0)
+local known, seen = tonumber(ARGV[7]) == today, tonumber(ARGV[9])
+local lost = h[7] and tonumber(h[7]) == today or not h[5] and known and seen > 0
 if day < today then day, spent = today, 0 end
+if lost and known then spent = math.max(spent, seen) end
 
 -- Regain what the time since the last use is worth: credits and millionths.
 local passed = sec - tonumber(h[3] or sec)
@@ -44,9 +52,10 @@ if grant < need then grant = 0 end
 spent = spent + grant
 if rate > 0 then used, rest = used + grant, rest - grant end
 
-if used > 0 or spent > 0 then
+if used > 0 or spent > 0 or h[5] then
   redis.call('HSET', KEYS[1], 'used', string.format('%.0f', used), 'part', string.format('%.0f', part),
     'sec', string.format('%.0f', sec), 'usec', string.format('%.0f', usec), 'day', string.format('%.0f', day), 'spent', string.format('%.0f', spent))
+  if lost then redis.call('HSET', KEYS[1], 'lost', string.format('%.0f', today)) end
   local keep = 86400 - sec % 86400 + 60
   if rate > 0 then keep = math.max(keep, math.ceil(used / rate) + 1) end
   redis.call('EXPIRE', KEYS[1], string.format('%.0f', math.min(keep, 366 * 86400)))

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/accounts/ratelimit"
+	"github.com/nodegate/nodegate/test/dbtest"
 )
 
 // meters are servers with one shared limiter.
@@ -264,4 +266,85 @@ func waitFor(t *testing.T, done func() bool) {
 		}
 	}
 	t.Fatal("it did not happen within a minute")
+}
+
+// day is a plan that only the day limits.
+func day(credits int64) nodegate.Plan { return nodegate.Plan{CreditsPerDay: credits} }
+
+// use takes credits of each server, one after the other, and returns how many.
+func (m *meters) use(times int, cost int64) (total int64) {
+	m.t.Helper()
+	for _, of := range m.list {
+		for range times {
+			if err := of.Admit(m.t.Context(), m.grant, cost); err != nil {
+				m.t.Fatal(err)
+			}
+			total += cost
+		}
+	}
+	return total
+}
+
+// TestLostRedisOfMany: a Redis that comes back empty learns what all servers together have used,
+// though each of them only served a part of it. What the first servers to ask had used without it
+// may be lost, where the last one has seen more than they did: the most that anybody saw counts.
+func TestLostRedisOfMany(t *testing.T) {
+	r := startRedis(t)
+	m := newMetersWith(t, r, 3, ratelimit.Config{}, day(1_000_000), nodegate.KeySettings{})
+	total := m.use(50, 100)
+	waitFor(t, func() bool { total += m.use(1, 100); return spentInRedis(t, r) >= total })
+	r.Stop()
+	alone := m.use(10, 100)
+	total += alone
+	r.Restart()
+	waitFor(t, func() bool { total += m.use(1, 100); return spentInRedis(t, r) >= total })
+	m.close()
+	if n := spentInRedis(t, r); n < total-alone {
+		t.Errorf("Redis counts %d credits, %d were used", n, total)
+	}
+}
+
+// TestSpentDayWithoutRedis: the day's credits that all servers have used up together stay used up
+// while Redis is away.
+func TestSpentDayWithoutRedis(t *testing.T) {
+	r := startRedis(t)
+	m := newMeters(t, r, 3, day(3050), nodegate.KeySettings{})
+	m.use(10, 100)
+	m.wantSpent()
+	r.Stop()
+	waitFor(t, func() bool { m.wantSpent(); return m.lost.Load() >= 3 })
+	m.wantSpent()
+	r.Restart()
+}
+
+// wantSpent wants every server to refuse for the day.
+func (m *meters) wantSpent() {
+	m.t.Helper()
+	for i, of := range m.list {
+		if err := of.Admit(m.t.Context(), m.grant, 100); !errors.Is(err, nodegate.CreditsSpent) {
+			m.t.Fatalf("server %d: got %v, want the day's limit", i, err)
+		}
+	}
+}
+
+// BenchmarkTake is how many leases one Redis gives: docs/fleet.md computes with it.
+func BenchmarkTake(b *testing.B) {
+	r := dbtest.Redis(b)
+	s, err := Open(b.Context(), "redis://"+r.Addr, slog.New(slog.DiscardHandler))
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer s.Close()
+	var names atomic.Int64
+	limit := ratelimit.Limit{Rate: 1_000_000, Burst: 1_000_000, PerDay: 1 << 40}
+	b.SetParallelism(32)
+	b.RunParallel(func(pb *testing.PB) {
+		name := fmt.Sprint("account:", names.Add(1))
+		for pb.Next() {
+			if _, err := s.Take(b.Context(), ratelimit.Ask{Name: name, Limit: limit, Need: 80, Want: 200}); err != nil {
+				b.Error(err)
+				return
+			}
+		}
+	})
 }

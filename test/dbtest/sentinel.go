@@ -1,0 +1,29 @@
+package dbtest
+
+import (
+	"fmt"
+	"net"
+	"testing"
+)
+
+// Sentinel starts a Redis Sentinel that watches a server and its replicas under a name. One is
+// enough for a quorum. It promotes a replica half a second after the server is gone.
+func Sentinel(t testing.TB, name string, watched *RedisServer) *RedisServer {
+	t.Helper()
+	host, port, err := net.SplitHostPort(watched.Addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return launch(t, &RedisServer{t: t, watch: fmt.Sprintf(
+		"sentinel monitor %[1]s %[2]s %[3]s 1\nsentinel down-after-milliseconds %[1]s 500\nsentinel failover-timeout %[1]s 3000\n", name, host, port)})
+}
+
+// Replica starts a server that follows another one.
+func Replica(t testing.TB, of *RedisServer) *RedisServer {
+	t.Helper()
+	host, port, err := net.SplitHostPort(of.Addr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Redis(t, "--replicaof", host+" "+port, "--repl-diskless-sync-delay", "0")
+}

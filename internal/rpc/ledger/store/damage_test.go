@@ -161,7 +161,10 @@ func TestFlippedBits(t *testing.T) {
 	verdicts := map[string]int{}
 	rng := rand.New(rand.NewPCG(1, 2))
 	flips := full.Rounds(60, 24)
-	if testing.Short() || underRace {
+	switch {
+	case underRace && testing.Short():
+		flips = 3 // one goroutine; what it shares with Pebble's is the same each time
+	case testing.Short() || underRace:
 		flips = 12
 	}
 	for _, name := range ofEachKind(names) {
@@ -169,7 +172,7 @@ func TestFlippedBits(t *testing.T) {
 		for i := range min(flips, size) {
 			at, bit := rng.IntN(size), byte(1)<<rng.IntN(8)
 			if i < 10 { // the ends are special
-				at = []int{0, size - 1, 8, size - 8, size - 16, size - 30, size / 2, 1, size - 40, size - 53}[i] % size
+				at = []int{size / 2, 0, size - 1, 8, size - 8, size - 16, size - 30, 1, size - 40, size - 53}[i] % size
 				at = max(at, 0)
 			}
 			c := cfg

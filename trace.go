@@ -25,6 +25,9 @@ type Trace struct {
 	// that is old; 0 if it isn't.
 	HeadAge time.Duration
 
+	// Spans is what those above tell those below: the request is traced, and what they do for it
+	// has spans; see internal/tracing.
+	Spans bool
 	// MostLogs is what those above tell those below: a longer list of logs is refused, so
 	// whoever makes one may end it there. 0 is no bound.
 	MostLogs int

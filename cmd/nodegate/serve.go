@@ -69,7 +69,7 @@ func (a *app) follow(ctx context.Context, cfg *config.Config, srv *server.Server
 	r := newReloader(cfg, a.load, srv.Reload, log)
 	r.count = srv.CountReload
 	go r.run(reading, again)
-	return wait(ctx, srv, log)
+	return wait(ctx, srv, cfg.ShutdownDelay, log)
 }
 
 // start returns a server that listens. A server that could not start is closed
@@ -87,12 +87,18 @@ func start(cfg *config.Config, log *slog.Logger) (*server.Server, error) {
 	return srv, nil
 }
 
-// wait blocks until the context ends or the server fails, then closes the server.
-func wait(ctx context.Context, srv *server.Server, log *slog.Logger) error {
+// wait blocks until the context ends or the server fails, then closes the server: after a delay, in
+// which balancers see at /readyz that it leaves.
+func wait(ctx context.Context, srv *server.Server, delay time.Duration, log *slog.Logger) error {
 	var failure error
 	select {
 	case <-ctx.Done():
-		log.Info("draining; a second signal stops at once", "limit", drainTime)
+		log.Info("draining; a second signal stops at once", "delay", delay, "limit", drainTime)
+		srv.Leave()
+		select {
+		case <-time.After(delay):
+		case failure = <-srv.Failed():
+		}
 	case failure = <-srv.Failed():
 	}
 	return errors.Join(failure, drain(srv))

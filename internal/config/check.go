@@ -96,6 +96,12 @@ func (c *checker) checkMail() {
 	if c.cfg.Mail.SMTP != "" && c.cfg.Mail.From == "" {
 		c.failAt("mail.smtp", "mails need a sender; set mail.from too")
 	}
+	if c.cfg.Alerts.Mail != "" && c.cfg.Mail.SMTP == "" {
+		c.failAt("alerts.mail", "alerts by mail need a mail server; set mail.smtp too")
+	}
+	if c.cfg.Alerts.WebhookSecret != "" && c.cfg.Alerts.Webhook == "" {
+		c.failAt("alerts.webhook_secret", "there is no webhook to sign for; set alerts.webhook too")
+	}
 }
 
 // liveKey tells whether a key of Stripe moves money.

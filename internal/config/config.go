@@ -27,9 +27,11 @@ type Config struct {
 	DefaultPlan    string   // of new accounts; always one of Plans
 	Pepper         Secret   // "" takes the file in the data folder
 	TrustedProxies []string // CIDR ranges or single addresses
+	ShutdownDelay  time.Duration
 	TLS            TLS
 	Admin          Admin
 	Log            Log
+	Tracing        Tracing
 	Limits         Limits
 	Tracers        Tracers
 	Memory         Memory
@@ -37,6 +39,7 @@ type Config struct {
 	Redis          Redis
 	Payment        Payment
 	Mail           Mail
+	Alerts         Alerts
 	Usage          Usage
 	Accounts       Accounts
 	Dashboard      Dashboard
@@ -69,6 +72,15 @@ type Log struct {
 	Level    string // debug, info, warn, error
 	Format   string // text, json
 	Requests bool   // one line for each request
+}
+
+// Tracing says where traces of requests go.
+type Tracing struct {
+	URL               string // of the collector; "" traces nothing
+	Authorization     Secret // the header of that name
+	AuthorizationFile string // where Authorization was read from, or ""
+	Sample            int    // of a hundred requests
+	ClientTraces      int    // a second, that clients may ask for
 }
 
 // Limits bound what one request, connection or key may take.
@@ -137,6 +149,18 @@ type Mail struct {
 	Check    Duration // how often the credits are looked at
 }
 
+// Alerts says how operators are notified of problems.
+type Alerts struct {
+	Webhook           Secret // a URL; "" is none
+	WebhookFile       string // where Webhook was read from, or ""
+	WebhookSecret     Secret // signs what is sent there
+	WebhookSecretFile string // where WebhookSecret was read from, or ""
+	Mail              string // an address; "" is none
+	After             Duration
+	ErrorRate         int // percent of calls; 0 is never
+	Certificate       Duration
+}
+
 // Storage is the storage gateway and its block store.
 type Storage struct {
 	Engine   string // embedded, kubo or off
@@ -174,6 +198,7 @@ type KuboEndpoint struct {
 	URL         string
 	HeadersFile string            // where Headers were read from, or ""
 	Headers     map[string]Secret // sent with every request
+	HideTrace   bool              // send it no traceparent
 }
 
 // Usage says how usage is recorded.
@@ -274,6 +299,7 @@ type Node struct {
 	Proxy            NodeURL  // http or https; "" is none
 	ProxyFile        string   // where Proxy was read from, or ""
 	Gzip             bool     // its responses may be compressed
+	HideTrace        bool     // send it no traceparent
 	Only, Not        []string // patterns of methods that it gets, and of those that it doesn't
 	Headers          map[string]Secret
 	HeaderFiles      map[string]string // where some of Headers were read from, by the header's name

@@ -22,7 +22,8 @@ func TestDefault(t *testing.T) {
 	want := &Config{
 		Data: "./nodegate-data", Listen: "127.0.0.1:8545", StorageListen: "127.0.0.1:5001", AdminListen: "127.0.0.1:6060",
 		DefaultNetwork: "devnet", DefaultPlan: "free",
-		Log: Log{Level: "info", Format: "text"},
+		Log:     Log{Level: "info", Format: "text"},
+		Tracing: Tracing{Sample: 1, ClientTraces: 10},
 		Limits: Limits{
 			BodyBytes: 5 << 20, BatchItems: 1000, ResponseBytes: 25 << 20, CallTimeout: 5 * time.Second, NodeTimeout: 10 * time.Second,
 			HeavyPerAccount: 2, ConnsPerIP: 1024, PagesPerSecond: 50, SubscriptionsPerConn: 128, LogBlocks: 10000, LogResults: 10000,
@@ -32,6 +33,7 @@ func TestDefault(t *testing.T) {
 		Memory:  Memory{Answers: 128 << 20, State: 64 << 20, Journal: 32 << 20, Requests: 256 << 20, PerAccount: 64 << 20},
 		Payment: Payment{Processor: "test"},
 		Mail:    Mail{Check: time.Minute},
+		Alerts:  Alerts{After: time.Minute, ErrorRate: 5, Certificate: 14 * 24 * time.Hour},
 		Usage:   Usage{Flush: 5 * time.Second},
 		Storage: Storage{
 			Engine: "embedded", Undo: 24 * time.Hour, Collect: time.Hour, Reserve: 1 << 30, MaxParts: 10_000, Timeout: 30 * time.Second,
@@ -84,6 +86,7 @@ tls:
   cert: cert.pem
   key: ` + "KEY" + `
 log: {level: debug, format: json, requests: true}
+tracing: {url: "http://collector:4318/v1/traces", authorization_file: secrets/tracing, sample: 5%, client_traces: 3}
 limits:
   body_bytes: 64KiB
   batch_items: 7
@@ -114,6 +117,7 @@ payment:
   stripe_url: http://127.0.0.1:12111
 admin: {hosts: [monitor.internal, metrics], token_file: secrets/admin}
 mail: {smtp_file: secrets/smtp, from: Gate <gate@example.com>, check: 5m}
+alerts: {webhook_file: secrets/hook, webhook_secret_file: secrets/hook-secret, mail: ops@example.com, after: 30s, error_rate: 10%, certificate: 24h}
 storage:
   engine: kubo
   cert: cert.pem
@@ -139,8 +143,9 @@ storage:
     repair_interval: 2h
     endpoints:
       - url: http://10.0.0.1:5001/api/v0/
-      - {url: "https://h", headers_file: secrets/headers}
+      - {url: "https://h", headers_file: secrets/headers, hide_trace: true}
 usage: {flush: 1m}
+shutdown_delay: 3s
 accounts: {follow: 1s}
 dashboard: {on: false, signup: false, status: true, verify_email: true, url: "https://rpc.example.com", storage_url: "https://files.example.com:5001"}
 plans:
@@ -208,6 +213,7 @@ networks:
         key_file: secrets/client-key
         proxy_file: secrets/proxy
         gzip: true
+        hide_trace: true
 `
 
 // What networks have that don't say.
@@ -230,10 +236,13 @@ func TestFullFile(t *testing.T) {
 	costs["eth_call"], costs["debug_traceTransaction"], costs["other"] = 0, 700, 81
 	want := &Config{
 		Data: "state", Listen: ":0", StorageListen: "[::1]:0", AdminListen: "localhost:7070",
-		DefaultNetwork: "main", DefaultPlan: "pro", Pepper: thirtyTwo, TrustedProxies: []string{"10.0.0.0/8", "::1"},
+		DefaultNetwork: "main", DefaultPlan: "pro", Pepper: thirtyTwo, ShutdownDelay: 3 * time.Second, TrustedProxies: []string{"10.0.0.0/8", "::1"},
 		TLS:   TLS{Cert: filepath.Join(dir, "cert.pem"), Key: key},
 		Admin: Admin{Hosts: []string{"monitor.internal", "metrics"}, Token: "hidden-admin-token", TokenFile: filepath.Join(dir, "secrets/admin")},
 		Log:   Log{Level: "debug", Format: "json", Requests: true},
+		Tracing: Tracing{
+			URL: "http://collector:4318/v1/traces", Authorization: "Bearer hidden", AuthorizationFile: filepath.Join(dir, "secrets/tracing"), Sample: 5, ClientTraces: 3,
+		},
 		Limits: Limits{
 			BodyBytes: 64 << 10, BatchItems: 7, ResponseBytes: 1 << 20, CallTimeout: 90 * time.Second, NodeTimeout: 20 * time.Second,
 			HeavyPerAccount: 1, ConnsPerIP: 9, PagesPerSecond: 8, SubscriptionsPerConn: 3, LogBlocks: 100, LogResults: 50,
@@ -255,10 +264,14 @@ func TestFullFile(t *testing.T) {
 			Hosts: []string{"files.example.com", "2001:db8::5"}, GatewayHosts: []string{"localhost", "sites.example.com"},
 			Kubo: Kubo{Copies: 2, Repair: 2 * time.Hour, Endpoints: []KuboEndpoint{
 				{URL: "http://10.0.0.1:5001"},
-				{URL: "https://h", HeadersFile: filepath.Join(dir, "secrets/headers"), Headers: map[string]Secret{"Authorization": "Bearer hidden", "X-Two": "2"}},
+				{URL: "https://h", HeadersFile: filepath.Join(dir, "secrets/headers"), Headers: map[string]Secret{"Authorization": "Bearer hidden", "X-Two": "2"}, HideTrace: true},
 			}},
 		},
-		Mail:      Mail{SMTP: "smtps://u:hidden@h", SMTPFile: filepath.Join(dir, "secrets/smtp"), From: "Gate <gate@example.com>", Check: 5 * time.Minute},
+		Mail: Mail{SMTP: "smtps://u:hidden@h", SMTPFile: filepath.Join(dir, "secrets/smtp"), From: "Gate <gate@example.com>", Check: 5 * time.Minute},
+		Alerts: Alerts{
+			Webhook: "https://h/swordfish?x=1", WebhookFile: filepath.Join(dir, "secrets/hook"), WebhookSecret: "hidden-hook-secret", WebhookSecretFile: filepath.Join(dir, "secrets/hook-secret"),
+			Mail: "ops@example.com", After: 30 * time.Second, ErrorRate: 10, Certificate: 24 * time.Hour,
+		},
 		Usage:     Usage{Flush: time.Minute},
 		Accounts:  Accounts{Follow: time.Second},
 		Dashboard: Dashboard{URL: "https://rpc.example.com", StorageURL: "https://files.example.com:5001", Status: true, VerifyEmail: true},
@@ -293,7 +306,7 @@ func TestFullFile(t *testing.T) {
 						HeaderFiles: map[string]string{"X-Api-Key": filepath.Join(dir, "secrets/stripe")},
 						CAFile:      filepath.Join(dir, "secrets/ca"), CertFile: filepath.Join(dir, "secrets/client"), KeyFile: filepath.Join(dir, "secrets/client-key"),
 						CA: content(t, dir, "ca"), Cert: content(t, dir, "client"), Key: content(t, dir, "client-key"),
-						Proxy: "http://u:swordfish@proxy:3128", ProxyFile: filepath.Join(dir, "secrets/proxy"), Gzip: true,
+						Proxy: "http://u:swordfish@proxy:3128", ProxyFile: filepath.Join(dir, "secrets/proxy"), Gzip: true, HideTrace: true,
 					},
 				},
 			},
@@ -454,7 +467,7 @@ func fullFolder(t *testing.T) string {
 	authority := tlstest.NewAuthority(t)
 	cert, key := authority.Issue(t)
 	for name, text := range map[string]string{
-		"postgres": "postgres://u:p@h/db\n", "redis": "  redis://h:6379/1", "stripe": "sk_test_hidden\r\n", "smtp": "smtps://u:hidden@h\n", "admin": "hidden-admin-token\n",
+		"postgres": "postgres://u:p@h/db\n", "redis": "  redis://h:6379/1", "stripe": "sk_test_hidden\r\n", "smtp": "smtps://u:hidden@h\n", "admin": "hidden-admin-token\n", "tracing": "Bearer hidden\n", "hook": "https://h/swordfish?x=1\n", "hook-secret": "hidden-hook-secret\n",
 		"node": "https://h/swordfish\n", "ws": "wss://h/swordfish\n",
 		"ca": authority.CA, "client": cert, "client-key": key, "proxy": "http://u:swordfish@proxy:3128\n",
 		"headers": "authorization: Bearer hidden\r\n\nX-Two:2",

@@ -103,6 +103,9 @@ func flatten(c *Config) map[string]flat {
 func flattenEndpoint(out map[string]flat, e *KuboEndpoint, base string) {
 	out[base] = flat{set, e.URL}
 	out[base+".url"] = plainly(e.URL)
+	if e.HideTrace {
+		out[base+".hide_trace"] = plainly("true")
+	}
 	for name, value := range e.Headers {
 		out[base+".headers."+name] = flat{set + string(value), value.String()}
 	}

@@ -90,6 +90,7 @@ func (d *dumper) endpoints(list []KuboEndpoint) {
 		if e.HeadersFile != "" {
 			d.line("    headers_file: %s%s", quote(e.HeadersFile), d.comment(endpointPath(i)+"headers_file"))
 		}
+		d.line("    hide_trace: %t%s", e.HideTrace, d.comment(endpointPath(i)+"hide_trace"))
 	}
 }
 

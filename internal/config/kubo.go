@@ -22,6 +22,10 @@ var endpointSettings = schema[KuboEndpoint]{
 			name: "headers_file",
 			help: "file with headers for every request to the node, a line each, as in `Authorization: Bearer TOKEN`",
 			at:   func(e *KuboEndpoint) value { return text(&e.HeadersFile, anyText) },
+		}, {
+			name: "hide_trace", def: "false",
+			help: "send the node no traceparent header; otherwise traced requests have one (see tracing.url)",
+			at:   func(e *KuboEndpoint) value { return toggle(&e.HideTrace) },
 		},
 	},
 }

@@ -169,6 +169,9 @@ func (s *settler) settlePaths() {
 	s.settlePath("payment.stripe_key_file", &s.cfg.Payment.StripeKeyFile)
 	s.settlePath("mail.smtp_file", &s.cfg.Mail.SMTPFile)
 	s.settlePath("admin.token_file", &s.cfg.Admin.TokenFile)
+	s.settlePath("tracing.authorization_file", &s.cfg.Tracing.AuthorizationFile)
+	s.settlePath("alerts.webhook_file", &s.cfg.Alerts.WebhookFile)
+	s.settlePath("alerts.webhook_secret_file", &s.cfg.Alerts.WebhookSecretFile)
 	for i := range s.cfg.Storage.Kubo.Endpoints {
 		s.settlePath(endpointPath(i)+"headers_file", &s.cfg.Storage.Kubo.Endpoints[i].HeadersFile)
 	}

@@ -101,6 +101,10 @@ var nodeSettings = schema[Node]{
 			name: "gzip", def: "false",
 			help: "ask the node for compressed responses over HTTP; it saves bandwidth and costs CPU time",
 			at:   func(n *Node) value { return toggle(&n.Gzip) },
+		}, {
+			name: "hide_trace", def: "false",
+			help: "send the node no traceparent header; otherwise calls of traced requests have one, over HTTP (see tracing.url)",
+			at:   func(n *Node) value { return toggle(&n.HideTrace) },
 		},
 	},
 	groups: []group[Node]{

@@ -31,7 +31,7 @@ func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // fromFiles are the secrets that a file can hold. The setting that names the file
 // has the same name with _file behind it.
-var fromFiles = []string{"store.postgres", "redis.url", "payment.stripe_key", "mail.smtp", "admin.token"}
+var fromFiles = []string{"store.postgres", "redis.url", "payment.stripe_key", "mail.smtp", "admin.token", "tracing.authorization", "alerts.webhook", "alerts.webhook_secret"}
 
 // readSecrets fills in the secrets that stand in files of their own.
 func (s *settler) readSecrets() {

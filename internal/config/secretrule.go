@@ -21,6 +21,9 @@ var (
 	smtpURL         = rule{says: "a URL like smtp://user:password@host:587 or smtps://host, with special characters escaped", check: checkSMTP}
 	adminToken      = rule{says: "at least 16 visible characters", check: matches(adminTokenPattern)}
 	mailAddress     = rule{says: "an address like nodegate@example.com", check: checkMailAddress}
+	authValue       = rule{says: "1 to 512 visible characters and spaces", check: matches(authValuePattern)}
+	hookURL         = rule{says: "an http or https URL", check: checkHook}
+	bareAddress     = rule{says: "a bare address like ops@example.com", check: checkBareAddress}
 	webURL          = rule{says: "an http or https URL", check: checkWebURL}
 )
 
@@ -28,6 +31,7 @@ var (
 	stripeSecretPattern = regexp.MustCompile(`^((sk|rk)_[A-Za-z0-9_]{4,250})?$`)
 	stripePublicPattern = regexp.MustCompile(`^(pk_[A-Za-z0-9_]{4,250})?$`)
 	adminTokenPattern   = regexp.MustCompile(`^([!-~]{16,512})?$`)
+	authValuePattern    = regexp.MustCompile(`^([!-~]([ -~]{0,510}[!-~])?)?$`)
 	databasePattern     = regexp.MustCompile(`^/?[0-9]{0,5}$`)
 )
 
@@ -159,6 +163,29 @@ func checkWebURL(s string) error {
 	u, err := url.Parse(s)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
 		return errors.New("is not the address of an API; write it like https://api.example.com, without a query or a password")
+	}
+	return nil
+}
+
+// checkHook takes URLs with a path and a query, which may be all that keeps others from it.
+func checkHook(s string) error {
+	if s == "" {
+		return nil
+	}
+	u, err := url.Parse(s)
+	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.Fragment != "" {
+		return errForm
+	}
+	return nil
+}
+
+// checkBareAddress takes an address without a name.
+func checkBareAddress(s string) error {
+	if s == "" {
+		return nil
+	}
+	if a, err := mail.ParseAddress(s); err != nil || a.Address != s {
+		return errors.New("is not a mail address; write it like ops@example.com, without a name")
 	}
 	return nil
 }

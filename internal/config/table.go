@@ -35,6 +35,10 @@ var settings = schema[Config]{
 			help: "plan of new accounts",
 			at:   func(c *Config) value { return text(&c.DefaultPlan, notEmpty) },
 		}, {
+			name: "shutdown_delay", def: "0s",
+			help: "how long a server that is stopped still answers everything but /readyz, so that balancers notice before it closes connections",
+			at:   func(c *Config) value { return span(&c.ShutdownDelay, 0, time.Minute) },
+		}, {
 			name: "pepper", secret: true, noFile: true,
 			help: "secret that key digests depend on, 64 hex digits, the same on all servers; environment only; default: the file pepper in the data folder",
 			at:   func(c *Config) value { return secret(&c.Pepper, pepper) },
@@ -66,6 +70,26 @@ var settings = schema[Config]{
 			name: "log.requests", def: "false",
 			help: "log one line for each request: network, method, outcome, status, node, cache and time",
 			at:   func(c *Config) value { return toggle(&c.Log.Requests) },
+		}, {
+			name: "tracing.url",
+			help: "collector that traces go to, OTLP over HTTP, such as http://collector:4318/v1/traces; nothing is traced when left out",
+			at:   func(c *Config) value { return text(&c.Tracing.URL, webURL) },
+		}, {
+			name: "tracing.authorization", secret: true,
+			help: "Authorization header of requests to the collector, such as Bearer TOKEN",
+			at:   func(c *Config) value { return secret(&c.Tracing.Authorization, authValue) },
+		}, {
+			name: "tracing.authorization_file",
+			help: "file that holds tracing.authorization",
+			at:   func(c *Config) value { return text(&c.Tracing.AuthorizationFile, anyText) },
+		}, {
+			name: "tracing.sample", def: "1%",
+			help: "share of requests that are traced",
+			at:   func(c *Config) value { return percent(&c.Tracing.Sample, 0, 100) },
+		}, {
+			name: "tracing.client_traces", def: "10",
+			help: "requests a second, of all clients together, that are traced beyond that because their traceparent asks for it; 0 ignores traceparent",
+			at:   func(c *Config) value { return whole(&c.Tracing.ClientTraces, 0, 10_000) },
 		}, {
 			name: "limits.body_bytes", def: "5MiB",
 			help: "largest request body or WebSocket message",
@@ -218,6 +242,38 @@ var settings = schema[Config]{
 			name: "mail.check", def: "1m",
 			help: "how often usage is compared with the plans",
 			at:   func(c *Config) value { return span(&c.Mail.Check, time.Second, time.Hour) },
+		}, {
+			name: "alerts.webhook", secret: true,
+			help: "URL that receives alerts for operators as JSON: nodes, networks, disk, account store, certificates, error rate",
+			at:   func(c *Config) value { return secret(&c.Alerts.Webhook, hookURL) },
+		}, {
+			name: "alerts.webhook_file",
+			help: "file that holds alerts.webhook",
+			at:   func(c *Config) value { return text(&c.Alerts.WebhookFile, anyText) },
+		}, {
+			name: "alerts.webhook_secret", secret: true,
+			help: "secret that signs requests to alerts.webhook, in the header X-Nodegate-Signature",
+			at:   func(c *Config) value { return secret(&c.Alerts.WebhookSecret, adminToken) },
+		}, {
+			name: "alerts.webhook_secret_file",
+			help: "file that holds alerts.webhook_secret",
+			at:   func(c *Config) value { return text(&c.Alerts.WebhookSecretFile, anyText) },
+		}, {
+			name: "alerts.mail",
+			help: "address that receives the same alerts by mail; requires mail.smtp",
+			at:   func(c *Config) value { return text(&c.Alerts.Mail, bareAddress) },
+		}, {
+			name: "alerts.after", def: "1m",
+			help: "how long a problem must last before it is reported, and how long it must be gone before its end is reported",
+			at:   func(c *Config) value { return span(&c.Alerts.After, time.Second, time.Hour) },
+		}, {
+			name: "alerts.error_rate", def: "5%",
+			help: "share of failed calls that is reported; errors of clients don't count; 0% reports none",
+			at:   func(c *Config) value { return percent(&c.Alerts.ErrorRate, 0, 100) },
+		}, {
+			name: "alerts.certificate", def: "336h",
+			help: "how long before it expires a configured certificate is reported",
+			at:   func(c *Config) value { return span(&c.Alerts.Certificate, 0, 365*24*time.Hour) },
 		}, {
 			name: "storage.engine", def: "embedded",
 			help: "where the storage gateway keeps content: embedded in the data folder, on the nodes of storage.kubo, or off for no gateway",

@@ -89,7 +89,7 @@ func (m *Metrics) Follow(lookUps func() int64, keys func() int) {
 
 // Handler serves the metrics in Prometheus' format.
 func (m *Metrics) Handler() http.Handler {
-	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{})
+	return promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{EnableOpenMetrics: true}) // which has exemplars
 }
 
 // Refused counts a request that was refused before it was admitted.
@@ -140,11 +140,23 @@ func (m *Metrics) Method(network, method string) *Method {
 // Done counts one call.
 func (m *Method) Done(err error, took time.Duration) {
 	m.latency.Observe(took.Seconds())
+	m.count(err)
+}
+
+func (m *Method) count(err error) {
 	if err == nil {
 		m.ok.Inc()
 		return
 	}
 	m.failed(nodegate.AsError(err).Code).Inc()
+}
+
+// DoneTraced is Done for a call of a traced request, whose trace becomes an exemplar.
+func (m *Method) DoneTraced(err error, took time.Duration, traceID string) {
+	m.count(err)
+	if o, ok := m.latency.(prometheus.ExemplarObserver); ok {
+		o.ObserveWithExemplar(took.Seconds(), prometheus.Labels{"trace_id": traceID})
+	}
 }
 
 // levelNode is the level of what is the word of a node.

@@ -69,3 +69,21 @@ func TestRequestIDs(t *testing.T) {
 		t.Error("two starts share a prefix")
 	}
 }
+
+// TestGivenRequestID: a client's ID is used if it is short and plain.
+func TestGivenRequestID(t *testing.T) {
+	ids := NewRequestIDs()
+	for id, want := range map[string]bool{
+		"order-17.3": true, "0x4bf92f3577b34da6a3ce929d0e0e4736": true, "Root=1-67891233:a/b+c_d": true, strings.Repeat("a", 64): true,
+		"": false, strings.Repeat("a", 65): false, "a b": false, "a\r\nSet-Cookie: b": false, "é": false, `a"b`: false, "a;b": false, "<a>": false, "a\x00": false,
+	} {
+		if got := ids.For([]string{id}); (got == id) != want || got == "" {
+			t.Errorf("%q became %q", id, got)
+		}
+	}
+	for _, given := range [][]string{nil, {"a", "b"}} {
+		if got := ids.For(given); !strings.HasPrefix(got, ids.prefix) {
+			t.Errorf("%q became %q", given, got)
+		}
+	}
+}

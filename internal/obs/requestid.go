@@ -4,6 +4,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"strconv"
+	"strings"
 	"sync/atomic"
 )
 
@@ -19,6 +20,29 @@ func NewRequestIDs() *RequestIDs {
 	var b [4]byte
 	_, _ = rand.Read(b[:]) // never fails
 	return &RequestIDs{prefix: hex.EncodeToString(b[:]) + "-"}
+}
+
+// maxRequestID bounds an id that a client gives.
+const maxRequestID = 64
+
+// For returns the id that a client gives, if it is one that can stand in headers and logs, or
+// else the next one.
+func (r *RequestIDs) For(given []string) string {
+	if len(given) == 1 && plainID(given[0]) {
+		return given[0]
+	}
+	return r.New()
+}
+
+// plainID takes letters, digits and what common ids have between them.
+func plainID(id string) bool {
+	for i := range len(id) {
+		c := id[i]
+		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && strings.IndexByte("-_.:=+/", c) < 0 {
+			return false
+		}
+	}
+	return id != "" && len(id) <= maxRequestID
 }
 
 // New returns the next id.

@@ -3,9 +3,11 @@ package server
 import (
 	"log/slog"
 	"net/netip"
+	"sync"
 
 	"github.com/nodegate/nodegate/internal/config"
 	"github.com/nodegate/nodegate/internal/obs"
+	"github.com/nodegate/nodegate/internal/tracing"
 )
 
 // common is what every part of a server works with.
@@ -13,6 +15,8 @@ type common struct {
 	cfg     *config.Config // of the start
 	log     *slog.Logger
 	metrics *obs.Metrics
+	tracer  *tracing.Tracer // nil traces nothing
+	expires sync.Map        // of a listener's name to when its certificate expires
 }
 
 // trustedProxies were checked when the configuration was read.

@@ -2,9 +2,12 @@ package server
 
 import (
 	"crypto/tls"
+	"log/slog"
 	"time"
 
+	"github.com/nodegate/nodegate/internal/config"
 	"github.com/nodegate/nodegate/internal/disk"
+	"github.com/nodegate/nodegate/internal/tracing"
 )
 
 // observe adds the metrics of what belongs to no part of the server alone.
@@ -15,6 +18,17 @@ func (s *Server) observe() {
 	s.reloads = s.metrics.Reloads(time.Now())
 }
 
+// openTracer opens what requests are traced with; nil without a collector.
+func openTracer(cfg *config.Config, build Build, log *slog.Logger) (*tracing.Tracer, error) {
+	t := cfg.Tracing
+	if t.URL == "" {
+		return nil, nil
+	}
+	return tracing.Open(tracing.Config{
+		URL: t.URL, Authorization: string(t.Authorization), Sample: t.Sample, ClientTraces: t.ClientTraces, Version: build.Version, Log: log,
+	})
+}
+
 // CountReload counts that a configuration was read again. Its error says that it was refused,
 // by Reload or before.
 func (s *Server) CountReload(err error, took time.Duration) { s.reloads.Done(err, took) }
@@ -23,5 +37,6 @@ func (s *Server) CountReload(err error, took time.Duration) { s.reloads.Done(err
 func (c *common) showCertificate(listener string, pair *tls.Certificate) {
 	if pair.Leaf != nil {
 		c.metrics.Certificate(listener, pair.Leaf.NotAfter)
+		c.expires.Store(listener, pair.Leaf.NotAfter)
 	}
 }

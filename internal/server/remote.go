@@ -174,7 +174,7 @@ func nodesOf(n *config.Network) []pool.Node {
 		list[i] = pool.Node{
 			Name: node.Name, URL: string(node.URL), WS: string(node.WS), Backup: node.Role == "backup", Tier: node.Tier, Weight: node.Weight,
 			Headers: map[string]string{}, Only: node.Only, Not: node.Not, CreditsPerSecond: node.CreditsPerSecond,
-			CreditsPerDay: node.CreditsPerDay, CreditsPerMonth: node.CreditsPerMonth, MaxLogRange: node.MaxLogRange,
+			CreditsPerDay: node.CreditsPerDay, CreditsPerMonth: node.CreditsPerMonth, MaxLogRange: node.MaxLogRange, Traceparent: !node.HideTrace,
 			Transport: client.Transport{CA: string(node.CA), Cert: string(node.Cert), Key: string(node.Key), Proxy: string(node.Proxy), Gzip: node.Gzip},
 		}
 		if node.Name == "" {

@@ -15,6 +15,7 @@ import (
 	"github.com/nodegate/nodegate/internal/config"
 	"github.com/nodegate/nodegate/internal/method"
 	"github.com/nodegate/nodegate/internal/obs"
+	"github.com/nodegate/nodegate/internal/operatoralert"
 	"github.com/nodegate/nodegate/internal/rpc/chain"
 	"github.com/nodegate/nodegate/internal/rpc/edge"
 	"github.com/nodegate/nodegate/internal/rpc/fastpath"
@@ -45,7 +46,8 @@ type Server struct {
 	admin      *admin
 
 	reloads *obs.Reloads
-	first   *FirstStart // made at this start, or nil
+	alerts  *operatoralert.Watch // nil reports nothing
+	first   *FirstStart          // made at this start, or nil
 	serving atomic.Bool
 }
 
@@ -68,6 +70,9 @@ func (s *Server) open() error {
 	chain.RouteLogs(s.log)
 	s.openMemory()
 	var err error
+	if s.tracer, err = openTracer(s.cfg, s.build, s.log); err != nil {
+		return err
+	}
 	if s.lock, err = lockFolder(s.cfg.Data); err != nil {
 		return err
 	}
@@ -114,6 +119,7 @@ func (s *Server) open() error {
 		Log:                  s.log,
 		LogRequests:          s.cfg.Log.Requests,
 		Metrics:              s.metrics,
+		Tracer:               s.tracer,
 		Ready:                s.ready,
 		Elsewhere:            pages,
 		StatusPage:           s.cfg.Dashboard.On && s.cfg.Dashboard.Status,
@@ -137,7 +143,7 @@ func (s *Server) Start() error {
 		}
 	}
 	s.serveAll(b)
-	return nil
+	return s.startAlerts()
 }
 
 // serveAll serves on what was bound.
@@ -203,11 +209,16 @@ func (s *Server) Control() *Control { return s.accounts.control }
 // RequestLog holds the latest requests of keys.
 func (s *Server) RequestLog() *requestlog.Log { return s.accounts.requests }
 
+// Leave says at /readyz that no traffic is welcome any more, and goes on serving. A balancer that
+// sees it sends nothing to connections which Close is about to close.
+func (s *Server) Leave() { s.serving.Store(false) }
+
 // Close drains: no new requests, what is in progress is finished while ctx lasts,
 // WebSockets get 1012, then the pools of nodes and the chains close. A part of the time is kept for
 // what was recorded last, which must not be lost to a client that won't leave.
 func (s *Server) Close(ctx context.Context) error {
-	s.serving.Store(false)
+	s.Leave()
+	s.alerts.Close() // what ends from here on is meant to
 	drain, cancel := shortened(ctx, flushTime)
 	defer cancel()
 	var errs []error
@@ -225,6 +236,7 @@ func (s *Server) Close(ctx context.Context) error {
 	for _, c := range s.networks.chains {
 		errs = append(errs, c.Close())
 	}
+	_ = s.tracer.Close(ctx) // a collector that is away is in the log, and no reason to fail
 	return errors.Join(append(errs, s.accounts.control.Close(), s.lock.release())...)
 }
 

@@ -17,7 +17,7 @@ import (
 func (s *storageSide) withReading(c gateway.Config) gateway.Config {
 	c.Read = map[string]gateway.Access{"keys": gateway.Holders, "public": gateway.Everybody}[s.cfg.Storage.Gateway]
 	c.ReadRate, c.Sites = int64(s.cfg.Storage.GatewayRate), s.cfg.Storage.GatewayHosts
-	c.Metrics = s.metrics
+	c.Metrics, c.Tracer = s.metrics, s.tracer
 	if store, ok := s.engine.(reporter); ok {
 		s.metrics.FollowBlocks(func() (obs.BlockFigures, bool) { return blockFigures(store) })
 	}

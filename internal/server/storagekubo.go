@@ -68,7 +68,7 @@ func openKubo(cfg *config.Config, pins nodegate.PinStore, log *slog.Logger) *kub
 		for name, value := range e.Headers {
 			headers[name] = string(value)
 		}
-		c.Endpoints = append(c.Endpoints, kubo.Endpoint{URL: e.URL, Headers: headers})
+		c.Endpoints = append(c.Endpoints, kubo.Endpoint{URL: e.URL, Headers: headers, Traceparent: !e.HideTrace})
 	}
 	return kubo.New(c)
 }

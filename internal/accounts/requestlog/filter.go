@@ -51,10 +51,13 @@ func (f *Filter) passes(r *record) bool {
 
 // mentions tells whether a text in lower case is a part of what a request shows.
 func (r *record) mentions(text string) bool {
-	for _, of := range []string{r.names.method, r.names.node, r.names.outcome, r.shownID()} {
+	for _, of := range []string{r.names.method, r.names.node, r.names.outcome} {
 		if strings.Contains(strings.ToLower(of), text) {
 			return true
 		}
+	}
+	if strings.Contains(strings.ToLower(r.shownID()), text[:min(len(text), maxID)]) { // a longer id was cut
+		return true
 	}
 	return r.texts != nil && bytes.Contains(bytes.ToLower(r.texts.fault), []byte(text))
 }

@@ -3,6 +3,7 @@ package requestlog
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -168,6 +169,21 @@ func TestRecordWhileRead(t *testing.T) {
 	for _, e := range p.Entries {
 		if e.Error != "before" || string(e.Params) != "before" {
 			t.Fatalf("%+v", e)
+		}
+	}
+}
+
+// TestLongID: a client's id is cut, and found by the whole of it.
+func TestLongID(t *testing.T) {
+	j := New(Config{})
+	defer j.Close()
+	const id = "7d444840-9dc0-11d1-b245-5ffdce74fad2"
+	for _, e := range []Entry{{ID: id, Method: "eth_call", Outcome: "ok"}, {ID: "f00d-1", Method: "eth_call", Outcome: "ok"}} {
+		j.Record(newKey("a", "k1").Grant, &e)
+	}
+	for search, want := range map[string]int{id: 1, strings.ToUpper(id): 1, id[:30]: 1, id[:8]: 1, "8" + id: 0, "eth_call": 2} {
+		if p := j.Latest("a", "", Filter{Search: search}); len(p.Entries) != want {
+			t.Errorf("%q finds %d requests, want %d", search, len(p.Entries), want)
 		}
 	}
 }

@@ -24,7 +24,7 @@ const (
 	maxError  = 512  // bytes of an error text
 	maxParams = 1024 // bytes of parameters
 	maxReply  = 2048 // bytes of a response
-	maxID     = 22   // bytes of a request's id, as obs.RequestIDs makes them
+	maxID     = 22   // bytes of a request's id: those of obs.RequestIDs fit, longer ones of clients are cut
 	maxName   = 96   // bytes of a method's or a node's name
 )
 

@@ -22,6 +22,7 @@ import (
 	"github.com/nodegate/nodegate/internal/ipfs/pinning"
 	"github.com/nodegate/nodegate/internal/ipfs/unixfs"
 	"github.com/nodegate/nodegate/internal/obs"
+	"github.com/nodegate/nodegate/internal/tracing"
 	"github.com/nodegate/nodegate/internal/web"
 )
 
@@ -47,6 +48,7 @@ type Config struct {
 	PinRequests    nodegate.PinRequestStore                                   // of the pinning service; nil is none
 	Quota          func(ctx context.Context, accountID string) (int64, error) // bytes that an account may have stored; an error while it may store nothing
 	Metrics        *obs.Metrics
+	Tracer         *tracing.Tracer // nil traces nothing
 	Log            *slog.Logger
 }
 
@@ -93,7 +95,7 @@ const apiPath = "/api/v0"
 func (g *Gateway) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	h := w.Header()
 	web.CORS(h, req.Header.Get("Origin"))
-	h.Set("X-Request-Id", g.ids.New())
+	h.Set("X-Request-Id", g.ids.For(req.Header["X-Request-Id"]))
 	if req.Method == http.MethodConnect {
 		g.connect(w, req)
 		return
@@ -161,7 +163,9 @@ func serve(c *call, name string) {
 	if c.req.ContentLength != 0 { // a body that does not come must not be waited for, whoever reads it
 		_ = http.NewResponseController(c.w).SetReadDeadline(start.Add(bodyTime))
 	}
+	trace(c)
 	err := c.guarded(func() error { return c.run(name) })
+	endSpan(c, err)
 	slow(c, err)
 	if err != nil && !c.answer.begun {
 		c.refuse(err)
@@ -219,8 +223,9 @@ type call struct {
 	unmoved  int64     // bytes that are not counted for the account yet
 	status   int       // of a refusal, where it is not the one of the error's code
 
-	hold  budget.Hold // memory of the upload or download
-	place *place      // among the requests of its account
+	span  *tracing.Span // nil if the request is not traced
+	hold  budget.Hold   // memory of the upload or download
+	place *place        // among the requests of its account
 }
 
 // name is what the request is counted as.
@@ -247,7 +252,10 @@ func (c *call) run(name string) error {
 	g := c.gateway
 	var err error
 	if c.grant == nil {
-		if c.grant, err = g.admit(c.w, c.req); err != nil {
+		_, step := c.span.Step(c.req.Context(), "admission")
+		c.grant, err = g.admit(c.w, c.req)
+		step.End(err)
+		if err != nil {
 			return err
 		}
 	}
@@ -272,7 +280,9 @@ func (c *call) run(name string) error {
 	if err := missingArgs(c); err != nil {
 		return err
 	}
+	_, step := c.span.Step(c.req.Context(), "limits")
 	ctx, place, err := g.shares.enter(nodegate.WithGrant(c.context(), c.grant), c.account(), false)
+	step.End(err)
 	if err != nil {
 		return cmp.Or(c.checkRoom(), err)
 	}
@@ -290,7 +300,9 @@ func (c *call) run(name string) error {
 }
 
 // work runs the command once it has its arguments. It may be in a goroutine apart already.
-func (c *call) work(ctx context.Context, timeout time.Duration, limited, apart bool) error {
+func (c *call) work(ctx context.Context, timeout time.Duration, limited, apart bool) (err error) {
+	ctx, step := c.span.Step(ctx, "command")
+	defer func() { step.End(err) }()
 	if err := c.checkRoom(); err != nil {
 		return err
 	}
@@ -393,7 +405,7 @@ func (c *call) record(err error, took time.Duration) {
 		Network: "storage", Method: c.command.name, Outcome: outcome, BytesIn: c.read, BytesOut: c.answer.written, Took: took,
 	})
 	c.gateway.cfg.RequestLog.Record(c.grant, &requestlog.Entry{
-		ID: c.w.Header().Get("X-Request-Id"), At: time.Now().Add(-took), Network: "storage", Method: c.command.name, Outcome: outcome, Error: told, Took: took,
+		ID: idOf(c.w), At: time.Now().Add(-took), Network: "storage", Method: c.command.name, Outcome: outcome, Error: told, Took: took,
 	})
 	_ = c.settle()
 }
@@ -408,6 +420,6 @@ func (c *call) log(outcome string, took time.Duration) {
 	if c.grant != nil {
 		account = c.grant.AccountID
 	}
-	c.gateway.cfg.Log.Debug("storage request", "id", c.w.Header().Get("X-Request-Id"), "command", c.name(), "outcome", outcome, "account", account,
+	c.gateway.cfg.Log.Debug("storage request", "id", idOf(c.w), "command", c.name(), "outcome", outcome, "account", account,
 		"from", web.ClientAddr(c.req, c.gateway.cfg.TrustedProxies), "in", c.read, "out", c.answer.written, "took", took.Round(time.Microsecond))
 }

@@ -34,6 +34,8 @@ type Config struct {
 type Endpoint struct {
 	URL     string            // without /api/v0
 	Headers map[string]string // for every request; they may be secret
+
+	Traceparent bool // send it the trace that a request is a part of
 }
 
 // limits are the waits that end, and what is kept in memory.

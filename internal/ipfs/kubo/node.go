@@ -13,6 +13,9 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/tracing"
 )
 
 const (
@@ -34,6 +37,8 @@ type node struct {
 	now     func() time.Time
 	limits  limits
 
+	traceparent bool // send it the trace that a request is a part of
+
 	turns   chan struct{} // taken by each request
 	uploads chan struct{}
 	health  health
@@ -44,7 +49,7 @@ type node struct {
 
 func newNode(number int, p Endpoint, c Config) *node {
 	return &node{
-		number: number, url: strings.TrimSuffix(p.URL, "/") + "/api/v0/", headers: p.Headers, log: c.Log, now: c.now, limits: c.limits,
+		number: number, url: strings.TrimSuffix(p.URL, "/") + "/api/v0/", headers: p.Headers, traceparent: p.Traceparent, log: c.Log, now: c.now, limits: c.limits,
 		turns: make(chan struct{}, maxRequests), uploads: make(chan struct{}, maxUploads), doubt: make(chan struct{}, 1),
 		client: &http.Client{
 			Transport: &http.Transport{
@@ -124,14 +129,34 @@ func (n *node) do(ctx context.Context, r *request) (*answer, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	a.ctx, a.watch = ctx, &watch{timer: time.AfterFunc(wait, func() { cancel(errStalled) }), wait: wait}
 	a.done = append(a.done, func() { a.watch.timer.Stop(); cancel(nil) })
-	if err := a.send(r); err != nil {
+	if err := a.sendTraced(r); err != nil {
 		a.close()
 		return nil, err
 	}
 	return a, nil
 }
 
-func (a *answer) send(r *request) error {
+// sendTraced is send with a span, if the request is traced. It ends when the answer begins.
+func (a *answer) sendTraced(r *request) error {
+	_, span := tracing.Client(a.ctx, "storage node")
+	if span == nil {
+		return a.send(r, "")
+	}
+	span.Count("nodegate.node", a.node.number)
+	traceparent := ""
+	if a.node.traceparent {
+		traceparent = span.Traceparent()
+	}
+	err := a.send(r, traceparent)
+	outcome := nodegate.OutcomeOK
+	if err != nil {
+		outcome = "fault"
+	}
+	span.Outcome(outcome, err == nil)
+	return err
+}
+
+func (a *answer) send(r *request, traceparent string) error {
 	n := a.node
 	req, err := http.NewRequestWithContext(a.ctx, http.MethodPost, n.url+r.command+"?"+r.query.Encode(), r.body)
 	if err != nil {
@@ -142,6 +167,9 @@ func (a *answer) send(r *request) error {
 	}
 	if r.kind != "" {
 		req.Header.Set("Content-Type", r.kind)
+	}
+	if traceparent != "" {
+		req.Header.Set("Traceparent", traceparent)
 	}
 	n.requests.Add(1)
 	if a.res, err = n.client.Do(req); err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/method"
 	"github.com/nodegate/nodegate/internal/rpc"
+	"github.com/nodegate/nodegate/internal/tracing"
 )
 
 // Config is how much one network's cache may keep.
@@ -121,6 +122,24 @@ func (c *Cache) Call(ctx context.Context, name string, params []byte) ([]byte, e
 		return c.bypass(ctx, info.Kind, name, params, neverKept)
 	}
 	trace := nodegate.TraceFrom(ctx)
+	if trace.Spans {
+		return c.traced(ctx, trace, info, name, params)
+	}
+	return c.find(ctx, trace, info, name, params)
+}
+
+// traced is find with a span.
+func (c *Cache) traced(ctx context.Context, trace *nodegate.Trace, info *method.Row, name string, params []byte) ([]byte, error) {
+	ctx, span := tracing.Start(ctx, "cache")
+	result, err := c.find(ctx, trace, info, name, params)
+	span.Set("nodegate.cache", trace.Cache.String())
+	span.Set("nodegate.reason", trace.Reason)
+	span.End(err)
+	return result, err
+}
+
+// find answers a call whose answers may be kept.
+func (c *Cache) find(ctx context.Context, trace *nodegate.Trace, info *method.Row, name string, params []byte) ([]byte, error) {
 	key := c.key(name, params)
 	found, ok := c.answers.GetIfPresent(key)
 	if ok = ok && found.isFor(name, params); ok && found.life == byHash {

@@ -45,7 +45,7 @@ type flight struct {
 // ask joins an identical call that is in progress, or begins one. Each caller waits as
 // long as its own context lasts.
 func (c *Cache) ask(ctx context.Context, trace *nodegate.Trace, asked call) ([]byte, error) {
-	f, joined := c.board(ctx, asked)
+	f, joined := c.board(ctx, asked, trace.Spans)
 	begin := time.Now()
 	select {
 	case <-f.done:
@@ -72,7 +72,7 @@ func (c *Cache) ask(ctx context.Context, trace *nodegate.Trace, asked call) ([]b
 	return f.result, f.err
 }
 
-func (c *Cache) board(ctx context.Context, asked call) (f *flight, joined bool) {
+func (c *Cache) board(ctx context.Context, asked call, spans bool) (f *flight, joined bool) {
 	now := stamp{asked.plan.head.Number, asked.plan.head.Fork, c.sent.Load()}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -81,7 +81,7 @@ func (c *Cache) board(ctx context.Context, asked call) (f *flight, joined bool) 
 		return f, true
 	}
 	asked.params = bytes.Clone(asked.params) // the flight may outlive its first caller
-	f = &flight{call: asked, stamp: now, waiting: 1, done: make(chan struct{})}
+	f = &flight{call: asked, stamp: now, waiting: 1, done: make(chan struct{}), trace: nodegate.Trace{Spans: spans}}
 	ctx, f.cancel = context.WithCancel(nodegate.WithTrace(context.WithoutCancel(ctx), &f.trace))
 	c.flights[asked.key] = f
 	go c.fly(ctx, f)

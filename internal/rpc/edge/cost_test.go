@@ -9,6 +9,7 @@ import (
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/obs"
 	"github.com/nodegate/nodegate/internal/rpc/fastpath"
+	"github.com/nodegate/nodegate/internal/tracing"
 )
 
 // idleNode answers its parameters.
@@ -52,5 +53,54 @@ func benchPlain(b *testing.B, n nodegate.Network, body string) {
 		x.answer = nil
 		e.plainResponse(answer, r, x, err)
 		x.release()
+	}
+}
+
+// BenchmarkTracing is the fast path without a tracer, with one that doesn't choose the request,
+// and with one that does. The first two allocate as much.
+func BenchmarkTracing(b *testing.B) {
+	for _, c := range []struct {
+		name string
+		on   bool
+		rate int
+	}{{"off", false, 0}, {"not sampled", true, 0}, {"sampled", true, 100}} {
+		b.Run(c.name, func(b *testing.B) {
+			serve := servePlain(b, c.on, c.rate)
+			b.ReportAllocs()
+			for b.Loop() {
+				serve()
+			}
+		})
+	}
+}
+
+// TestUntracedAllocations: a request that isn't traced allocates as if there were no tracer.
+func TestUntracedAllocations(t *testing.T) {
+	const runs = 2000 // a pool that is emptied meanwhile is less than one of them each
+	off := testing.AllocsPerRun(runs, servePlain(t, false, 0))
+	if untraced := testing.AllocsPerRun(runs, servePlain(t, true, 0)); untraced > off {
+		t.Errorf("%v allocations, and %v without a tracer", untraced, off)
+	}
+}
+
+// servePlain serves one request on the fast path, again and again. The collector doesn't exist.
+func servePlain(t testing.TB, traced bool, sample int) func() {
+	e := benchEdge(t)
+	if traced {
+		tracer, err := tracing.Open(tracing.Config{URL: "http://127.0.0.1:1/v1/traces", Sample: sample, Log: slog.New(slog.DiscardHandler)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = tracer.Close(context.Background()) }) // its spans are dropped
+		e.cfg.Tracer = tracer
+	}
+	c := &fastpath.Conn{}
+	r := &fastpath.Request{Path: []byte("/alpha/v3/key1"), Host: []byte("localhost"), Body: []byte(okCall)}
+	out, grant := make([]byte, 0, 8<<10), NewTestGrant("key1", nodegate.Policy{})
+	return func() {
+		ctx, span := e.cfg.Tracer.Begin(context.Background(), "rpc", "")
+		if _, err := e.plainCall(ctx, c, r, e.addressOf(c, r).network, grant, span, out[:0]); err != nil {
+			t.Fatal(err)
+		}
 	}
 }

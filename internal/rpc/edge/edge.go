@@ -18,6 +18,7 @@ import (
 	"github.com/nodegate/nodegate/internal/background"
 	"github.com/nodegate/nodegate/internal/budget"
 	"github.com/nodegate/nodegate/internal/obs"
+	"github.com/nodegate/nodegate/internal/tracing"
 )
 
 // Config is what the edge serves and its bounds.
@@ -42,6 +43,7 @@ type Config struct {
 	Log         *slog.Logger
 	LogRequests bool // one line for each
 	Metrics     *obs.Metrics
+	Tracer      *tracing.Tracer         // nil traces nothing
 	Ready       func(part string) error // see obs.Ready
 	StatusPage  bool                    // Elsewhere has a page at /status, also beside a network of that name
 	Elsewhere   http.Handler            // what is not JSON-RPC: the dashboard; nil is none

@@ -10,6 +10,7 @@ import (
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/method"
 	"github.com/nodegate/nodegate/internal/rpc/jsonrpc"
+	"github.com/nodegate/nodegate/internal/tracing"
 )
 
 // exchange is one body and its answer. It is pooled: its buffers are reused.
@@ -26,7 +27,8 @@ type exchange struct {
 	failed int              // calls that were answered with an error
 	cost   int64            // credits of all calls together
 
-	id      string // as the client has it; "" until somebody needs it
+	id      string        // as the client has it; "" until somebody needs it
+	span    *tracing.Span // nil if the request is not traced
 	edge    *Edge
 	network *network
 	grant   *nodegate.Grant
@@ -59,7 +61,7 @@ func (x *exchange) release() {
 	x.calls = x.calls[:0]
 	clear(x.ahead)
 	x.ahead, x.traces, x.took, x.ended, x.failed, x.cost = x.ahead[:0], x.traces[:0], 0, time.Time{}, 0, 0
-	x.id, x.edge, x.network, x.grant, x.socket, x.share = "", nil, nil, nil, nil, nil
+	x.id, x.span, x.edge, x.network, x.grant, x.socket, x.share = "", nil, nil, nil, nil, nil, nil
 	x.memory.release()
 	e.bodies.Put(x)
 }
@@ -85,7 +87,10 @@ func (x *exchange) respond(ctx context.Context) error {
 	if err := x.memory.holdParams(x.body); err != nil {
 		return x.refused(err)
 	}
-	if err := x.admit(ctx); err != nil {
+	_, step := x.span.Step(ctx, "limits")
+	err := x.admit(ctx)
+	step.End(err)
+	if err != nil {
 		x.notAdmitted(err)
 		return err
 	}
@@ -211,6 +216,10 @@ type executed struct {
 func (x *exchange) execute(ctx context.Context, i int) (o executed) {
 	req, c := &x.scan.Requests[i], &x.calls[i]
 	o.err, o.begun, o.done = c.refused, time.Now(), true
+	var span *tracing.Span
+	if x.span != nil {
+		ctx, span = beginCall(ctx, x, i)
+	}
 	if o.err == nil {
 		if len(x.traces) > 0 {
 			ctx = nodegate.WithTrace(ctx, &x.traces[i])
@@ -230,7 +239,11 @@ func (x *exchange) execute(ctx context.Context, i int) (o executed) {
 		o.result, o.err, o.dropped = nil, err, true
 	}
 	o.took = time.Since(o.begun)
-	c.method.metrics.Done(o.err, o.took)
+	if span != nil {
+		endCall(span, x, i, &o)
+	} else {
+		c.method.metrics.Done(o.err, o.took)
+	}
 	if len(x.traces) > 0 {
 		c.method.metrics.Cached(x.traces[i].Cache)
 		if t := &x.traces[i]; o.err == nil && (t.Node != "" || t.Cache != nodegate.CacheNone) {

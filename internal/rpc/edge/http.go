@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/obs"
+	"github.com/nodegate/nodegate/internal/tracing"
 	"github.com/nodegate/nodegate/internal/web"
 )
 
@@ -35,7 +37,7 @@ func (e *Edge) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	}
 	h := w.Header()
 	web.CORS(h, req.Header.Get("Origin"))
-	id := e.ids.New()
+	id := e.ids.For(req.Header["X-Request-Id"])
 	h["X-Request-Id"] = []string{id}
 	err := errLost(r)
 	if !lost || req.Method == http.MethodOptions {
@@ -61,7 +63,10 @@ func (e *Edge) serve(w http.ResponseWriter, req *http.Request, r route) error {
 		w.Header().Set("Allow", "POST, OPTIONS")
 		return &nodegate.Error{Op: "edge.http", Code: nodegate.HTTPMethod, Msg: "method not allowed: use POST"}
 	}
+	req, span := traced(e.cfg.Tracer, req, idOf(w))
+	_, step := span.Step(req.Context(), "admission")
 	n, grant, err := e.admit(w, req, r)
+	step.End(err)
 	if err == nil && !jsonContent(req.Header.Get("Content-Type")) {
 		err = &nodegate.Error{Op: "edge.http", Code: nodegate.MediaType, Msg: "invalid content type: only application/json is supported"}
 	}
@@ -70,6 +75,7 @@ func (e *Edge) serve(w http.ResponseWriter, req *http.Request, r route) error {
 	}
 	if err != nil {
 		err = e.fine(req.Context(), n, grant, idOf(w), err)
+		span.End(err)
 	}
 	return err
 }
@@ -80,6 +86,9 @@ func (e *Edge) post(w http.ResponseWriter, req *http.Request, n *network, grant 
 	x := e.newExchange(n, grant, nil)
 	defer x.release()
 	x.id = idOf(w)
+	if e.cfg.Tracer != nil {
+		x.span = tracing.From(req.Context())
+	}
 	if x.body, err = web.ReadBody(w, req, x.body, x.reading()); err != nil {
 		return err
 	}
@@ -105,11 +114,13 @@ func (e *Edge) post(w http.ResponseWriter, req *http.Request, n *network, grant 
 		web.Welcome(req)
 	}
 	x.logAnswer(x.id, status, callErr)
+	endSpan(x, status, callErr)
 	return nil
 }
 
-// idOf is the id that a response has.
-func idOf(w http.ResponseWriter) string { return w.Header().Get("X-Request-Id") }
+// idOf is the id that a response has, as logs and spans show it: a client may have chosen one
+// that looks like a key.
+func idOf(w http.ResponseWriter) string { return obs.Redact(w.Header().Get("X-Request-Id")) }
 
 func firstByte(b []byte) byte {
 	for _, c := range b {

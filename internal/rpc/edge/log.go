@@ -19,7 +19,7 @@ func (x *exchange) logAnswer(id string, status int, err error) {
 	if !x.edge.cfg.LogRequests {
 		return
 	}
-	attrs := append(make([]slog.Attr, 0, 12), slog.String("network", x.network.Name), slog.String("method", methodLabel(x)))
+	attrs := append(make([]slog.Attr, 0, 13), slog.String("network", x.network.Name), slog.String("method", methodLabel(x)))
 	if x.scan.Batch {
 		attrs = append(attrs, slog.Int("calls", len(x.calls)), slog.Int("failed", x.failed))
 	}
@@ -37,6 +37,9 @@ func (x *exchange) logAnswer(id string, status int, err error) {
 		}
 	}
 	attrs = append(attrs, slog.Duration("took", x.took.Round(time.Microsecond)))
+	if x.span != nil {
+		attrs = append(attrs, slog.String("trace", "0x"+x.span.TraceID())) // bare it would look like a key
+	}
 	x.edge.cfg.Log.LogAttrs(context.Background(), slog.LevelInfo, "request", attrs...)
 }
 

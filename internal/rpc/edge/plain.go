@@ -10,6 +10,7 @@ import (
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/rpc/fastpath"
+	"github.com/nodegate/nodegate/internal/tracing"
 	"github.com/nodegate/nodegate/internal/web"
 )
 
@@ -33,14 +34,19 @@ func (e *Edge) ServePlain(ctx context.Context, c *fastpath.Conn, r *fastpath.Req
 	if a == nil || int64(len(r.Body)) > e.cfg.BodyBytes {
 		return nil, false
 	}
+	ctx, span := e.cfg.Tracer.Begin(ctx, "rpc", "") // who names a trace comes by ServeHTTP
+	_, step := span.Step(ctx, "admission")
 	grant, err := e.cfg.Auth.Authenticate(ctx, nodegate.Credentials{Key: a.key, From: c.RemoteAddr()})
 	switch {
 	case err != nil:
 		out = e.plainRefusal(out, a.network, r, err)
+		step.End(err)
+		span.End(err)
 	case asksForClient(grant):
-		return nil, false
+		return nil, false // its spans never end, and nobody sees them
 	default:
-		out, err = e.plainCall(ctx, c, r, a.network, grant, out)
+		step.End(nil)
+		out, err = e.plainCall(ctx, c, r, a.network, grant, span, out)
 	}
 	if err != nil {
 		e.slowdown.after(ctx, c.RemoteAddr(), web.Status(nodegate.AsError(err).Code))
@@ -49,11 +55,12 @@ func (e *Edge) ServePlain(ctx context.Context, c *fastpath.Conn, r *fastpath.Req
 }
 
 // plainCall executes a body. The error is what the answer's status says.
-func (e *Edge) plainCall(ctx context.Context, c *fastpath.Conn, r *fastpath.Request, n *network, grant *nodegate.Grant, out []byte) ([]byte, error) {
+func (e *Edge) plainCall(ctx context.Context, c *fastpath.Conn, r *fastpath.Request, n *network, grant *nodegate.Grant, span *tracing.Span, out []byte) ([]byte, error) {
 	e.in.Add(float64(len(r.Body)))
 	x := e.newExchange(n, grant, nil)
 	defer x.release()
-	x.id = e.ids.New()
+	x.id, x.span = e.ids.New(), span
+	span.Set("nodegate.request_id", x.id)
 	x.body = append(x.body, r.Body...)
 	x.answer = append(out, make([]byte, headRoom)...)
 	ctx = nodegate.WithGrant(ctx, grant)
@@ -120,6 +127,7 @@ func (e *Edge) plainResponse(out []byte, r *fastpath.Request, x *exchange, callE
 		head.status = http.StatusNoContent
 	}
 	x.logAnswer(head.id, head.status, callErr)
+	endSpan(x, head.status, callErr)
 	return e.plainHeaded(out, r, head)
 }
 

@@ -14,6 +14,7 @@ import (
 func (e *Edge) ServeGranted(w http.ResponseWriter, req *http.Request, network string, grant *nodegate.Grant) {
 	id := e.ids.New()
 	w.Header()["X-Request-Id"] = []string{id}
+	req, span := traced(e.cfg.Tracer, req, id)
 	r := route{network: network}
 	n, err := e.site.Load().find(r, "")
 	if err == nil {
@@ -25,6 +26,7 @@ func (e *Edge) ServeGranted(w http.ResponseWriter, req *http.Request, network st
 		}
 	}
 	if err != nil {
+		span.End(err)
 		e.refuse(w, err)
 		e.logRefusal(r, id, web.Status(nodegate.AsError(err).Code), err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/nodegate/nodegate/internal/rpc"
 	"github.com/nodegate/nodegate/internal/rpc/ledger/form"
 	"github.com/nodegate/nodegate/internal/rpc/ledger/store"
+	"github.com/nodegate/nodegate/internal/tracing"
 )
 
 // Config is what a ledger works with.
@@ -148,6 +149,18 @@ func (n *Node) Call(ctx context.Context, name string, params []byte) ([]byte, er
 // own answers what the copy has the answer to.
 func (n *Node) own(ctx context.Context, name string, params []byte) (result []byte, ok bool, err error) {
 	trace := nodegate.TraceFrom(ctx)
+	if !trace.Spans {
+		return n.find(ctx, trace, name, params)
+	}
+	ctx, span := tracing.Start(ctx, "ledger")
+	result, ok, err = n.find(ctx, trace, name, params)
+	span.Set("nodegate.ledger", map[bool]string{true: "answered", false: "passed"}[ok])
+	span.End(err)
+	return result, ok, err
+}
+
+// find is own without a span.
+func (n *Node) find(ctx context.Context, trace *nodegate.Trace, name string, params []byte) (result []byte, ok bool, err error) {
 	var q query
 	var a answer
 	understood := q.read(method.Of(name), params)

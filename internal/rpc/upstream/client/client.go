@@ -59,17 +59,18 @@ func (c *Client) Close() { c.pool.shut() }
 // Every error is a *CallError or a *Fault. The context's end shows as a Fault whose
 // cause is the context's error, within a few milliseconds.
 func (c *Client) Call(ctx context.Context, method string, params []byte) ([]byte, error) {
-	return c.call(ctx, method, params, false)
+	return c.call(ctx, method, params, nil, false)
 }
 
 // CallSafe is Call for what does no harm when it is executed twice. When a kept
 // connection ends before a byte of the answer, which is what happens when the node
 // closes it just then, the call is sent once more on a new one.
 func (c *Client) CallSafe(ctx context.Context, method string, params []byte) ([]byte, error) {
-	return c.call(ctx, method, params, true)
+	return c.call(ctx, method, params, nil, true)
 }
 
-func (c *Client) call(ctx context.Context, method string, params []byte, safe bool) ([]byte, error) {
+// more are lines of the head beyond those that every request has.
+func (c *Client) call(ctx context.Context, method string, params, more []byte, safe bool) ([]byte, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, &Fault{Err: err}
 	}
@@ -83,7 +84,7 @@ func (c *Client) call(ctx context.Context, method string, params []byte, safe bo
 	}
 	buf := c.buffers.Get().(*[]byte)
 	id := strconv.AppendUint(make([]byte, 0, 20), c.ids.Add(1), 10)
-	x := exchange{client: c, conn: conn, ctx: ctx, deadline: deadline, in: incoming{buf: *buf}}
+	x := exchange{client: c, conn: conn, ctx: ctx, deadline: deadline, more: more, in: incoming{buf: *buf}}
 	err = x.do(id, method, params, safe)
 	var result []byte
 	if err == nil {
@@ -121,6 +122,7 @@ type exchange struct {
 	conn     *conn // nil when it is gone already
 	ctx      context.Context
 	deadline time.Time
+	more     []byte // of the head
 	in       incoming
 	sent     bool
 }
@@ -149,7 +151,7 @@ func (x *exchange) do(id []byte, method string, params []byte, safe bool) error 
 
 // once writes the request in one piece and reads the answer into the same buffer.
 func (x *exchange) once(id []byte, method string, params []byte) error {
-	buf, from := x.client.frame(x.in.buf, id, method, params)
+	buf, from := x.client.frame(x.in.buf, id, method, params, x.more)
 	x.in.buf = buf[:0]
 	if err := x.conn.begin(x.ctx, x.deadline, len(buf)); err != nil {
 		return err
@@ -171,15 +173,16 @@ func (x *exchange) fault(err error) *Fault { return &Fault{Sent: x.sent, Err: er
 
 // frame writes a request over b and returns where in it the request begins. The
 // envelope is written first, after room for the head, whose last word is its length.
-func (c *Client) frame(b, id []byte, method string, params []byte) (_ []byte, from int) {
+func (c *Client) frame(b, id []byte, method string, params, more []byte) (_ []byte, from int) {
 	const digits = 20
-	room := len(c.head) + digits + len(headEnd)
+	room := len(c.head) + digits + len(more) + len(headEnd)
 	b = appendCall(slices.Grow(b[:0], room)[:room], id, method, params)
 	var number [digits]byte
 	length := strconv.AppendInt(number[:0], int64(len(b)-room), 10)
 	from = digits - len(length)
 	at := from + copy(b[from:], c.head)
 	at += copy(b[at:], length)
+	at += copy(b[at:], more)
 	copy(b[at:], headEnd)
 	return b, from
 }

@@ -537,7 +537,7 @@ func TestNobodyThere(t *testing.T) {
 func TestFrameAllocatesNothing(t *testing.T) {
 	c := newClient(t, Config{URL: "http://127.0.0.1/"})
 	id, params, buf := []byte("12"), []byte(`[1]`), []byte(nil)
-	if n := testing.AllocsPerRun(100, func() { buf, _ = c.frame(buf, id, "eth_call", params) }); n != 0 {
+	if n := testing.AllocsPerRun(100, func() { buf, _ = c.frame(buf, id, "eth_call", params, nil) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/nodegate/nodegate/internal/rpc/upstream/client"
 	"github.com/nodegate/nodegate/internal/rpc/upstream/heads"
 	"github.com/nodegate/nodegate/internal/rpc/upstream/verify"
+	"github.com/nodegate/nodegate/internal/tracing"
 )
 
 // asker asks nodes one thing at a time and notes how they did.
@@ -25,8 +26,12 @@ type asker struct {
 func (a *asker) ask(ctx context.Context, n *node, q *query) outcome {
 	start := time.Now()
 	n.spend(q.cost, start)
+	var span *tracing.Span
+	if q.spans {
+		ctx, span = tracing.Client(ctx, "node "+n.cfg.Name)
+	}
 	n.inFlight.Add(1)
-	result, err := n.call(ctx, q)
+	result, err := n.call(ctx, q, span)
 	n.inFlight.Add(-1)
 	took := time.Since(start)
 	o := outcome{node: n, result: result, err: err}
@@ -35,7 +40,12 @@ func (a *asker) ask(ctx context.Context, n *node, q *query) outcome {
 	if err != nil && errors.Is(ctx.Err(), context.Canceled) {
 		o.verdict = cancelled
 	}
-	a.note(q, &o, start, took)
+	label := a.note(q, &o, start, took)
+	if span != nil {
+		span.Set("nodegate.node", n.cfg.Name)
+		span.Set("rpc.method", q.info.NodeLabel())
+		span.Outcome(label, label == "ok" || label == "cancelled")
+	}
 	if o.verdict == good && o.err == nil {
 		a.keepUp(ctx, n, q, &o)
 	}
@@ -43,16 +53,30 @@ func (a *asker) ask(ctx context.Context, n *node, q *query) outcome {
 }
 
 // call sends a query. A read may be sent again on another connection.
-func (n *node) call(ctx context.Context, q *query) ([]byte, error) {
-	if q.info.Kind == method.Read {
-		return n.conn.CallSafe(ctx, q.method, q.params)
+func (n *node) call(ctx context.Context, q *query, span *tracing.Span) ([]byte, error) {
+	conn := n.conn
+	if span != nil && n.cfg.Traceparent {
+		conn = naming(conn, span.Traceparent())
 	}
-	return n.conn.Call(ctx, q.method, q.params)
+	if q.info.Kind == method.Read {
+		return conn.CallSafe(ctx, q.method, q.params)
+	}
+	return conn.Call(ctx, q.method, q.params)
 }
 
-// note draws the conclusions about the node.
-func (a *asker) note(q *query, o *outcome, start time.Time, took time.Duration) {
-	n, label := o.node, "ok"
+// naming is a way to a node that tells it which trace a call is a part of. WebSockets have no
+// place for that.
+func naming(conn caller, traceparent string) caller {
+	if c, ok := conn.(*client.Client); ok {
+		return c.Naming(traceparent)
+	}
+	return conn
+}
+
+// note draws the conclusions about the node. label is what the request counts as.
+func (a *asker) note(q *query, o *outcome, start time.Time, took time.Duration) (label string) {
+	n := o.node
+	label = "ok"
 	switch o.verdict {
 	case cancelled:
 		label = "cancelled"
@@ -89,6 +113,7 @@ func (a *asker) note(q *query, o *outcome, start time.Time, took time.Duration) 
 		a.speeds[q.class].add(took)
 	}
 	n.figures.Done(q.info.NodeLabel(), label, took)
+	return label
 }
 
 // rest leaves a node alone that asked for it.

@@ -31,6 +31,7 @@ type Node struct {
 	CreditsPerDay, CreditsPerMonth int64
 	// MaxLogRange is how many blocks the node allows in one log query; 0 is learned from its errors.
 	MaxLogRange uint64
+	Traceparent bool // send the node the trace that a call is a part of
 	// Transport is how connections to the node are made; it may hold keys and is never shown.
 	Transport client.Transport
 }

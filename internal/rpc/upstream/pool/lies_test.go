@@ -122,6 +122,7 @@ func askMany(t *testing.T, p *pool.Pool, d deceit, want []byte, told *atomic.Int
 		for range 4 {
 			all.Go(func() {
 				if got, err := p.Call(t.Context(), d.method, []byte(d.params)); err != nil || !bytes.Equal(got, want) {
+					t.Logf("%s: got %.200s, %v", d.name, got, err)
 					wrong.Add(1)
 				}
 			})

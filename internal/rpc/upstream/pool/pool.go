@@ -199,7 +199,9 @@ func (p *Pool) call(ctx context.Context, name string, params []byte, agree int) 
 	}
 	var q query
 	q.read(name, params, p.heads.Number())
-	q.must(nodegate.TraceFrom(ctx).Want)
+	trace := nodegate.TraceFrom(ctx)
+	q.must(trace.Want)
+	q.spans = trace.Spans
 	q.cost = p.cfg.Cost(name)
 	if q.info.Kind == method.Read && q.info.Needs != method.Nothing {
 		q.agree = agree

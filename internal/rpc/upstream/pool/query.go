@@ -24,6 +24,7 @@ type query struct {
 	only     []*node
 	want     *nodegate.Want // what the answer must be; nil: whatever a node says
 	agree    int            // nodes that must give the same answer; 0 is one
+	spans    bool           // the request is traced
 
 	span   logrange.Span // of a log query
 	ranged bool          // there is one

@@ -1,0 +1,216 @@
+package nodes_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/nodegate/nodegate/internal/config"
+	"github.com/nodegate/nodegate/internal/disk"
+	"github.com/nodegate/nodegate/test/dbtest"
+	"github.com/nodegate/nodegate/test/harness"
+	"github.com/nodegate/nodegate/test/smtptest"
+	"github.com/nodegate/nodegate/test/tlstest"
+)
+
+// hook receives webhooks.
+type hook struct {
+	*httptest.Server
+	mu  sync.Mutex
+	got []string // status, kind and subject
+}
+
+func startHook(t *testing.T) *hook {
+	t.Helper()
+	h := &hook{}
+	h.Server = httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, req *http.Request) {
+		body, err := io.ReadAll(req.Body)
+		if err != nil {
+			return // the server ends
+		}
+		var m struct{ Status, Kind, Subject, Text string }
+		if err := json.Unmarshal(body, &m); err != nil || m.Text == "" || !strings.HasPrefix(req.Header.Get("X-Nodegate-Signature"), "t=") {
+			t.Errorf("%s %v", body, err)
+		}
+		if strings.Contains(string(body), key) {
+			t.Error("an alert holds a key")
+		}
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.got = append(h.got, m.Status+" "+m.Kind+" "+m.Subject)
+	}))
+	t.Cleanup(h.Close)
+	return h
+}
+
+func (h *hook) messages() []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Clone(h.got)
+}
+
+// await waits until a message came so many times.
+func (h *hook) await(t *testing.T, want string, times int) {
+	t.Helper()
+	for end := time.Now().Add(3 * time.Minute); ; time.Sleep(20 * time.Millisecond) {
+		got := h.messages()
+		if len(slices.DeleteFunc(slices.Clone(got), func(m string) bool { return m != want })) >= times {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("the webhook got %q, and not %d of %q", got, times, want)
+		}
+	}
+}
+
+// alternate wants each problem reported once, and then its end once, however often it comes.
+func (h *hook) alternate(t *testing.T, kinds ...string) {
+	t.Helper()
+	last := map[string]string{}
+	for _, m := range h.messages() {
+		status, problem, _ := strings.Cut(m, " ")
+		kind, _, _ := strings.Cut(problem, " ")
+		if slices.Contains(kinds, kind) && status == last[problem] {
+			t.Errorf("%q came twice in a row", m)
+		}
+		last[problem] = status
+	}
+}
+
+// unsteady stands before a node that can be switched off.
+func unsteady(t *testing.T) (address string, down *atomic.Bool) {
+	t.Helper()
+	node := harness.Start(t, nil)
+	target, err := url.Parse(node.URL("devnet", key))
+	if err != nil {
+		t.Fatal(err)
+	}
+	down = new(atomic.Bool)
+	proxy := &httputil.ReverseProxy{Rewrite: func(p *httputil.ProxyRequest) { p.Out.URL, p.Out.Host = target, target.Host }}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		if down.Load() {
+			w.WriteHeader(http.StatusBadGateway)
+			return
+		}
+		proxy.ServeHTTP(w, req)
+	}))
+	t.Cleanup(s.Close)
+	return s.URL, down
+}
+
+// TestOperatorAlerts: a node that fails, with it its network and its calls, is reported by webhook
+// and by mail, and so is its return.
+func TestOperatorAlerts(t *testing.T) {
+	node, down := unsteady(t)
+	received, mails := startHook(t), smtptest.Start(t, smtptest.Config{})
+	f := startFront(t, fmt.Sprintf(`
+storage: {engine: "off"}
+mail: {smtp: "smtp://%s", from: gate@example.com}
+alerts: {webhook: "%s/hook?token=x", webhook_secret: sixteen-characters, mail: ops@example.com, after: 2s}
+networks:
+  - name: main
+    nodes: [{name: first, url: %s}]
+`, mails.Addr, received.URL, node))
+	f.ready(t)
+	f.awaitNodes(t, 1)
+	down.Store(true)
+	received.await(t, "firing node_down main/first", 1)
+	received.await(t, "firing network_down main", 1)
+	f.failCalls(t)
+	received.await(t, "firing error_rate ", 1)
+	down.Store(false)
+	received.await(t, "resolved node_down main/first", 1)
+	received.await(t, "resolved network_down main", 1)
+	for end := time.Now().Add(time.Minute); len(mails.Letters()) < 5; time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%d mails came, want 5", len(mails.Letters()))
+		}
+	}
+	received.alternate(t, "node_down", "network_down", "error_rate")
+}
+
+// failCalls makes calls that fail, in a batch.
+func (f *front) failCalls(t *testing.T) {
+	t.Helper()
+	call := `{"jsonrpc":"2.0","id":1,"method":"` + tracedCall + `","params":["0x0000000000000000000000000000000000000001","latest"]}`
+	res, err := http.Post(f.URL("main", key), "application/json", strings.NewReader("["+strings.Repeat(call+",", 39)+call+"]"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.Copy(io.Discard, res.Body); err != nil {
+		t.Error(err)
+	}
+	_ = res.Body.Close() // it was read
+}
+
+// TestStandingProblems: what is wrong from the start is reported too.
+func TestStandingProblems(t *testing.T) {
+	dir, received := t.TempDir(), startHook(t)
+	cert, private := tlstest.NewAuthority(t).Issue(t)
+	for name, text := range map[string]string{"cert": cert, "key": private} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	free, err := disk.Free(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	host, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := startFront(t, fmt.Sprintf(`
+storage: {cert: %s, key: %s, reserve: %d}
+alerts: {webhook: "%s", webhook_secret: sixteen-characters, after: 1s, certificate: 8760h}
+`, filepath.Join(dir, "cert"), filepath.Join(dir, "key"), free/3*2, received.URL))
+	f.ready(t)
+	received.await(t, "firing disk_low "+host, 1)
+	received.await(t, "firing certificate_expiring storage", 1)
+}
+
+// TestAlertsOfTwoServers: one of two servers reports. Each does while their store is away.
+func TestAlertsOfTwoServers(t *testing.T) {
+	store := dbtest.PostgresServer(t)
+	node, down := unsteady(t)
+	received := startHook(t)
+	for range 2 {
+		f := &front{file: filepath.Join(t.TempDir(), "nodegate.yaml")}
+		f.write(t, fmt.Sprintf(`
+store: {postgres: "%s"}
+storage: {engine: "off"}
+alerts: {webhook: "%s", webhook_secret: sixteen-characters, after: 4s}
+networks:
+  - name: main
+    nodes: [{name: first, url: %s}]
+`, store.DSN, received.URL, node))
+		cfg := load(t, f.file)
+		cfg.Pepper = "a pepper that both servers of this test have"
+		f.Service = harness.Start(t, func(c *config.Config) { *c = *cfg })
+		f.ready(t)
+		f.awaitNodes(t, 1)
+	}
+	down.Store(true)
+	received.await(t, "firing node_down main/first", 1)
+	received.await(t, "firing network_down main", 1)
+	down.Store(false)
+	received.await(t, "resolved node_down main/first", 1)
+	received.await(t, "resolved network_down main", 1)
+	received.alternate(t, "node_down", "network_down")
+	store.Kill()
+	received.await(t, "firing store_unreachable ", 2)
+	store.Restart()
+	received.await(t, "resolved store_unreachable ", 2)
+}

@@ -42,6 +42,7 @@ func startGate(t *testing.T, yaml string, env ...string) *gate {
 	t.Helper()
 	g := &gate{listen: freeAddress(t)}
 	box := newSandbox(t)
+	box.plain = strings.Contains(yaml, "store:")
 	file := box.path("work", "nodegate.yaml")
 	if err := os.WriteFile(file, []byte(yaml), 0o600); err != nil {
 		t.Fatal(err)

@@ -112,24 +112,29 @@ func liarPool(t *testing.T, s *harness.Service) (*pool.Pool, *hostile, *harness.
 	return p, proxies[0], logs
 }
 
-// askMany asks 40 times, and on until the liar was asked. Four calls at a time, so that all
-// nodes are.
+// askMany asks 40 times, and on until the liar was asked.
 func askMany(t *testing.T, p *pool.Pool, d deceit, want []byte, told *atomic.Int64) (wrong *atomic.Int64) {
 	t.Helper()
 	wrong = new(atomic.Int64)
+	inFours(told, func() {
+		if got, err := p.Call(t.Context(), d.method, []byte(d.params)); err != nil || !bytes.Equal(got, want) {
+			t.Logf("%s: got %.200s, %v", d.name, got, err)
+			wrong.Add(1)
+		}
+	})
+	return wrong
+}
+
+// inFours calls ask 40 times, and on until a lie was told. Four at a time, so that all nodes
+// are asked: one at a time may go to the fastest only.
+func inFours(told *atomic.Int64, ask func()) {
 	for i := 0; i < 40 || told.Load() == 0 && i < 1000; i += 4 {
 		var all sync.WaitGroup
 		for range 4 {
-			all.Go(func() {
-				if got, err := p.Call(t.Context(), d.method, []byte(d.params)); err != nil || !bytes.Equal(got, want) {
-					t.Logf("%s: got %.200s, %v", d.name, got, err)
-					wrong.Add(1)
-				}
-			})
+			all.Go(ask)
 		}
 		all.Wait()
 	}
-	return wrong
 }
 
 // TestLies is row 58: of three nodes one lies in one field, and none of 40 calls gets the
@@ -201,22 +206,29 @@ func TestLiesAgreed(t *testing.T) {
 			p, bad, _ := liarPool(t, s)
 			var told atomic.Int64
 			bad.spoil.Store(deceive(d, &told))
-			wrong, refused := 0, 0
-			for i := 0; i < 40 || told.Load() == 0 && i < 1000; i++ {
-				var trace nodegate.Trace
-				got, err := p.Agreeing(2).Call(nodegate.WithTrace(t.Context(), &trace), d.method, []byte(d.params))
-				switch {
-				case errors.Is(err, nodegate.Unverified):
-					refused++
-				case err != nil || !bytes.Equal(got, want) || trace.Verified != nodegate.LevelAgreed || trace.Agreed != 2:
-					wrong++
-					t.Logf("%.100s, %v with %+v", got, err, trace)
-				}
-			}
+			wrong, refused := askAgreeing(t, p, d, want, &told)
 			if wrong > 0 || told.Load() == 0 || refused > 0 {
 				t.Errorf("%d answers are wrong and %d refused, %d lies", wrong, refused, told.Load())
 			}
 			t.Logf("lie: %s | agreed | %d of 40 answers wrong, %d refused, %d lies told", d.name, wrong, refused, told.Load())
 		})
 	}
+}
+
+// askAgreeing is askMany for answers that two nodes agree on.
+func askAgreeing(t *testing.T, p *pool.Pool, d deceit, want []byte, told *atomic.Int64) (wrong, refused int64) {
+	t.Helper()
+	var wrongs, refusals atomic.Int64
+	inFours(told, func() {
+		var trace nodegate.Trace
+		got, err := p.Agreeing(2).Call(nodegate.WithTrace(t.Context(), &trace), d.method, []byte(d.params))
+		switch {
+		case errors.Is(err, nodegate.Unverified):
+			refusals.Add(1)
+		case err != nil || !bytes.Equal(got, want) || trace.Verified != nodegate.LevelAgreed || trace.Agreed != 2:
+			wrongs.Add(1)
+			t.Logf("%.100s, %v with %+v", got, err, trace)
+		}
+	})
+	return wrongs.Load(), refusals.Load()
 }

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/nodegate/nodegate/internal/method"
-	"github.com/nodegate/nodegate/internal/rpc/jsonrpc"
 	"github.com/nodegate/nodegate/internal/rpc/upstream/heads"
 )
 
@@ -161,18 +160,4 @@ func (w *follower) tell(ctx context.Context, dropped, added []heads.Header) {
 		w.logs.put(added)
 		w.receipts.put(added)
 	}
-}
-
-// headEvent is a header as newHeads shows it: a block without what is in it.
-func headEvent(raw []byte) []byte {
-	out := make([]byte, 0, len(raw))
-	jsonrpc.Fields(raw, func(name, value []byte) bool {
-		switch string(name) {
-		case "transactions", "uncles", "withdrawals", "size", "totalDifficulty":
-			return true
-		}
-		out = jsonrpc.AppendMember(out, name, value)
-		return true
-	})
-	return append(out, '}')
 }

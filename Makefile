@@ -33,7 +33,7 @@ full:
 quick:
 	@out=$$(gofmt -l $$(git ls-files '*.go')); test -z "$$out" || { echo "not gofmt-ed:"; echo "$$out"; exit 1; }
 	$(GO) vet ./...
-	$(GO) test -short $$($(GO) list ./internal/... ./cmd/... ./test/house ./test/docs .)
+	$(GO) test -short $$($(GO) list ./internal/... ./cmd/... ./test/house ./test/docs ./test/methods .)
 
 #? lint: gofmt, vet, staticcheck; the import rules are a test (test/house)
 lint:

@@ -1,11 +1,13 @@
 package chain
 
 import (
+	"context"
 	"crypto/sha256"
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/core/types"
@@ -44,6 +46,19 @@ func TestBlobsAreRefused(t *testing.T) {
 	}
 }
 
+// zeroBlobs is a transaction with blobs of zeros in the old form, with proofs that are right.
+func zeroBlobs(n *Node, blobs int) *types.Transaction {
+	config := n.engine.eth.BlockChain().Config()
+	zero := kzg4844.Commitment{0xc0} // its proof is the same point
+	sidecar := types.NewBlobTxSidecar(types.BlobSidecarVersion0, make([]kzg4844.Blob, blobs),
+		slices.Repeat([]kzg4844.Commitment{zero}, blobs), slices.Repeat([]kzg4844.Proof{kzg4844.Proof(zero)}, blobs))
+	return types.MustSignNewTx(devchain.Accounts()[0].PrivateKey, types.LatestSigner(config), &types.BlobTx{
+		ChainID: uint256.MustFromBig(config.ChainID), Gas: 21_000, Sidecar: sidecar,
+		GasTipCap: uint256.NewInt(params.GWei), GasFeeCap: uint256.NewInt(100 * params.GWei), BlobFeeCap: uint256.NewInt(params.GWei),
+		BlobHashes: slices.Repeat([]common.Hash{kzg4844.CalcBlobHashV1(sha256.New(), &zero)}, blobs),
+	})
+}
+
 // TestBlobsAreScreened: what the pool would refuse is refused before go-ethereum computes half a
 // second for it. It would complain about the proof of the first two, and accept the third: the
 // proofs that it computes itself are right.
@@ -71,6 +86,13 @@ func TestBlobsAreScreened(t *testing.T) {
 	six := blob(0, 0, make([]kzg4844.Proof, 6))
 	six.Sidecar.Blobs, six.Sidecar.Commitments = make([]kzg4844.Blob, 6), slices.Repeat(six.Sidecar.Commitments, 6)
 	six.BlobHashes = slices.Repeat(six.BlobHashes, 6)
+	many := func(n int) *types.BlobTx { // with proofs that are right
+		tx := blob(0, 0, slices.Repeat([]kzg4844.Proof{kzg4844.Proof(zero)}, n))
+		tx.Sidecar.Blobs, tx.Sidecar.Commitments, tx.BlobHashes = make([]kzg4844.Blob, n), slices.Repeat(tx.Sidecar.Commitments, n), slices.Repeat(tx.BlobHashes, n)
+		return tx
+	}
+	cheap, gasless, free := many(6), many(6), many(6)
+	cheap.GasTipCap, gasless.Gas, free.BlobFeeCap = uint256.NewInt(0), 20_999, uint256.NewInt(0)
 	for _, c := range []struct {
 		tx   *types.Transaction
 		want string
@@ -80,7 +102,15 @@ func TestBlobsAreScreened(t *testing.T) {
 		{types.MustSignNewTx(stranger, signer, blob(0, 0, []kzg4844.Proof{wrong})), "insufficient funds"},
 		{types.MustSignNewTx(funded, signer, blob(0, 0, []kzg4844.Proof{wrong})), "KZG verification error"},
 		{types.MustSignNewTx(funded, signer, blob(0, 0, nil)), "0 proofs"},
+		{types.MustSignNewTx(funded, signer, many(7)), "blob count 7, limit 6"},
+		{types.MustSignNewTx(funded, signer, many(19)), "oversized data"},
+		{types.MustSignNewTx(funded, signer, cheap), "gas tip cap 0, minimum needed 1"},
+		{types.MustSignNewTx(funded, signer, gasless), "intrinsic gas too low"},
+		{types.MustSignNewTx(funded, signer, free), "blob fee cap 0, minimum needed 1"},
 	} {
+		if err := screenBlobs(n.engine.eth, c.tx); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("the screen says %v, want %s", err, c.want)
+		}
 		for _, name := range []string{sendMethod, "eth_sendRawTransactionSync"} {
 			if _, err := n.Call(t.Context(), name, rawParams(c.tx)); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%s: %v, want %s", name, err, c.want)
@@ -92,5 +122,43 @@ func TestBlobsAreScreened(t *testing.T) {
 		if got := call(t, n, sendMethod, string(rawParams(valid))); got != `"`+valid.Hash().Hex()+`"` {
 			t.Errorf("a valid one: %s", got)
 		}
+	}
+}
+
+// TestBlobsShareSeats: the proofs of each blob take a seat of their own, so that accounts take
+// turns between blobs, and what is kept in the journal has the proofs.
+func TestBlobsShareSeats(t *testing.T) {
+	n := openDevnet(t)
+	seats := 0
+	s := submitter{n: n, seat: func(ctx context.Context, work func(context.Context) error) error {
+		seats++
+		return work(ctx)
+	}}
+	tx := zeroBlobs(n, 2)
+	got, raw, result, err := s.submit(t.Context(), rawParams(tx))
+	mustDo(t, err)
+	if string(result) != `"`+tx.Hash().Hex()+`"` || got.Hash() != tx.Hash() {
+		t.Errorf("%s", result)
+	}
+	if seats != 4 { // read and screened, two blobs, handed over
+		t.Errorf("%d seats", seats)
+	}
+	var kept types.Transaction
+	mustDo(t, kept.UnmarshalBinary(raw))
+	if sidecar := kept.BlobTxSidecar(); sidecar.Version != types.BlobSidecarVersion1 || len(sidecar.Proofs) != 2*kzg4844.CellProofsPerBlob {
+		t.Errorf("version %d with %d proofs is kept", sidecar.Version, len(sidecar.Proofs))
+	}
+}
+
+// TestAwaitLooksRarely: a transaction that isn't mined costs few looks, however long it is
+// waited for.
+func TestAwaitLooksRarely(t *testing.T) {
+	looks, waited := 0, time.Duration(0)
+	for pause := firstPause; waited < time.Minute; pause = longer(pause) {
+		looks++
+		waited += pause
+	}
+	if looks > 300 {
+		t.Errorf("%d looks in a minute", looks)
 	}
 }

@@ -28,7 +28,7 @@ func (n *Node) send(ctx context.Context, params []byte) ([]byte, error) {
 		return nil, err
 	}
 	epoch := p.epoch.Load()
-	tx, raw, result, err := submitter{n}.submit(ctx, params)
+	tx, raw, result, err := newSubmitter(n).submit(ctx, params)
 	if tx == nil {
 		return result, err // go-ethereum has said what is wrong with it
 	}
@@ -137,7 +137,7 @@ func firstHex(params []byte) (raw hexutil.Bytes) {
 // kept as any other.
 func (n *Node) sendSync(ctx context.Context, params []byte) ([]byte, error) {
 	if len(params) >= largeSend {
-		return submitter{n}.await(ctx, params)
+		return newSubmitter(n).await(ctx, params)
 	}
 	p := n.engine.producer
 	if err := p.guard.Check(); err != nil {

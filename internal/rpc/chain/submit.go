@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/ethereum/go-ethereum/common/hexutil"
 	"github.com/ethereum/go-ethereum/core/types"
 
 	"github.com/nodegate/nodegate"
@@ -18,10 +19,20 @@ import (
 const largeSend = 16 << 10
 
 // submitter gives transactions to the pool of a chain.
-type submitter struct{ n *Node }
+type submitter struct {
+	n    *Node
+	seat func(ctx context.Context, work func(context.Context) error) error // works in the heavy lane
+}
+
+func newSubmitter(n *Node) submitter {
+	return submitter{n, func(ctx context.Context, work func(context.Context) error) error {
+		return n.lanes.RunHeavy(ctx, genericTime, func(ctx context.Context, _ time.Duration) error { return work(ctx) })
+	}}
+}
 
 // submit reads a transaction and gives it to the pool. The transaction is nil where the
-// parameters hold none, and then go-ethereum has said what is wrong with them.
+// parameters hold none, and then go-ethereum has said what is wrong with them. raw is the
+// transaction as the pool has it.
 func (s submitter) submit(ctx context.Context, params []byte) (tx *types.Transaction, raw, result []byte, err error) {
 	if len(params) < largeSend {
 		if tx, raw, err = rawTransaction(params); err == nil {
@@ -29,28 +40,53 @@ func (s submitter) submit(ctx context.Context, params []byte) (tx *types.Transac
 		}
 		return tx, raw, result, err
 	}
-	ctx, cancel := context.WithCancel(ctx)
+	ctx, cancel := context.WithTimeout(ctx, genericTime)
 	defer cancel()
 	defer context.AfterFunc(s.n.engine.producer.life, cancel)()
-	err = s.n.lanes.RunHeavy(ctx, genericTime, func(ctx context.Context, _ time.Duration) (err error) {
-		tx, raw, result, err = s.here(ctx, params)
+	chain := s.n.engine.eth.BlockChain()
+	err = s.seat(ctx, func(ctx context.Context) (err error) {
+		if tx, raw, err = s.screened(params); err != nil || wantsProofs(chain, tx) {
+			return err
+		}
+		result, err = s.handOver(ctx, params)
 		return err
 	})
+	if err == nil && wantsProofs(chain, tx) {
+		raw, result, err = s.submitProven(ctx, tx)
+	}
 	return tx, raw, result, laneError(err)
 }
 
-// here is submit for a large transaction, on this thread.
-func (s submitter) here(ctx context.Context, params []byte) (tx *types.Transaction, raw, result []byte, err error) {
-	if tx, raw, err = rawTransaction(params); err != nil {
-		return nil, nil, nil, err
+// screened reads a large transaction, and refuses one that the pool would refuse after much
+// work.
+func (s submitter) screened(params []byte) (tx *types.Transaction, raw []byte, err error) {
+	if tx, raw, err = rawTransaction(params); err != nil || tx == nil {
+		return nil, nil, err
 	}
-	if tx != nil {
-		if err := screenBlobs(s.n.engine.eth, tx); err != nil {
-			return tx, raw, nil, apiError(err)
-		}
+	if err := screenBlobs(s.n.engine.eth, tx); err != nil {
+		return tx, raw, apiError(err)
 	}
-	result, err = s.n.onThisThread(ctx, s.n.engine.long[method.EthSendRawTransaction], params)
-	return tx, raw, result, err
+	return tx, raw, nil
+}
+
+// handOver gives parameters to go-ethereum, on this thread.
+func (s submitter) handOver(ctx context.Context, params []byte) ([]byte, error) {
+	return s.n.onThisThread(ctx, s.n.engine.long[method.EthSendRawTransaction], params)
+}
+
+// submitProven submits a transaction with blobs in the old form, with the proofs of the new one.
+func (s submitter) submitProven(ctx context.Context, tx *types.Transaction) (raw, result []byte, err error) {
+	if tx, err = s.withProofs(ctx, tx); err != nil {
+		return nil, nil, err
+	}
+	if raw, err = tx.MarshalBinary(); err != nil {
+		return nil, nil, err
+	}
+	err = s.seat(ctx, func(ctx context.Context) (err error) {
+		result, err = s.handOver(ctx, []byte(`["`+hexutil.Encode(raw)+`"]`))
+		return err
+	})
+	return raw, result, err
 }
 
 // await submits a large transaction and waits for its receipt as go-ethereum's
@@ -69,13 +105,14 @@ func (s submitter) await(ctx context.Context, params []byte) ([]byte, error) {
 		return nil, err
 	}
 	question := append(append([]byte{'['}, hash...), ']')
-	for end := time.Now().Add(timeout); time.Now().Before(end); {
+	pause := firstPause
+	for end := time.Now().Add(timeout); time.Now().Before(end); pause = longer(pause) {
 		receipt, err := s.n.Call(ctx, method.EthGetTransactionReceipt, question)
 		if err != nil || string(receipt) != "null" {
 			return receipt, err
 		}
 		select {
-		case <-time.After(receiptPause):
+		case <-time.After(min(pause, time.Until(end))):
 		case <-ctx.Done():
 			return nil, nodegate.ErrTimeout("chain.send", ctx.Err())
 		}
@@ -83,11 +120,17 @@ func (s submitter) await(ctx context.Context, params []byte) ([]byte, error) {
 	return nil, nodeError(syncTimeout, fmt.Sprintf("The transaction was added to the transaction pool but wasn't processed in %v", timeout), hash)
 }
 
-// What go-ethereum answers when a transaction is not mined in time, and how often await looks.
+// syncTimeout is what go-ethereum answers when a transaction is not mined in time.
+const syncTimeout = 4
+
+// How often await looks: soon at first, then less and less often, as one account can wait for
+// many transactions that are never mined.
 const (
-	syncTimeout  = 4
-	receiptPause = 10 * time.Millisecond
+	firstPause = 10 * time.Millisecond
+	lastPause  = 250 * time.Millisecond
 )
+
+func longer(pause time.Duration) time.Duration { return min(pause*3/2, lastPause) }
 
 // timeout reads the second parameter of eth_sendRawTransactionSync, within go-ethereum's bounds.
 func (s submitter) timeout(param []json.RawMessage) (time.Duration, error) {

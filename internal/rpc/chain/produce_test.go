@@ -10,6 +10,7 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
+	"github.com/ethereum/go-ethereum/core/types"
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/rpc/chain/devchain"
@@ -319,5 +320,27 @@ func TestFailedFlush(t *testing.T) {
 	}
 	if got := n.engine.eth.BlockChain().CurrentBlock().Number.Uint64(); got != 10 {
 		t.Errorf("the head is %d", got)
+	}
+}
+
+// TestStuckMinesNothing: a transaction that doesn't pay the base fee waits and costs no empty
+// blocks, neither by itself nor with each other transaction.
+func TestStuckMinesNothing(t *testing.T) {
+	n := openDevnet(t)
+	to := common.HexToAddress(anyone)
+	stuck := types.MustSignNewTx(devchain.Accounts()[5].PrivateKey, types.LatestSigner(n.engine.eth.BlockChain().Config()), &types.DynamicFeeTx{
+		ChainID: n.engine.eth.BlockChain().Config().ChainID, To: &to, Gas: 21_000, GasTipCap: common.Big1, GasFeeCap: common.Big1,
+	})
+	send(t, n, stuck)
+	s := newSender(n, 0)
+	for i := int64(1); i <= 3; i++ {
+		mined(t, n, send(t, n, s.setValue(i)))
+	}
+	time.Sleep(1200 * time.Millisecond) // an empty block would come after a second
+	if got := head(t, n); got != 13 {
+		t.Errorf("head is %d, want 13", got)
+	}
+	if waiting, _ := n.engine.eth.TxPool().Stats(); waiting != 1 {
+		t.Errorf("%d transactions wait", waiting)
 	}
 }

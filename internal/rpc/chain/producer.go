@@ -63,9 +63,12 @@ type producer struct {
 	done   sync.WaitGroup
 }
 
-// retryDelay is how long the producer waits before it offers leftover
-// transactions to the miner again.
-const retryDelay = time.Second
+// How long the producer waits before it offers leftover transactions to the miner again.
+// Each time costs an empty block, so it waits longer each time, until a transaction arrives.
+const (
+	retryDelay   = time.Second
+	longestRetry = 10 * time.Minute
+)
 
 // development is what development methods have left behind.
 type development struct {
@@ -120,6 +123,7 @@ func notice(ctx context.Context, txs <-chan core.NewTxsEvent, sub event.Subscrip
 // times, where it has an interval.
 func (p *producer) run(ctx context.Context, arrived <-chan struct{}) {
 	var retry <-chan time.Time
+	delay := retryDelay
 	tick := newTicker(p.interval())
 	defer func() { tick.Stop() }()
 	for {
@@ -135,11 +139,13 @@ func (p *producer) run(ctx context.Context, arrived <-chan struct{}) {
 				tick = newTicker(p.interval())
 			}
 		case <-arrived:
+			delay = retryDelay
 		case <-retry:
+			delay = min(2*delay, longestRetry)
 		}
 		retry = nil
 		if p.automines() && p.sealPending() {
-			retry = time.After(retryDelay)
+			retry = time.After(delay)
 		}
 	}
 }
@@ -187,7 +193,7 @@ func (p *producer) sealPending() bool {
 	}
 }
 
-// executable counts the transactions that a block could take now. The pool
+// executable counts the transactions that the next block could take. The pool
 // forgets whoever waits for its Sync when a second one comes, so nothing calls it
 // without holding mu.
 func (p *producer) executable() int {
@@ -198,8 +204,10 @@ func (p *producer) executable() int {
 	if err := p.eth.TxPool().Sync(); err != nil {
 		return 0 // the pool is closed
 	}
-	waiting, _ := p.eth.TxPool().Stats()
-	return waiting
+	if waiting, _ := p.eth.TxPool().Stats(); waiting == 0 {
+		return 0
+	}
+	return nextBlock{p.eth, p.settings.Load()}.payable()
 }
 
 // sealAndLog seals one block and returns how many transactions it holds.

@@ -311,6 +311,7 @@ type Embedded struct {
 	Chain   string // a file of blocks to import at the first start, or ""
 	Preset  string // devnet or rollup; "" when Genesis is given
 	Period  uint64 // seconds between blocks; 0 mines when a transaction arrives
+	MaxSize Size   // bytes on disk, beyond which it takes no transactions; 0 is no limit
 }
 
 // Layer2 is the fee model of a rollup.

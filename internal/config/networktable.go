@@ -142,6 +142,10 @@ var networkSettings = schema[Network]{
 			help: "seconds between blocks; 0 mines when a transaction arrives",
 			at:   func(n *Network) value { return whole(&n.embedded().Period, 0, 86_400) },
 		}, {
+			name: "embedded.max_size", def: "20GiB",
+			help: "disk space that the chain may take; beyond it the network takes no transactions. 0 is no limit",
+			at:   func(n *Network) value { return size(&n.embedded().MaxSize, 0, 1<<50) },
+		}, {
 			name: "layer2.stack", def: "linea",
 			help: "fee model of the rollup; an embedded chain has linea's, and a network of nodes must name its own",
 			at: func(n *Network) value {

@@ -49,6 +49,7 @@ type Config struct {
 	Scripts     bool          // traces may run JavaScript of clients, whose memory has no bound
 	GenericOnly bool          // answer everything by go-ethereum's API, for comparison
 	Guard       *disk.Guard   // refuses changes while the disk is almost full; nil never does
+	MaxBytes    int64         // largest size of Dir; a larger chain takes no transactions. 0 is no bound
 	Log         *slog.Logger
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -343,4 +344,25 @@ func TestStuckMinesNothing(t *testing.T) {
 	if waiting, _ := n.engine.eth.TxPool().Stats(); waiting != 1 {
 		t.Errorf("%d transactions wait", waiting)
 	}
+}
+
+// TestSizeBound: a chain that is as large as it may be takes no transactions, mines nothing and
+// goes on reading; with a higher bound it goes on writing too.
+func TestSizeBound(t *testing.T) {
+	cfg := presetConfig(devchain.Devnet(), filepath.Join(t.TempDir(), "chain"))
+	cfg.MaxBytes = 1 << 10
+	n, err := Open(cfg)
+	mustDo(t, err)
+	s := newSender(n, 0)
+	for _, r := range []request{{sendMethod, string(rawParams(s.setValue(1)))}, {syncMethod, string(rawParams(s.setValue(2)))}, {"evm_mine", "[]"}} {
+		_, err := n.Call(t.Context(), r.method, []byte(r.params))
+		if e := wantCode(t, err, nodegate.InsufficientStorage); !strings.Contains(e.Msg, "this network is full") || !strings.Contains(e.Msg, "embedded.max_size") {
+			t.Errorf("%s: %q", r.method, e.Msg)
+		}
+	}
+	checkNine(t, n)
+	closeNode(t, n)
+	cfg.MaxBytes = 1 << 30
+	n = openTemp(t, cfg)
+	mined(t, n, send(t, n, newSender(n, 0).setValue(1)))
 }

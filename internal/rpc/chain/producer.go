@@ -16,7 +16,6 @@ import (
 	"github.com/ethereum/go-ethereum/eth/catalyst"
 	"github.com/ethereum/go-ethereum/event"
 
-	"github.com/nodegate/nodegate/internal/disk"
 	"github.com/nodegate/nodegate/internal/rpc/chain/txjournal"
 )
 
@@ -31,7 +30,7 @@ type producer struct {
 	log    *slog.Logger
 
 	journal *txjournal.Journal // what the database can't keep; nil in memory
-	guard   *disk.Guard        // refuses changes while the disk is almost full
+	room    room               // refuses changes while there is no space for them
 	epoch   atomic.Int64       // counts how often blocks were taken back
 	cuts    atomic.Int64       // counts how often old ones were, that a copy may be reading
 
@@ -80,7 +79,7 @@ type development struct {
 func newProducer(e *eth.Ethereum, beacon *catalyst.SimulatedBeacon, journal *txjournal.Journal, dev development, cfg Config) *producer {
 	ctx, cancel := context.WithCancel(context.Background())
 	p := &producer{
-		eth: e, beacon: beacon, log: cfg.Log, cancel: cancel, journal: journal, guard: cfg.Guard,
+		eth: e, beacon: beacon, log: cfg.Log, cancel: cancel, journal: journal, room: room{cfg.Guard, newSizeBound(cfg.Dir, cfg.MaxBytes)},
 		mu: newLock(), changed: make(chan struct{}, 1), dir: cfg.Dir, period: time.Duration(cfg.Period) * time.Second,
 		coinbase: cfg.Genesis.Coinbase, extra: cfg.Genesis.ExtraData, beaconTime: e.BlockChain().CurrentBlock().Time,
 		gasCeil: e.BlockChain().CurrentBlock().GasLimit, first: dev.first, senders: dev.senders,
@@ -260,9 +259,10 @@ func (p *producer) commit(seal func() error) (*types.Header, error) {
 // change begins a change of the chain and returns its end. Nothing of the change can
 // be seen before busy is set, and all of it is on disk before busy is cleared.
 //
-// Returns NoNode when the disk has failed, and InsufficientStorage while it is full.
+// Returns NoNode when the disk has failed, and InsufficientStorage while it is full or the
+// chain is too large.
 func (p *producer) change() (end func(), err error) {
-	if err := p.guard.Check(); err != nil {
+	if err := p.room.check(); err != nil {
 		return nil, err
 	}
 	if p.mu.acquire(p.ended) != nil {

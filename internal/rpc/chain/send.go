@@ -24,7 +24,7 @@ import (
 // A transaction that is known is answered with its hash, as from a remote node.
 func (n *Node) send(ctx context.Context, params []byte) ([]byte, error) {
 	p := n.engine.producer
-	if err := p.guard.Check(); err != nil {
+	if err := p.room.check(); err != nil {
 		return nil, err
 	}
 	epoch := p.epoch.Load()
@@ -140,7 +140,7 @@ func (n *Node) sendSync(ctx context.Context, params []byte) ([]byte, error) {
 		return newSubmitter(n).await(ctx, params)
 	}
 	p := n.engine.producer
-	if err := p.guard.Check(); err != nil {
+	if err := p.room.check(); err != nil {
 		return nil, err
 	}
 	tx, raw, err := rawTransaction(params)

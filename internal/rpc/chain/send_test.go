@@ -257,7 +257,7 @@ func TestFullDisk(t *testing.T) {
 	mined(t, n, send(t, n, s.setValue(1)))
 	p := n.engine.producer
 	mustDo(t, p.mu.acquire(nil))
-	p.guard = disk.NewGuard(cfg.Dir, 1<<60)
+	p.room.disk = disk.NewGuard(cfg.Dir, 1<<60)
 	p.mu.release()
 	for _, r := range []request{{sendMethod, string(rawParams(s.setValue(2)))}, {syncMethod, string(rawParams(s.setValue(3)))}, {"evm_mine", "[]"}, {"evm_revert", "[" + snapshot + "]"}, {"evm_increaseTime", "[5]"}} {
 		_, err := n.Call(t.Context(), r.method, []byte(r.params))
@@ -272,7 +272,7 @@ func TestFullDisk(t *testing.T) {
 	if err := n.Ready(); err != nil {
 		t.Errorf("ready: %v", err)
 	}
-	p.guard = nil
+	p.room.disk = nil
 	s = newSender(n, 0)
 	mined(t, n, send(t, n, s.setValue(2)))
 }

@@ -18,7 +18,7 @@ var metricGroups = []struct{ title, intro, begins string }{
 	{"Accounts", "", "key signins"},
 	{"Account store, Redis and usage", "Those of Redis are there with `redis.url`.", "store_ redis_ usage_"},
 	{"Server", "The certificate's is there with `tls.cert` or `storage.cert`.", "build_ config_ certificate_ disk_"},
-	{"Memory and queues", "[limits.md](limits.md#memory) explains the memory of requests. Queues: `heavy_calls` are long calls on embedded networks, `storage_turns` is work of the storage gateway on a core, `storage_heavy` are its listings, archives, exports and pins, `storage_pin_lists` are lists of pin requests.", "memory_ queue_"},
+	{"Memory and queues", "[capacity.md](capacity.md#memory) explains the memory of requests. Queues: `heavy_calls` are long calls on embedded networks, `storage_turns` is work of the storage gateway on a core, `storage_heavy` are its listings, archives, exports and pins, `storage_pin_lists` are lists of pin requests.", "memory_ queue_"},
 	{"Storage", "", "storage_"},
 	{"Embedded block store", "With `storage.engine: embedded` only.", "blocks_"},
 	{"Storage nodes", "With `storage.engine: kubo` only; those of the repair unless `storage.kubo.repair_interval` is 0.", "storage_node_ storage_repair_ storage_missing_"},

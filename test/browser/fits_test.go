@@ -29,6 +29,10 @@ const overflow = `((width) => {
 const small = `[...document.querySelectorAll("button, .button, select, summary, .tabbar a, .tabs a, .seg a, input:not([type=hidden]):not([type=checkbox]):not([type=radio])")]
 	.map(e => [e, e.getBoundingClientRect()]).filter(([e, box]) => box.width > 0 && !e.closest("figure") && (box.height < 43.5)).map(([e, box]) => box.height + " px: " + e.outerHTML.slice(0, 120)).slice(0, 6)`
 
+// tallestPlot is drawn for a third of a wide screen, and must not grow with the width of a
+// tablet.
+const tallestPlot = `Math.max(...[...document.querySelectorAll(".grid.charts svg")].map(e => e.getBoundingClientRect().height))`
+
 // Every page fits a phone and a laptop: nothing makes it scroll sideways, tables that stack
 // are not cut off, and a finger can hit every control.
 func TestFits(t *testing.T) {
@@ -48,6 +52,12 @@ func TestFits(t *testing.T) {
 	} {
 		for _, width := range []int64{390, 1280} {
 			fits(t, ctx, localhost(s.RPC)+path, width)
+		}
+	}
+	for _, width := range []int64{600, 768, 1024, 1160} {
+		fits(t, ctx, localhost(s.RPC)+"/usage", width)
+		if height := Ask(t, ctx, chromedp.Evaluate[float64](tallestPlot)); height < 100 || height > 420 {
+			t.Errorf("a chart of Usage is %.0f px tall at %d px", height, width)
 		}
 	}
 	Do(t, ctx, chromedp.Navigate(localhost(s.RPC)+"/requests"), chromedp.WaitVisible("h1"))

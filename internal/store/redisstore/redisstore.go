@@ -125,16 +125,24 @@ func (s *Store) connect(ctx context.Context) error {
 	return nil
 }
 
+// keepTrying connects to a Redis that was away at the start. A Redis that refuses us by then may
+// be set right, so it is tried again, too; the reason is logged once.
 func (s *Store) keepTrying(ctx context.Context) {
+	logged := ""
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-time.After(connectAgain):
 		}
-		if s.connect(ctx) == nil {
+		err := s.connect(ctx)
+		if err == nil {
 			s.log.Info("Redis answers: limits are shared now")
 			return
+		}
+		if refused := refusal(err); refused != nil && refused.Error() != logged {
+			logged = refused.Error()
+			s.log.Error("Redis can't be used: this server applies limits on its own until it can", "err", refused)
 		}
 	}
 }

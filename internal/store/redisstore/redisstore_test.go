@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -176,6 +177,83 @@ func TestOpenWithoutRedis(t *testing.T) {
 		}
 	}
 	t.Errorf("not found: %v", err)
+}
+
+// TestRefusalAfterStart: a Redis that was away at the start and refuses us when it comes is logged
+// with the reason, once.
+func TestRefusalAfterStart(t *testing.T) {
+	plain := func(t *testing.T) *dbtest.RedisServer { return dbtest.Redis(t) }
+	for name, c := range map[string]struct {
+		user   string
+		start  func(t *testing.T) *dbtest.RedisServer
+		reason string
+	}{
+		"password": {"u:another@", plain, "check the user, the password"},
+		"cluster":  {"", func(t *testing.T) *dbtest.RedisServer { return dbtest.Redis(t, "--cluster-enabled", "yes") }, "Redis Cluster"},
+		"sentinel": {"", func(t *testing.T) *dbtest.RedisServer { return dbtest.Sentinel(t, "main", plain(t)) }, "master_set"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := c.start(t)
+			r.Stop()
+			var log lines
+			s, err := Open(t.Context(), "redis://"+c.user+r.Addr, slog.New(slog.NewTextHandler(&log, nil)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer s.Close()
+			r.Restart()
+			waitFor(t, func() bool { return log.with(c.reason) > 0 })
+			time.Sleep(3 * connectAgain)
+			if n := log.with(c.reason); n != 1 {
+				t.Errorf("logged %d times", n)
+			}
+		})
+	}
+}
+
+// TestUsableAfterRefusal: a Redis that has refused us at first is used when it lets us in.
+func TestUsableAfterRefusal(t *testing.T) {
+	r := dbtest.Redis(t)
+	r.Stop()
+	var log lines
+	s, err := Open(t.Context(), "redis://u:secret@"+r.Addr, slog.New(slog.NewTextHandler(&log, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	r.Restart()
+	waitFor(t, func() bool { return log.with("refuses us") > 0 })
+	c := ask(t, r.Addr, "")
+	if err := c.Do(t.Context(), c.B().Arbitrary("ACL", "SETUSER", "u", "on", ">secret", "~*", "&*", "+@all").Build()).Error(); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, func() bool { _, err := s.Take(t.Context(), ratelimit.Ask{Name: "probe"}); return err == nil })
+}
+
+// lines are a log that is read while it is written.
+type lines struct {
+	mu   sync.Mutex
+	list []string
+}
+
+func (l *lines) Write(line []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.list = append(l.list, string(line))
+	return len(line), nil
+}
+
+// with counts the lines that contain a text.
+func (l *lines) with(text string) (n int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, line := range l.list {
+		if strings.Contains(line, text) {
+			n++
+		}
+	}
+	return n
 }
 
 // redis is a client of a store's Redis that may do everything.

@@ -190,7 +190,7 @@ func TestRefusalAfterStart(t *testing.T) {
 	}{
 		"password": {"u:another@", plain, "check the user, the password"},
 		"cluster":  {"", func(t *testing.T) *dbtest.RedisServer { return dbtest.Redis(t, "--cluster-enabled", "yes") }, "Redis Cluster"},
-		"sentinel": {"", func(t *testing.T) *dbtest.RedisServer { return dbtest.Sentinel(t, "main", plain(t)) }, "master_set"},
+		"sentinel": {"", func(t *testing.T) *dbtest.RedisServer { return dbtest.Sentinel(t, "main", plain(t), "") }, "master_set"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -102,16 +102,18 @@ func TestACLIsNeeded(t *testing.T) {
 }
 
 // TestSentinel: a server finds Redis through a Sentinel, goes on alone while a replica is
-// promoted, and reports to it what was used meanwhile.
+// promoted, and reports to it what was used meanwhile. It is the documented user of both; the
+// replica and the Sentinel sign in as another one.
 func TestSentinel(t *testing.T) {
-	master := dbtest.Redis(t)
-	replica := dbtest.Replica(t, master)
-	on, behind := ask(t, master.Addr, ""), ask(t, replica.Addr, "")
+	master := dbtest.Redis(t, limited(t)...)
+	replica := dbtest.Replica(t, master, append(limited(t), "--masteruser", admin, "--masterauth", "any")...)
+	t.Cleanup(func() { nothingDenied(t, replica.Addr) })
+	on, behind := ask(t, master.Addr, admin), ask(t, replica.Addr, admin)
 	waitFor(t, func() bool {
 		text, err := on.Do(t.Context(), on.B().Info().Section("replication").Build()).ToString()
 		return err == nil && strings.Contains(text, "state=online")
 	})
-	sentinel := dbtest.Sentinel(t, "main", master)
+	sentinel := dbtest.Sentinel(t, "main", master, admin)
 	watching := ask(t, sentinel.Addr, "")
 	waitFor(t, func() bool {
 		list, err := watching.Do(t.Context(), watching.B().Arbitrary("SENTINEL", "REPLICAS", "main").Build()).ToArray()
@@ -129,6 +131,7 @@ func TestSentinel(t *testing.T) {
 		return n
 	}
 	waitFor(t, func() bool { return spent() >= total })
+	nothingDenied(t, master.Addr)
 	master.Stop()
 	waitFor(t, func() bool {
 		total += m.use(1, 100)
@@ -152,7 +155,7 @@ func newMetersOn(t *testing.T, s *Store) *meters {
 
 // TestSentinelWithoutName and TestCluster: what can't work is refused with the reason.
 func TestSentinelWithoutName(t *testing.T) {
-	sentinel := dbtest.Sentinel(t, "main", dbtest.Redis(t))
+	sentinel := dbtest.Sentinel(t, "main", dbtest.Redis(t), "")
 	_, err := Open(t.Context(), "redis://"+sentinel.Addr, slog.New(slog.DiscardHandler))
 	if !errors.Is(err, nodegate.BadConfig) || !strings.Contains(err.Error(), "master_set") {
 		t.Errorf("got %v", err)

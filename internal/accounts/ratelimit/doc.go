@@ -36,6 +36,13 @@
 // finds the shared limiter again, and what was used meanwhile is reported to it: all
 // of it for the day, at most one burst for the bucket. A report whose fate is unknown
 // counts as delivered: at worst a customer gets the credits of one report more, never
-// less. A shared limiter that comes back without its memory learns the day from what
-// the servers saw last; its buckets are full again.
+// less.
+//
+// A shared limiter that comes back without its memory learns the day from what the
+// servers saw last; its buckets are full again. Each count has a random incarnation,
+// which comes with every lease. A server that asks with another one has seen a count
+// that was lost: what it saw is added to what was used since, as far as another
+// server hasn't told it already. Whoever asks first may have seen nothing: the rest
+// is counted when the others ask. A refund is never undone by it, because a server
+// adopts the new incarnation with the answer.
 package ratelimit

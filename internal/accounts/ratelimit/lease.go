@@ -30,9 +30,10 @@ type Ask struct {
 	Owed  int64 // used without a lease, or to be given back when negative; counted first
 
 	// Spent is the least that was used on a day by this server alone, and Seen what all
-	// servers had used at the shared limiter's last answer. They make up for a shared
-	// limiter that has lost its memory.
+	// servers had used at the shared limiter's last answer, in which Incarnation. They make
+	// up for a shared limiter that has lost its memory: Seen counts only if it did.
 	Day, Spent, Seen int64
+	Incarnation      int64 // of the last answer; 0 before the first
 }
 
 // Lease is the answer to an Ask.
@@ -41,6 +42,10 @@ type Lease struct {
 	Rest    int64 // what the bucket holds afterwards
 	Day     int64 // by the shared limiter's clock
 	Spent   int64 // of the day, with all leases
+
+	// Incarnation is a random number that the count got when it was created. Another one means
+	// that the shared limiter has lost its memory. 0 is a bucket of which nothing is kept.
+	Incarnation int64
 }
 
 // lease is what a server holds of a shared bucket.
@@ -53,11 +58,12 @@ type lease struct {
 	flight  chan struct{} // closed when the answer is here; nil without one on its way
 
 	// The last answer.
-	at    time.Duration
-	short bool // less than wanted was granted
-	rest  int64
-	day   int64
-	spent int64
+	at          time.Duration
+	short       bool // less than wanted was granted
+	rest        int64
+	day         int64
+	spent       int64
+	incarnation int64
 }
 
 // spend uses leased credits, and owes the rest.
@@ -232,7 +238,7 @@ func (m *Limiter) fly(a *account, t *tally, need int64) <-chan struct{} {
 func (l *lease) ask(t *tally) Ask {
 	owed := l.owed
 	l.owed = 0
-	return Ask{Name: l.name, Limit: l.limit, Owed: owed, Day: t.day, Spent: t.spent, Seen: l.seen(t.day)}
+	return Ask{Name: l.name, Limit: l.limit, Owed: owed, Day: t.day, Spent: t.spent, Seen: l.seen(t.day), Incarnation: l.incarnation}
 }
 
 // take brings an Ask to the shared limiter and its answer back.
@@ -255,7 +261,7 @@ func (m *Limiter) take(ctx context.Context, a *account, t *tally, ask Ask) error
 		return err
 	}
 	l.left += got.Granted
-	l.at, l.short, l.rest, l.day, l.spent = now.at, got.Granted < ask.Want, got.Rest, got.Day, got.Spent
+	l.at, l.short, l.rest, l.day, l.spent, l.incarnation = now.at, got.Granted < ask.Want, got.Rest, got.Day, got.Spent, got.Incarnation
 	t.bucket.follow(ask.Limit, got.Rest+l.left, now.at)
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"log/slog"
+	mrand "math/rand/v2"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -166,8 +167,8 @@ func unreachable(op string, err error) error {
 // Returns Busy when Redis does not answer.
 func (s *Store) Take(ctx context.Context, a ratelimit.Ask) (ratelimit.Lease, error) {
 	const op = "redisstore.take"
-	args := make([]string, 0, 9)
-	for _, n := range [...]int64{a.Limit.Rate, a.Limit.Burst, a.Limit.PerDay, a.Need, a.Want, a.Owed, a.Day, a.Spent, a.Seen} {
+	args := make([]string, 0, 11)
+	for _, n := range [...]int64{a.Limit.Rate, a.Limit.Burst, a.Limit.PerDay, a.Need, a.Want, a.Owed, a.Day, a.Spent, a.Seen, a.Incarnation, newIncarnation()} {
 		args = append(args, strconv.FormatInt(n, 10))
 	}
 	client, err := s.connected(op)
@@ -178,11 +179,14 @@ func (s *Store) Take(ctx context.Context, a ratelimit.Ask) (ratelimit.Lease, err
 	if err != nil {
 		return ratelimit.Lease{}, unreachable(op, err)
 	}
-	if len(got) != 4 {
+	if len(got) != 5 {
 		return ratelimit.Lease{}, &nodegate.Error{Op: op, Code: nodegate.Internal, Msg: "Redis answers with something else than a lease"}
 	}
-	return ratelimit.Lease{Granted: got[0], Rest: got[1], Day: got[2], Spent: got[3]}, nil
+	return ratelimit.Lease{Granted: got[0], Rest: got[1], Day: got[2], Spent: got[3], Incarnation: got[4]}, nil
 }
+
+// newIncarnation is a number that no other count has. Lua's numbers are exact below 2^53.
+func newIncarnation() int64 { return 1 + mrand.Int64N(1<<53-1) }
 
 // Close ends the connections, and every Listen.
 func (s *Store) Close() {

@@ -105,7 +105,7 @@ func refusal(err error) error {
 	if errors.Is(err, nodegate.BadConfig) {
 		return err
 	}
-	if _, answered := rueidis.IsRedisErr(err); answered {
+	if e, answered := rueidis.IsRedisErr(err); answered && !e.IsLoading() {
 		return bad("Redis refuses us: check the user, the password and the database in its address")
 	}
 	return nil

@@ -1,6 +1,7 @@
 package redisstore
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -209,6 +210,42 @@ func TestRefusalAfterStart(t *testing.T) {
 				t.Errorf("logged %d times", n)
 			}
 		})
+	}
+}
+
+// TestLoadingRedis: a Redis that still loads its data refuses nobody: it is tried again.
+func TestLoadingRedis(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = l.Close() })
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				for b := make([]byte, 4096); ; {
+					if _, err := c.Read(b); err != nil {
+						return
+					}
+					_, _ = c.Write([]byte(strings.Repeat("-LOADING Redis is loading the dataset in memory\r\n", bytes.Count(b, []byte("*")))))
+					clear(b)
+				}
+			}()
+		}
+	}()
+	var log lines
+	s, err := Open(t.Context(), "redis://"+l.Addr().String(), slog.New(slog.NewTextHandler(&log, nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(2 * connectAgain)
+	s.Close()
+	if log.with("does not answer") != 1 || log.with("refuses") != 0 {
+		t.Errorf("logged %q", log.list)
 	}
 }
 

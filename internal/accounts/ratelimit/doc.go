@@ -44,5 +44,7 @@
 // that was lost: what it saw is added to what was used since, as far as another
 // server hasn't told it already. Whoever asks first may have seen nothing: the rest
 // is counted when the others ask. A refund is never undone by it, because a server
-// adopts the new incarnation with the answer.
+// adopts the new incarnation with the answer. The number of asks comes along, too: a
+// shared limiter that comes back with an older count, of a snapshot or a replica, had
+// fewer of them than a server has seen, and gives the count a new incarnation.
 package ratelimit

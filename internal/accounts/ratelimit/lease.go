@@ -30,10 +30,10 @@ type Ask struct {
 	Owed  int64 // used without a lease, or to be given back when negative; counted first
 
 	// Spent is the least that was used on a day by this server alone, and Seen what all
-	// servers had used at the shared limiter's last answer, in which Incarnation. They make
-	// up for a shared limiter that has lost its memory: Seen counts only if it did.
-	Day, Spent, Seen int64
-	Incarnation      int64 // of the last answer; 0 before the first
+	// servers had used at the shared limiter's last answer, whose Incarnation and Asks follow.
+	// They make up for a shared limiter that has lost its memory: Seen counts only if it did.
+	Day, Spent, Seen  int64
+	Incarnation, Asks int64 // 0 before the first answer
 }
 
 // Lease is the answer to an Ask.
@@ -43,9 +43,10 @@ type Lease struct {
 	Day     int64 // by the shared limiter's clock
 	Spent   int64 // of the day, with all leases
 
-	// Incarnation is a random number that the count got when it was created. Another one means
-	// that the shared limiter has lost its memory. 0 is a bucket of which nothing is kept.
-	Incarnation int64
+	// Incarnation is a random number that the count got when it was created, and Asks how many
+	// there were of it so far. Another incarnation, or fewer asks, mean that the shared limiter
+	// has lost its memory. Both are 0 for a bucket of which nothing is kept.
+	Incarnation, Asks int64
 }
 
 // lease is what a server holds of a shared bucket.
@@ -64,6 +65,7 @@ type lease struct {
 	day         int64
 	spent       int64
 	incarnation int64
+	asks        int64
 }
 
 // spend uses leased credits, and owes the rest.
@@ -238,7 +240,7 @@ func (m *Limiter) fly(a *account, t *tally, need int64) <-chan struct{} {
 func (l *lease) ask(t *tally) Ask {
 	owed := l.owed
 	l.owed = 0
-	return Ask{Name: l.name, Limit: l.limit, Owed: owed, Day: t.day, Spent: t.spent, Seen: l.seen(t.day), Incarnation: l.incarnation}
+	return Ask{Name: l.name, Limit: l.limit, Owed: owed, Day: t.day, Spent: t.spent, Seen: l.seen(t.day), Incarnation: l.incarnation, Asks: l.asks}
 }
 
 // take brings an Ask to the shared limiter and its answer back.
@@ -261,7 +263,8 @@ func (m *Limiter) take(ctx context.Context, a *account, t *tally, ask Ask) error
 		return err
 	}
 	l.left += got.Granted
-	l.at, l.short, l.rest, l.day, l.spent, l.incarnation = now.at, got.Granted < ask.Want, got.Rest, got.Day, got.Spent, got.Incarnation
+	l.at, l.short, l.rest, l.day, l.spent = now.at, got.Granted < ask.Want, got.Rest, got.Day, got.Spent
+	l.incarnation, l.asks = got.Incarnation, got.Asks
 	t.bucket.follow(ask.Limit, got.Rest+l.left, now.at)
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/accounts/ratelimit"
 )
 
@@ -53,5 +54,37 @@ func TestCountOfAnOlderVersion(t *testing.T) {
 	second := take(t, s, ask)
 	if first.Spent != 900 || first.Incarnation == 0 || second.Incarnation != first.Incarnation || second.Spent != 5200 {
 		t.Errorf("got %+v, then %+v", first, second)
+	}
+}
+
+// TestOlderCopy: a Redis that comes back with an older count, of a snapshot or a replica, learns
+// what all servers together have used, also when a server asks first that has seen nothing.
+func TestOlderCopy(t *testing.T) {
+	for name, before := range map[string]int{"the servers ask first": 0, "another server asks first": 3} {
+		t.Run(name, func(t *testing.T) {
+			r := startRedis(t)
+			m := newMeters(t, r, 3, day(1_000_000), nodegate.KeySettings{})
+			key, c := prefix+"limit:account:a", redis(t, r.open())
+			total := m.use(20, 100)
+			copied, err := c.Do(t.Context(), c.B().Dump().Key(key).Build()).ToString()
+			if err != nil {
+				t.Fatal(err)
+			}
+			total += m.use(20, 100)
+			if err := c.Do(t.Context(), c.B().Restore().Key(key).Ttl(0).SerializedValue(copied).Replace().Build()).Error(); err != nil {
+				t.Fatal(err)
+			}
+			s := r.open()
+			for range before {
+				take(t, s, ratelimit.Ask{Name: "account:a", Limit: ratelimit.Limit{PerDay: 1_000_000}})
+			}
+			total += m.use(1, 100)
+			m.list[0].Refund(m.grant, 1000)
+			total += m.use(2, 100) - 1000
+			m.close()
+			if n := spentInRedis(t, r); n != total {
+				t.Errorf("Redis counts %d credits, %d were used", n, total)
+			}
+		})
 	}
 }

@@ -167,8 +167,8 @@ func unreachable(op string, err error) error {
 // Returns Busy when Redis does not answer.
 func (s *Store) Take(ctx context.Context, a ratelimit.Ask) (ratelimit.Lease, error) {
 	const op = "redisstore.take"
-	args := make([]string, 0, 11)
-	for _, n := range [...]int64{a.Limit.Rate, a.Limit.Burst, a.Limit.PerDay, a.Need, a.Want, a.Owed, a.Day, a.Spent, a.Seen, a.Incarnation, newIncarnation()} {
+	args := make([]string, 0, 12)
+	for _, n := range [...]int64{a.Limit.Rate, a.Limit.Burst, a.Limit.PerDay, a.Need, a.Want, a.Owed, a.Day, a.Spent, a.Seen, a.Incarnation, a.Asks, newIncarnation()} {
 		args = append(args, strconv.FormatInt(n, 10))
 	}
 	client, err := s.connected(op)
@@ -179,10 +179,10 @@ func (s *Store) Take(ctx context.Context, a ratelimit.Ask) (ratelimit.Lease, err
 	if err != nil {
 		return ratelimit.Lease{}, unreachable(op, err)
 	}
-	if len(got) != 5 {
+	if len(got) != 6 {
 		return ratelimit.Lease{}, &nodegate.Error{Op: op, Code: nodegate.Internal, Msg: "Redis answers with something else than a lease"}
 	}
-	return ratelimit.Lease{Granted: got[0], Rest: got[1], Day: got[2], Spent: got[3], Incarnation: got[4]}, nil
+	return ratelimit.Lease{Granted: got[0], Rest: got[1], Day: got[2], Spent: got[3], Incarnation: got[4], Asks: got[5]}, nil
 }
 
 // newIncarnation is a number that no other count has. Lua's numbers are exact below 2^53.

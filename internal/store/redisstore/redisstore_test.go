@@ -77,7 +77,7 @@ func TestTake(t *testing.T) {
 		if more := got.Rest - c.want.Rest; more < 0 || more > 60 {
 			t.Errorf("%s: %d in the bucket, want %d", c.name, got.Rest, c.want.Rest)
 		}
-		if got.Rest, got.Incarnation = c.want.Rest, 0; got != c.want {
+		if got.Rest, got.Incarnation, got.Asks = c.want.Rest, 0, 0; got != c.want {
 			t.Errorf("%s: got %+v, want %+v", c.name, got, c.want)
 		}
 	}

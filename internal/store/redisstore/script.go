@@ -5,12 +5,14 @@ package redisstore
 //
 // KEYS: the bucket. ARGV: rate, burst, credits a day, need, want, owed, the asker's
 // day, what it knows that it spent on it, what it saw that all did, in which incarnation of the
-// count, and a random number for a new incarnation. A zero limit is none.
+// count and after how many asks, and a random number for a new incarnation. A zero limit is none.
 //
 // A bucket gets an incarnation when it is created. An asker that saw another one knows of a count
 // that Redis has lost: what it saw then and what was spent since make up the day. Several of them
 // saw the same count, the last one the most of it, so base holds how much of it is in spent already.
-// In the same incarnation the count can be below what somebody saw, by refunds, and stays.
+// In the same incarnation the count can be below what somebody saw, by refunds, and stays. But if
+// it had fewer asks than somebody saw, it is an older copy, of a snapshot or of a replica that was
+// promoted: then it gets a new incarnation.
 const takeScript = `
 local rate, burst, perday = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local need, want, owed = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
@@ -19,12 +21,14 @@ local sec, usec = tonumber(time[1]), tonumber(time[2])
 local today = math.floor(sec / 86400)
 local function int(n) return string.format('%.0f', n) end
 
-local h = redis.call('HMGET', KEYS[1], 'used', 'part', 'sec', 'usec', 'day', 'spent', 'incarnation', 'base')
+local h = redis.call('HMGET', KEYS[1], 'used', 'part', 'sec', 'usec', 'day', 'spent', 'incarnation', 'base', 'asks')
 local used, part = tonumber(h[1] or 0), tonumber(h[2] or 0)
 local day, spent = tonumber(h[5] or today), tonumber(h[6] or 0)
-local incarnation, base = tonumber(h[7] or 0), tonumber(h[8] or 0)
+local incarnation, base, asks = tonumber(h[7] or 0), tonumber(h[8] or 0), tonumber(h[9] or 0)
 if day < today then day, spent, base = today, 0, 0 end
-if incarnation == 0 then incarnation, base = tonumber(ARGV[11]), spent end
+local older = incarnation == tonumber(ARGV[10]) and asks < tonumber(ARGV[11])
+if incarnation == 0 or older then incarnation, base = tonumber(ARGV[12]), spent end
+asks = asks + 1
 
 -- The day's count, at least what the asker knows of it.
 local known, seen = tonumber(ARGV[7]) == day, tonumber(ARGV[9])
@@ -60,13 +64,13 @@ if rate > 0 then used, rest = used + grant, rest - grant end
 
 if used > 0 or spent > 0 or h[5] then
   redis.call('HSET', KEYS[1], 'used', int(used), 'part', int(part), 'sec', int(sec), 'usec', int(usec),
-    'day', int(day), 'spent', int(spent), 'incarnation', int(incarnation), 'base', int(base))
+    'day', int(day), 'spent', int(spent), 'incarnation', int(incarnation), 'base', int(base), 'asks', int(asks))
   local keep = 86400 - sec % 86400 + 60
   if rate > 0 then keep = math.max(keep, math.ceil(used / rate) + 1) end
   redis.call('EXPIRE', KEYS[1], int(math.min(keep, 366 * 86400)))
 else
   redis.call('DEL', KEYS[1])
-  incarnation = 0
+  incarnation, asks = 0, 0
 end
-return {grant, rest, day, spent, incarnation}
+return {grant, rest, day, spent, incarnation, asks}
 `

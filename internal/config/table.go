@@ -88,7 +88,7 @@ var settings = schema[Config]{
 			at:   func(c *Config) value { return percent(&c.Tracing.Sample, 0, 100) },
 		}, {
 			name: "tracing.client_traces", def: "10",
-			help: "requests a second, of all clients together, that are traced beyond that because their traceparent asks for it; 0 ignores traceparent",
+			help: "requests a second, of all clients together, that are traced beyond that because their traceparent asks for it; one account may have a quarter of them; 0 ignores traceparent",
 			at:   func(c *Config) value { return whole(&c.Tracing.ClientTraces, 0, 10_000) },
 		}, {
 			name: "limits.body_bytes", def: "5MiB",

@@ -15,6 +15,7 @@ func (s *Server) observe() {
 	s.metrics.Build(s.build.Version, s.build.Commit)
 	s.metrics.Disk(reserveOf(s.cfg), func() (int64, error) { return disk.Free(s.cfg.Data) })
 	s.metrics.Queue("heavy_calls", s.networks.lanes.Running, s.networks.lanes.Waiting)
+	s.metrics.Spans(s.tracer.Dropped)
 	s.reloads = s.metrics.Reloads(time.Now())
 }
 

@@ -40,6 +40,12 @@ func (l *logged) await(t *testing.T, text string) {
 	}
 }
 
+func (l *logged) count(text string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Count(l.b.String(), text)
+}
+
 // openFor makes a tracer of all requests.
 func openFor(t *testing.T, url string, to io.Writer) *Tracer {
 	t.Helper()
@@ -51,12 +57,13 @@ func openFor(t *testing.T, url string, to io.Writer) *Tracer {
 }
 
 func span(tracer *Tracer) {
-	_, s := tracer.Begin(context.Background(), "rpc", "")
+	_, s := tracer.Begin(context.Background(), "rpc")
 	s.End(nil)
 }
 
 // TestSilentCollector: a collector that takes connections and never answers holds up nobody, and
-// what waits for it has a bound. The test ends only if no span waits for it.
+// what waits for it has a bound. What is dropped is counted and logged. The test ends only if no
+// span waits for it.
 func TestSilentCollector(t *testing.T) {
 	gone := make(chan struct{})
 	asked := make(chan struct{}, 100)
@@ -66,13 +73,21 @@ func TestSilentCollector(t *testing.T) {
 	}))
 	t.Cleanup(s.Close)
 	t.Cleanup(func() { close(gone) }) // before that
-	tracer := openFor(t, s.URL, io.Discard)
+	log := &logged{}
+	tracer := openFor(t, s.URL, log)
 	for range batchSpans {
 		span(tracer)
 	}
 	<-asked // and it hangs
 	for range 10 * queueSpans {
 		span(tracer)
+	}
+	if full, refused := tracer.Dropped(); full != 9*queueSpans+batchSpans || refused != 0 {
+		t.Errorf("%d and %d spans were dropped, want %d and none", full, refused, 9*queueSpans+batchSpans)
+	}
+	log.await(t, "trace spans dropped")
+	if n := log.count("trace spans dropped"); n != 1 {
+		t.Errorf("the log says it %d times", n)
 	}
 	if err := tracer.Close(context.Background()); err == nil {
 		t.Error("all spans were sent to a collector that never answers")
@@ -96,6 +111,9 @@ func TestCollectorReturns(t *testing.T) {
 	tracer := openFor(t, s.URL, log)
 	span(tracer)
 	log.await(t, "can't send traces")
+	if full, refused := tracer.Dropped(); full != 0 || refused != 1 {
+		t.Errorf("%d and %d spans were dropped, want none and 1", full, refused)
+	}
 	mu.Lock()
 	status = http.StatusOK
 	mu.Unlock()

@@ -11,9 +11,13 @@ import (
 )
 
 // Span is a part of a traced request. Nil does nothing.
-type Span struct{ span trace.Span }
+type Span struct {
+	span   trace.Span
+	budget *budget // of the request, if this is its own span
+}
 
-// Start begins a span below the one that the context carries. Without one the span is nil.
+// Start begins a span below the one that the context carries. The span is nil without one, and
+// if the request has as many as it may have.
 func Start(ctx context.Context, name string) (context.Context, *Span) {
 	return begin(ctx, name, trace.SpanKindInternal)
 }
@@ -23,21 +27,13 @@ func Client(ctx context.Context, name string) (context.Context, *Span) {
 	return begin(ctx, name, trace.SpanKindClient)
 }
 
-func begin(ctx context.Context, name string, kind trace.SpanKind) (context.Context, *Span) {
+func begin(ctx context.Context, name string, kind trace.SpanKind, options ...trace.SpanStartOption) (context.Context, *Span) {
 	parent := trace.SpanFromContext(ctx)
-	if !parent.IsRecording() {
+	if !parent.IsRecording() || !take(ctx) {
 		return ctx, nil
 	}
-	ctx, span := parent.TracerProvider().Tracer(scopeName).Start(ctx, name, trace.WithSpanKind(kind))
-	return ctx, &Span{span}
-}
-
-// From is the span that a context carries; nil without one.
-func From(ctx context.Context) *Span {
-	if span := trace.SpanFromContext(ctx); span.IsRecording() {
-		return &Span{span}
-	}
-	return nil
+	ctx, span := parent.TracerProvider().Tracer(scopeName).Start(ctx, name, append(options, trace.WithSpanKind(kind))...)
+	return ctx, &Span{span: span}
 }
 
 // Step begins a span below this one. The context is this span's.
@@ -91,6 +87,9 @@ func (s *Span) Outcome(outcome string, good bool) {
 		s.span.SetStatus(codes.Error, outcome)
 	}
 	s.span.SetAttributes(attribute.String("nodegate.outcome", outcome))
+	if s.budget != nil && s.budget.missing() > 0 {
+		s.Count("nodegate.spans_left_out", s.budget.missing())
+	}
 	s.span.End()
 }
 

@@ -25,8 +25,8 @@ type Config struct {
 	URL           string // of the collector: OTLP over HTTP, as in http://collector:4318/v1/traces
 	Authorization string // the header of that name; "" sends none
 	Sample        int    // of a hundred requests, so many are traced
-	// ClientTraces is how many traces a second clients may ask for by a traceparent; 0 ignores
-	// what they send.
+	// ClientTraces is how many traces a second clients may ask for by a traceparent, all of them
+	// together; 0 ignores what they send.
 	ClientTraces int
 	Version      string // of the build
 	Log          *slog.Logger
@@ -37,7 +37,8 @@ type Tracer struct {
 	cfg      Config
 	provider *sdk.TracerProvider
 	tracer   trace.Tracer
-	asked    tokenbucket.Set[string] // traces that clients asked for, all of them together
+	queue    *queue
+	asked    tokenbucket.Set[string] // traces that clients asked for, by account and together
 	draw     func() int              // from 0 to 99
 }
 
@@ -48,6 +49,7 @@ const (
 	batchEvery  = 2 * time.Second
 	exportTime  = 10 * time.Second
 	closeTime   = 2 * time.Second // for what waits when the server ends
+	logEvery    = time.Minute     // between lines about spans that found the queue full
 	scopeName   = "github.com/nodegate/nodegate"
 	serviceName = "nodegate"
 )
@@ -65,12 +67,13 @@ func Open(cfg Config) (*Tracer, error) {
 	if err != nil {
 		return nil, &nodegate.Error{Op: "tracing.open", Code: nodegate.BadConfig, Msg: "can't use tracing.url", Err: err}
 	}
-	t := &Tracer{cfg: cfg, draw: func() int { return rand.IntN(100) }}
+	t := &Tracer{cfg: cfg, draw: func() int { return rand.IntN(100) }, queue: &queue{log: cfg.Log}}
+	t.queue.SpanProcessor = sdk.NewBatchSpanProcessor(&reporting{SpanExporter: exporter, queue: t.queue, log: cfg.Log},
+		sdk.WithMaxQueueSize(queueSpans), sdk.WithMaxExportBatchSize(batchSpans), sdk.WithBatchTimeout(batchEvery), sdk.WithExportTimeout(exportTime))
 	t.provider = sdk.NewTracerProvider(
 		sdk.WithSampler(sdk.AlwaysSample()), // what is not to be sampled has no span at all
 		sdk.WithResource(resource.NewSchemaless(attributes(cfg.Version)...)),
-		sdk.WithBatcher(&reporting{SpanExporter: exporter, log: cfg.Log},
-			sdk.WithMaxQueueSize(queueSpans), sdk.WithMaxExportBatchSize(batchSpans), sdk.WithBatchTimeout(batchEvery), sdk.WithExportTimeout(exportTime)),
+		sdk.WithSpanProcessor(t.queue),
 	)
 	t.tracer = t.provider.Tracer(scopeName)
 	return t, nil
@@ -102,43 +105,31 @@ func (t *Tracer) Close(ctx context.Context) error {
 	return t.provider.Shutdown(ctx)
 }
 
-// Begin begins the span of a request, as a part of the trace that its traceparent names. It is
-// nil for a request that is not traced.
-func (t *Tracer) Begin(ctx context.Context, name, traceparent string) (context.Context, *Span) {
+// Begin begins the span of a request that asks for no trace. It is nil for a request that is not
+// traced.
+func (t *Tracer) Begin(ctx context.Context, name string) (context.Context, *Span) {
 	if t == nil { // small enough to be inlined: most servers trace nothing
 		return ctx, nil
 	}
-	return t.beginRequest(ctx, name, traceparent)
+	return t.choose(ctx, name, trace.SpanContext{})
 }
 
-func (t *Tracer) beginRequest(ctx context.Context, name, traceparent string) (context.Context, *Span) {
-	parent, sampled := t.parent(traceparent)
-	if !sampled {
+// choose begins the span of a request if it is one of the sample.
+func (t *Tracer) choose(ctx context.Context, name string, parent trace.SpanContext) (context.Context, *Span) {
+	if t.draw() >= t.cfg.Sample {
 		return ctx, nil
 	}
+	return t.start(ctx, name, parent)
+}
+
+// start begins the span of a request, as a part of the trace of its parent if it has one.
+func (t *Tracer) start(ctx context.Context, name string, parent trace.SpanContext, options ...trace.SpanStartOption) (context.Context, *Span) {
 	if parent.IsValid() {
 		ctx = trace.ContextWithRemoteSpanContext(ctx, parent)
 	}
-	ctx, span := t.tracer.Start(ctx, name, trace.WithSpanKind(trace.SpanKindServer))
-	return ctx, &Span{span}
-}
-
-// everybody is the one bucket that all clients share.
-const everybody = ""
-
-// parent decides whether a request is traced, and as a part of which trace. A client can have
-// its own traced, but only so many a second: beyond that it is one request among the others.
-func (t *Tracer) parent(traceparent string) (parent trace.SpanContext, sampled bool) {
-	if traceparent != "" && t.cfg.ClientTraces > 0 {
-		parent = parse(traceparent)
-	}
-	chosen := t.draw() < t.cfg.Sample
-	if !parent.IsSampled() || chosen {
-		return parent, chosen
-	}
-	rate := tokenbucket.Rate{PerSecond: float64(t.cfg.ClientTraces), Burst: float64(t.cfg.ClientTraces)}
-	_, allowed := t.asked.Take(everybody, 1, rate)
-	return parent, allowed
+	ctx, bound := withBudget(ctx)
+	ctx, span := t.tracer.Start(ctx, name, append(options, trace.WithSpanKind(trace.SpanKindServer))...)
+	return ctx, &Span{span, bound}
 }
 
 // Parent is the traceparent of a request, if it has one.
@@ -153,32 +144,4 @@ func Parent(h http.Header) string {
 func parse(traceparent string) trace.SpanContext {
 	carrier := propagation.MapCarrier{"traceparent": traceparent}
 	return trace.SpanContextFromContext(propagation.TraceContext{}.Extract(context.Background(), carrier))
-}
-
-// reporting logs when the collector goes and when it is back.
-type reporting struct {
-	sdk.SpanExporter
-	log  *slog.Logger
-	away bool
-}
-
-// ExportSpans sends spans. One batch is sent at a time.
-func (r *reporting) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) error {
-	err := r.SpanExporter.ExportSpans(ctx, spans)
-	switch {
-	case err != nil && !r.away:
-		r.log.Warn("can't send traces: dropping spans until the collector accepts them", "err", short(err))
-	case err == nil && r.away:
-		r.log.Info("the trace collector accepts spans again")
-	}
-	r.away = err != nil
-	return nil // it is logged here, and the SDK's own log goes to standard error
-}
-
-// maxErrorText bounds what is logged of an error: it holds what the collector answered.
-const maxErrorText = 300
-
-func short(err error) string {
-	text := err.Error()
-	return text[:min(len(text), maxErrorText)]
 }

@@ -4,9 +4,15 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
+
+	"github.com/nodegate/nodegate"
 )
 
 const sampled = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"
@@ -41,6 +47,28 @@ func TestParse(t *testing.T) {
 	}
 }
 
+// open makes a tracer without a collector.
+func open(t *testing.T, clients, sample int) *Tracer {
+	t.Helper()
+	tracer, err := Open(Config{URL: "http://127.0.0.1:1/v1/traces", Sample: sample, ClientTraces: clients, Log: slog.New(slog.DiscardHandler)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = tracer.Close(context.Background()) }) // nobody takes its spans
+	return tracer
+}
+
+// entered is a request of an account. One without an account is refused.
+func entered(t *testing.T, tracer *Tracer, parent, account string) *Span {
+	t.Helper()
+	ctx, entry := tracer.Enter(t.Context(), "rpc", parent)
+	if account == "" {
+		return entry.Refused(nodegate.KeyInvalid)
+	}
+	_, span := entry.Admitted(ctx, account)
+	return span
+}
+
 // TestClientsAreBounded: clients can have so many requests traced a second, and no more.
 func TestClientsAreBounded(t *testing.T) {
 	for _, c := range []struct {
@@ -55,13 +83,9 @@ func TestClientsAreBounded(t *testing.T) {
 		{3, 100, 10, ""},
 	} {
 		synctest.Test(t, func(t *testing.T) { // so that no time passes
-			tracer, err := Open(Config{URL: "http://127.0.0.1:1/v1/traces", Sample: c.sample, ClientTraces: c.clients, Log: slog.New(slog.DiscardHandler)})
-			if err != nil {
-				t.Fatal(err)
-			}
-			traced := 0
-			for range 10 {
-				_, span := tracer.Begin(t.Context(), "rpc", c.parent)
+			tracer, traced := open(t, c.clients, c.sample), 0
+			for i := range 10 {
+				span := entered(t, tracer, c.parent, string(rune('a'+i)))
 				if span == nil {
 					continue
 				}
@@ -73,16 +97,58 @@ func TestClientsAreBounded(t *testing.T) {
 			if traced != c.want {
 				t.Errorf("%+v: %d are traced", c, traced)
 			}
-			if err := tracer.Close(context.Background()); err != nil {
-				t.Error(err)
-			}
 		})
+	}
+}
+
+// TestStrangersTakeNothing: a flood of requests that are refused, and one of a single account,
+// leave other accounts their traces.
+func TestStrangersTakeNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		tracer := open(t, 10, 0)
+		for range 1000 {
+			if entered(t, tracer, sampled, "") != nil {
+				t.Fatal("a request that was refused is traced")
+			}
+		}
+		for account, want := range map[string]int{"greedy": 3, "modest": 3} { // a quarter, rounded up
+			traced := 0
+			for range 1000 {
+				if entered(t, tracer, sampled, account) != nil {
+					traced++
+				}
+			}
+			if traced != want {
+				t.Errorf("%d requests of %s are traced, want %d", traced, account, want)
+			}
+		}
+	})
+}
+
+// TestSpansOfARequest: one request has so many spans, and the last word says how many it lacks.
+func TestSpansOfARequest(t *testing.T) {
+	kept := tracetest.NewSpanRecorder()
+	tracer := open(t, 0, 100)
+	tracer.provider.RegisterSpanProcessor(kept)
+	ctx, root := tracer.Begin(t.Context(), "storage")
+	for range 1000 {
+		_, span := Client(ctx, "storage node")
+		span.Outcome("ok", true)
+	}
+	root.End(nil)
+	spans := kept.Ended()
+	if len(spans) != maxSpans {
+		t.Errorf("%d spans, want %d", len(spans), maxSpans)
+	}
+	last := spans[len(spans)-1]
+	if want := attribute.Int("nodegate.spans_left_out", 1001-maxSpans); last.Name() != "storage" || !slices.Contains(last.Attributes(), want) {
+		t.Errorf("%s has %v, want %v", last.Name(), last.Attributes(), want)
 	}
 }
 
 // off is what the layers do for a request that is not traced.
 func off(ctx context.Context, t *Tracer) {
-	ctx, span := t.Begin(ctx, "rpc", "")
+	ctx, span := t.Begin(ctx, "rpc")
 	_, step := span.Step(ctx, "admission")
 	step.End(nil)
 	span.Set("nodegate.network", "main")

@@ -17,7 +17,7 @@ var metricGroups = []struct{ title, intro, begins string }{
 	{"Requests", "", "rpc_ http_ accept_ connections_ websockets"},
 	{"Accounts", "", "key signins"},
 	{"Account store, Redis and usage", "Those of Redis are there with `redis.url`.", "store_ redis_ usage_"},
-	{"Server", "The certificate's is there with `tls.cert` or `storage.cert`.", "build_ config_ certificate_ disk_"},
+	{"Server", "The certificate's is there with `tls.cert` or `storage.cert`.", "build_ config_ certificate_ disk_ trace_"},
 	{"Memory and queues", "[capacity.md](capacity.md#memory) explains the memory of requests. Queues: `heavy_calls` are long calls on embedded networks, `storage_turns` is work of the storage gateway on a core, `storage_heavy` are its listings, archives, exports and pins, `storage_pin_lists` are lists of pin requests.", "memory_ queue_"},
 	{"Storage", "", "storage_"},
 	{"Embedded block store", "With `storage.engine: embedded` only.", "blocks_"},

@@ -2,6 +2,7 @@ package nodes_test
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	"encoding/hex"
 	"encoding/json"
@@ -87,7 +88,9 @@ func (r *receiver) await(t *testing.T, trace string) []*otlp.Span {
 		list := slices.DeleteFunc(slices.Clone(r.spans), func(s *otlp.Span) bool { return hex.EncodeToString(s.TraceId) != trace })
 		r.mu.Unlock()
 		if slices.ContainsFunc(list, func(s *otlp.Span) bool { return s.Kind == otlp.Span_SPAN_KIND_SERVER }) {
-			slices.SortStableFunc(list, func(a, b *otlp.Span) int { return int(int64(a.StartTimeUnixNano) - int64(b.StartTimeUnixNano)) })
+			slices.SortStableFunc(list, func(a, b *otlp.Span) int { // of two that began together, the outer one ends last
+				return cmp.Or(cmp.Compare(a.StartTimeUnixNano, b.StartTimeUnixNano), cmp.Compare(b.EndTimeUnixNano, a.EndTimeUnixNano))
+			})
 			return list
 		}
 	}
@@ -237,8 +240,13 @@ func (f *front) awaitNodes(t *testing.T, want int) {
 // traced makes a call that is a part of the client's trace.
 func (f *front) traced(t *testing.T, trace, method, params string) answer {
 	t.Helper()
-	body := `{"jsonrpc":"2.0","id":1,"method":"` + method + `","params":` + params + `}`
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, f.URL("main", key), strings.NewReader(body))
+	return f.tracedAt(t, f.URL("main", key), trace, `{"jsonrpc":"2.0","id":1,"method":"`+method+`","params":`+params+`}`)
+}
+
+// tracedAt posts a body that is a part of the client's trace.
+func (f *front) tracedAt(t *testing.T, address, trace, body string) answer {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, address, strings.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}

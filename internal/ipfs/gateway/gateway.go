@@ -163,7 +163,6 @@ func serve(c *call, name string) {
 	if c.req.ContentLength != 0 { // a body that does not come must not be waited for, whoever reads it
 		_ = http.NewResponseController(c.w).SetReadDeadline(start.Add(bodyTime))
 	}
-	trace(c)
 	err := c.guarded(func() error { return c.run(name) })
 	endSpan(c, err)
 	slow(c, err)
@@ -236,6 +235,14 @@ func (c *call) name() string {
 	return c.command.name
 }
 
+// admit lets a key in. Who was let in elsewhere has a grant.
+func admit(c *call) (err error) {
+	if c.grant == nil {
+		c.grant, err = c.gateway.admit(c.w, c.req)
+	}
+	return err
+}
+
 // context is the request's. What works below draws on its memory.
 func (c *call) context() context.Context { return budget.WithHold(c.req.Context(), &c.hold) }
 
@@ -250,14 +257,8 @@ func (c *call) begin() unixfs.Batch {
 // run does one request; an error is what is answered, or what breaks the answer off.
 func (c *call) run(name string) error {
 	g := c.gateway
-	var err error
-	if c.grant == nil {
-		_, step := c.span.Step(c.req.Context(), "admission")
-		c.grant, err = g.admit(c.w, c.req)
-		step.End(err)
-		if err != nil {
-			return err
-		}
+	if err := letIn(c, func() error { return admit(c) }); err != nil {
+		return err
 	}
 	c.hold = g.cfg.Memory.Hold(c.account())
 	query := c.req.URL.Query()

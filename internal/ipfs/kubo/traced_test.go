@@ -29,7 +29,7 @@ func TestTraceparent(t *testing.T) {
 		})
 		ctx, trace := t.Context(), "nothing"
 		if c.traced {
-			begun, span := tracer.Begin(ctx, "storage", "")
+			begun, span := tracer.Begin(ctx, "storage")
 			ctx, trace = begun, span.TraceID()
 		}
 		if _, err := engine.Get(ctx, id); err != nil {

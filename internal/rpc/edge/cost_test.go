@@ -101,7 +101,7 @@ func servePlain(t testing.TB, traced bool, sample int) func() {
 	r := &fastpath.Request{Path: []byte("/alpha/v3/key1"), Host: []byte("localhost"), Body: []byte(okCall)}
 	out, grant := make([]byte, 0, 8<<10), NewTestGrant("key1", nodegate.Policy{})
 	return func() {
-		ctx, span := e.cfg.Tracer.Begin(context.Background(), "rpc", "")
+		ctx, span := e.cfg.Tracer.Begin(context.Background(), "rpc")
 		if _, err := e.plainCall(ctx, c, r, e.addressOf(c, r).network, grant, span, out[:0]); err != nil {
 			t.Fatal(err)
 		}

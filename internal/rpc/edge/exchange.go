@@ -217,7 +217,7 @@ func (x *exchange) execute(ctx context.Context, i int) (o executed) {
 	req, c := &x.scan.Requests[i], &x.calls[i]
 	o.err, o.begun, o.done = c.refused, time.Now(), true
 	var span *tracing.Span
-	if x.span != nil {
+	if x.span != nil && i < tracedCalls {
 		ctx, span = beginCall(ctx, x, i)
 	}
 	if o.err == nil {

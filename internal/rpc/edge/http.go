@@ -63,15 +63,14 @@ func (e *Edge) serve(w http.ResponseWriter, req *http.Request, r route) error {
 		w.Header().Set("Allow", "POST, OPTIONS")
 		return &nodegate.Error{Op: "edge.http", Code: nodegate.HTTPMethod, Msg: "method not allowed: use POST"}
 	}
-	req, span := traced(e.cfg.Tracer, req, idOf(w))
-	_, step := span.Step(req.Context(), "admission")
+	req, entry := enter(e.cfg.Tracer, req)
 	n, grant, err := e.admit(w, req, r)
-	step.End(err)
+	req, span := admitted(&entry, w, req, grant, err)
 	if err == nil && !jsonContent(req.Header.Get("Content-Type")) {
 		err = &nodegate.Error{Op: "edge.http", Code: nodegate.MediaType, Msg: "invalid content type: only application/json is supported"}
 	}
 	if err == nil {
-		err = e.post(w, req, n, grant, false)
+		err = e.post(w, req, n, grant, span, false)
 	}
 	if err != nil {
 		err = e.fine(req.Context(), n, grant, idOf(w), err)
@@ -82,13 +81,10 @@ func (e *Edge) serve(w http.ResponseWriter, req *http.Request, r route) error {
 
 // post reads the body, executes it and writes the answer. Who came by a session is told
 // what it cost.
-func (e *Edge) post(w http.ResponseWriter, req *http.Request, n *network, grant *nodegate.Grant, session bool) (err error) {
+func (e *Edge) post(w http.ResponseWriter, req *http.Request, n *network, grant *nodegate.Grant, span *tracing.Span, session bool) (err error) {
 	x := e.newExchange(n, grant, nil)
 	defer x.release()
-	x.id = idOf(w)
-	if e.cfg.Tracer != nil {
-		x.span = tracing.From(req.Context())
-	}
+	x.id, x.span = idOf(w), span
 	if x.body, err = web.ReadBody(w, req, x.body, x.reading()); err != nil {
 		return err
 	}

@@ -34,7 +34,7 @@ func (e *Edge) ServePlain(ctx context.Context, c *fastpath.Conn, r *fastpath.Req
 	if a == nil || int64(len(r.Body)) > e.cfg.BodyBytes {
 		return nil, false
 	}
-	ctx, span := e.cfg.Tracer.Begin(ctx, "rpc", "") // who names a trace comes by ServeHTTP
+	ctx, span := e.cfg.Tracer.Begin(ctx, "rpc") // who names a trace comes by ServeHTTP
 	_, step := span.Step(ctx, "admission")
 	grant, err := e.cfg.Auth.Authenticate(ctx, nodegate.Credentials{Key: a.key, From: c.RemoteAddr()})
 	switch {

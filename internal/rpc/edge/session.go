@@ -14,16 +14,18 @@ import (
 func (e *Edge) ServeGranted(w http.ResponseWriter, req *http.Request, network string, grant *nodegate.Grant) {
 	id := e.ids.New()
 	w.Header()["X-Request-Id"] = []string{id}
-	req, span := traced(e.cfg.Tracer, req, id)
+	req, entry := enter(e.cfg.Tracer, req)
 	r := route{network: network}
 	n, err := e.site.Load().find(r, "")
 	if err == nil {
-		if err = (permit.Request{Service: nodegate.ServiceRPC, Network: n.Name}).CheckScope(&grant.Policy().Settings); err == nil {
-			err = e.post(w, req, n, grant, true)
-		}
-		if err != nil {
-			err = e.fine(req.Context(), n, grant, id, err)
-		}
+		err = (permit.Request{Service: nodegate.ServiceRPC, Network: n.Name}).CheckScope(&grant.Policy().Settings)
+	}
+	req, span := admitted(&entry, w, req, grant, err)
+	if err == nil {
+		err = e.post(w, req, n, grant, span, true)
+	}
+	if err != nil && n != nil {
+		err = e.fine(req.Context(), n, grant, id, err)
 	}
 	if err != nil {
 		span.End(err)

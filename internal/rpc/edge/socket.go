@@ -255,7 +255,7 @@ func (s *socket) answer(x *exchange) {
 	defer cancel()
 	var room [ws.HeadRoom]byte
 	x.answer = append(x.answer, room[:]...)
-	ctx, x.span = s.edge.cfg.Tracer.Begin(ctx, "rpc", "")
+	ctx, x.span = s.edge.cfg.Tracer.Begin(ctx, "rpc")
 	err := x.respond(ctx) // a WebSocket has no status: the error stands in the answer
 	x.logAnswer("", 0, err)
 	endSpan(x, 0, err)

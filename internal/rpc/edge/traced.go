@@ -4,21 +4,44 @@ import (
 	"context"
 	"net/http"
 
+	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/tracing"
 )
 
-// traced begins the span of a request, if it is to be traced. The request that it returns
-// carries it.
-func traced(t *tracing.Tracer, req *http.Request, id string) (*http.Request, *tracing.Span) {
+// tracedCalls is how many calls of a batch have spans: the first ones.
+const tracedCalls = 32
+
+// enter begins the span of a request, if it is to be traced. The request that it returns carries
+// it.
+func enter(t *tracing.Tracer, req *http.Request) (*http.Request, tracing.Entry) {
 	if t == nil {
-		return req, nil
+		return req, tracing.Entry{}
 	}
-	ctx, span := t.Begin(req.Context(), "rpc", tracing.Parent(req.Header))
-	if span == nil {
-		return req, nil
+	ctx, entry := t.Enter(req.Context(), "rpc", tracing.Parent(req.Header))
+	return within(ctx, req), entry
+}
+
+// admitted says what came of the admission. A client that was let in may now have its trace.
+func admitted(entry *tracing.Entry, w http.ResponseWriter, req *http.Request, grant *nodegate.Grant, err error) (*http.Request, *tracing.Span) {
+	var span *tracing.Span
+	ctx := req.Context()
+	if err != nil {
+		span = entry.Refused(err)
+	} else {
+		ctx, span = entry.Admitted(ctx, grant.AccountID)
 	}
-	span.Set("nodegate.request_id", id)
-	return req.WithContext(ctx), span
+	if span != nil {
+		span.Set("nodegate.request_id", idOf(w))
+	}
+	return within(ctx, req), span
+}
+
+// within is the request with another context. Only requests that are traced get one.
+func within(ctx context.Context, req *http.Request) *http.Request {
+	if ctx == req.Context() {
+		return req
+	}
+	return req.WithContext(ctx)
 }
 
 // beginCall begins the span of one call of a traced request. The layers below make theirs.
@@ -49,6 +72,9 @@ func endSpan(x *exchange, status int, err error) {
 	x.span.Name("rpc " + methodLabel(x))
 	x.span.Set("nodegate.network", x.network.Name)
 	x.span.Count("nodegate.calls", len(x.calls))
+	if more := len(x.calls) - tracedCalls; more > 0 {
+		x.span.Count("nodegate.calls_left_out", more)
+	}
 	if status != 0 {
 		x.span.Count("http.response.status_code", status)
 	}

@@ -121,6 +121,7 @@ func (g *Gateway) servePins(w http.ResponseWriter, req *http.Request) {
 	}
 	p.command = pinsCommands[req.Method+place]
 	err := p.guarded(p.run)
+	endSpan(p.call, err)
 	if p.command == nil && errors.Is(err, nodegate.HTTPMethod) {
 		w.Header().Set("Allow", methods)
 	}
@@ -134,8 +135,7 @@ func (g *Gateway) servePins(w http.ResponseWriter, req *http.Request) {
 // run does one request: who, check, do, answer.
 func (p *pinsCall) run() error {
 	g := p.gateway
-	var err error
-	if p.grant, err = g.admitToken(p.w, p.req); err != nil {
+	if err := letIn(p.call, p.admit); err != nil {
 		return err
 	}
 	p.hold = g.cfg.Memory.Hold(p.account())
@@ -149,7 +149,9 @@ func (p *pinsCall) run() error {
 	if err := p.checkRoom(); err != nil {
 		return err
 	}
+	_, step := p.span.Step(p.req.Context(), "limits")
 	ctx, place, err := g.shares.enter(nodegate.WithGrant(p.context(), p.grant), p.account(), p.command.heavy)
+	step.End(err)
 	if err != nil {
 		return err
 	}
@@ -159,10 +161,16 @@ func (p *pinsCall) run() error {
 		ctx, cancel = context.WithTimeout(ctx, g.cfg.Timeout)
 		defer cancel()
 	}
+	do := p.do
 	if p.place = place; p.command.heavy {
-		return timedOut(p.apart(ctx))
+		do = p.apart
 	}
-	return timedOut(p.do(ctx))
+	return timedOut(inSpan(ctx, p.call, "command", do))
+}
+
+func (p *pinsCall) admit() (err error) {
+	p.grant, err = p.gateway.admitToken(p.w, p.req)
+	return err
 }
 
 // apart does a list: one at a time in the process, at low priority where it takes long.

@@ -91,6 +91,7 @@ func (g *Gateway) serveContent(w http.ResponseWriter, req *http.Request, s *site
 	r := &reading{call: g.newCall(w, req), text: text, site: s}
 	r.command = readCommand
 	err := r.guarded(r.answerContent)
+	endSpan(r.call, err)
 	slow(r.call, err)
 	if err != nil && !r.answer.begun {
 		r.refuseRead(err)
@@ -127,7 +128,7 @@ type reading struct {
 
 // answerContent does one request.
 func (r *reading) answerContent() error {
-	if err := r.mayRead(); err != nil {
+	if err := letIn(r.call, r.mayRead); err != nil {
 		return err
 	}
 	web.Welcome(r.req)
@@ -142,6 +143,12 @@ func (r *reading) answerContent() error {
 		return err
 	}
 	defer done()
+	return inSpan(r.req.Context(), r.call, "command", func(ctx context.Context) error { return answerFound(ctx, r) })
+}
+
+// answerFound finds what the path names and answers with it.
+func answerFound(ctx context.Context, r *reading) (err error) {
+	carry(ctx, r.call)
 	short, cancel := r.shortly()
 	defer cancel()
 	if r.found, err = r.gateway.objects.Find(short, r.text); err != nil {
@@ -177,7 +184,9 @@ func (r *reading) answerContent() error {
 // enter begins the request as one of its account, or of its address. A CAR or a tar may be
 // of a DAG without an end.
 func (r *reading) enter() (done func(), err error) {
+	_, step := r.span.Step(r.req.Context(), "limits")
 	ctx, place, err := r.gateway.shares.enter(r.context(), owner(r.call), r.format == formatCAR || r.format == formatTAR)
+	step.End(err)
 	if err != nil {
 		return nil, err
 	}

@@ -15,7 +15,7 @@ import (
 // answered: a request with one of them must not take the short way.
 var neverPlain = []string{
 	"Transfer-Encoding", "Content-Encoding", "Expect", "Upgrade", "Trailer", "Te", "Authorization", "X-Api-Key",
-	"Cookie", "Proxy-Authorization", "X-Forwarded-For", "Forwarded", "Idempotency-Key", "Sec-Websocket-Key",
+	"Cookie", "Proxy-Authorization", "X-Forwarded-For", "Forwarded", "Idempotency-Key", "Sec-Websocket-Key", "X-Request-Id", "Traceparent",
 }
 
 // FuzzParse holds the parser to net/http's: what it takes, net/http reads as the
@@ -67,7 +67,7 @@ var odd = struct{ methods, paths, versions, ends, names, colons, values []string
 	ends:     []string{"\r\n", "\n", "\r", "\r\r\n", "\r\n ", "\r\n\t", "\r\n\r\n", "\n\r\n", ""},
 	names: []string{
 		"Accept", "Origin", "Accept-Encoding", "Connection", "Host", "Content-Type", "Content-Length", "Transfer-Encoding", "Content_Length",
-		"Expect", "Upgrade", "Trailer", "Authorization", "X-API-Key", "Content-Length ", " Content-Length", "Sec-Fetch-Mode", "Sec-Fetch-\u017fite", "",
+		"Expect", "Upgrade", "Trailer", "Authorization", "X-API-Key", "X-Request-Id", "Traceparent", "Content-Length ", " Content-Length", "Sec-Fetch-Mode", "Sec-Fetch-\u017fite", "",
 	},
 	colons: []string{": ", ":", ":\t", " : ", "", "::", ": \x00", ":\r\n "},
 	values: []string{"x", "", "h", "application/json", "0", "2", "02", "+2", "2,2", "chunked", "keep-alive", "close", "gzip", "gzip;q=0", "\x0b2", "2\x0c", "\u00a02", "\x852", "99999999999999999999"},

@@ -13,9 +13,17 @@ var faults = map[string]bool{
 	nodegate.NodeFault.String(): true, nodegate.Unverified.String(): true,
 }
 
+// isFault tells whether calls failed for a reason that is not the client's. An embedded network
+// executes what a call asks for until its time is over, so who asks for an endless loop gets a
+// timeout: if that counted, any client could make the service look broken. A remote node that
+// doesn't answer in time may be to blame itself.
+func isFault(network, outcome string, embedded func(string) bool) bool {
+	return faults[outcome] && (outcome != nodegate.Timeout.String() || !embedded(network))
+}
+
 // Calls counts the calls since the start, and those that failed for a reason that is not the
-// client's.
-func Calls(m *Metrics) (all, failed float64) {
+// client's. embedded tells whether a network is executed by this process.
+func Calls(m *Metrics, embedded func(network string) bool) (all, failed float64) {
 	series := make(chan prometheus.Metric)
 	go func() {
 		m.requests.Collect(series)
@@ -27,11 +35,17 @@ func Calls(m *Metrics) (all, failed float64) {
 			continue
 		}
 		all += value.GetCounter().GetValue()
-		for _, l := range value.GetLabel() {
-			if l.GetName() == "outcome" && faults[l.GetValue()] {
-				failed += value.GetCounter().GetValue()
-			}
+		if labels := labelsOf(&value); isFault(labels["network"], labels["outcome"], embedded) {
+			failed += value.GetCounter().GetValue()
 		}
 	}
 	return all, failed
+}
+
+func labelsOf(m *dto.Metric) map[string]string {
+	labels := map[string]string{}
+	for _, l := range m.GetLabel() {
+		labels[l.GetName()] = l.GetValue()
+	}
+	return labels
 }

@@ -111,7 +111,7 @@ const (
 )
 
 func (p *problems) errorRate(now time.Time) []operatoralert.Problem {
-	all, failed := obs.Calls(p.server.metrics)
+	all, failed := obs.Calls(p.server.metrics, p.server.networks.isEmbedded)
 	p.calls = append(p.calls, callCount{now, all, failed})
 	for len(p.calls) > 1 && now.Sub(p.calls[1].at) >= rateWindow {
 		p.calls = p.calls[1:]

@@ -141,6 +141,30 @@ networks:
 	received.alternate(t, "node_down", "network_down", "error_rate")
 }
 
+// TestEndlessCallsAreNoErrors: a client that makes an embedded network execute endless calls
+// alerts nobody.
+func TestEndlessCallsAreNoErrors(t *testing.T) {
+	received := startHook(t)
+	f := startFront(t, fmt.Sprintf(`
+storage: {engine: "off"}
+limits: {call_timeout: 10ms}
+alerts: {webhook: "%s", webhook_secret: sixteen-characters, after: 1s}
+networks: [{name: main, embedded: {}}]
+`, received.URL))
+	f.ready(t)
+	time.Sleep(2 * time.Second) // the first check has counted the calls before
+	const loop = `{"data":"0x5b600056"}` // JUMPDEST PUSH1 0 JUMP
+	for range 30 {
+		if a := f.call(t, "main", "eth_call", "["+loop+`,"latest"]`); !strings.Contains(a.error, "timed out") {
+			t.Fatalf("an endless call: %+v", a)
+		}
+	}
+	time.Sleep(3 * time.Second) // some checks
+	if got := received.messages(); len(got) != 0 {
+		t.Errorf("operators got %q", got)
+	}
+}
+
 // failCalls makes calls that fail, in a batch.
 func (f *front) failCalls(t *testing.T) {
 	t.Helper()

@@ -47,8 +47,8 @@ func remoteProblems(name string, r *remote) (list []operatoralert.Problem) {
 	}
 	for _, n := range r.pool.Status() {
 		if !n.Healthy && !n.Cordoned {
-			list = append(list, operatoralert.Problem{
-				Kind: "node_down", Subject: name + "/" + n.Name, Summary: "The node " + n.Name + " of the network " + name + " is not used" + because(n.Why) + ".",
+			list = append(list, operatoralert.Problem{ // n.Why may hold addresses and text that the node chose
+				Kind: "node_down", Subject: name + "/" + n.Name, Summary: "The node " + n.Name + " of the network " + name + " is not used" + because(string(n.Cause)) + ".",
 			})
 		}
 	}

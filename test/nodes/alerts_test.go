@@ -2,8 +2,10 @@ package nodes_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -28,8 +30,9 @@ import (
 // hook receives webhooks.
 type hook struct {
 	*httptest.Server
-	mu  sync.Mutex
-	got []string // status, kind and subject
+	mu     sync.Mutex
+	got    []string // status, kind and subject
+	bodies []string
 }
 
 func startHook(t *testing.T) *hook {
@@ -49,7 +52,7 @@ func startHook(t *testing.T) *hook {
 		}
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		h.got = append(h.got, m.Status+" "+m.Kind+" "+m.Subject)
+		h.got, h.bodies = append(h.got, m.Status+" "+m.Kind+" "+m.Subject), append(h.bodies, string(body))
 	}))
 	t.Cleanup(h.Close)
 	return h
@@ -141,6 +144,70 @@ networks:
 	received.alternate(t, "node_down", "network_down", "error_rate")
 }
 
+// TestAlertsNameCauses: an alert says why a node is not used in words of our own, as the
+// documentation shows it. Whoever runs the webhook learns neither addresses nor what nodes say.
+func TestAlertsNameCauses(t *testing.T) {
+	talker := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		var call struct{ ID json.RawMessage }
+		_ = json.NewDecoder(req.Body).Decode(&call)
+		fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32000,"message":"pay at https://phish.example"}}`, call.ID)
+	}))
+	t.Cleanup(talker.Close)
+	received := startHook(t)
+	f := startFront(t, fmt.Sprintf(`
+storage: {engine: "off"}
+alerts: {webhook: "%s", webhook_secret: sixteen-characters, after: 2s}
+networks:
+  - name: main
+    nodes:
+      - {name: geth-1, url: "http://127.0.0.1:1/v3/secret-path"}
+      - {name: geth-2, url: %s}
+`, received.URL, talker.URL))
+	for _, node := range []string{"geth-1", "geth-2"} {
+		received.await(t, "firing node_down main/"+node, 1)
+	}
+	received.mu.Lock()
+	defer received.mu.Unlock()
+	all := strings.Join(received.bodies, "\n")
+	for _, text := range []string{"127.0.0.1", "secret-path", "dial", "refused", "phish", "error -32000"} {
+		if strings.Contains(all, text) {
+			t.Errorf("the alerts hold %q:\n%s", text, all)
+		}
+	}
+	if !strings.Contains(all, "geth-2 of the network main is not used: answers with errors.") {
+		t.Errorf("no cause of geth-2:\n%s", all)
+	}
+	if status, state := get(t, f.Admin+"/nodes"); status != http.StatusOK || !strings.Contains(state, "phish") {
+		t.Errorf("/nodes doesn't say what the node answers: %s", state)
+	}
+	holdExample(t, received.bodies[slices.Index(received.got, "firing node_down main/geth-1")])
+}
+
+// holdExample wants an alert in the documentation, but for the server's name and the times.
+func holdExample(t *testing.T, body string) {
+	t.Helper()
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "alerts.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, example, _ := strings.Cut(string(page), "```json\n")
+	example, _, _ = strings.Cut(example, "```")
+	var want, got map[string]string
+	if err := errors.Join(json.Unmarshal([]byte(example), &want), json.Unmarshal([]byte(body), &got)); err != nil {
+		t.Fatal(err)
+	}
+	got["text"] = strings.TrimSuffix(got["text"], "("+got["server"]+")") + "(" + want["server"] + ")"
+	for _, name := range []string{"server", "since", "at"} {
+		if got[name] == "" {
+			t.Errorf("the alert has no %s", name)
+		}
+		got[name] = want[name]
+	}
+	if !maps.Equal(got, want) {
+		t.Errorf("the alert is %v\ndocs/alerts.md has %v", got, want)
+	}
+}
+
 // TestEndlessCallsAreNoErrors: a client that makes an embedded network execute endless calls
 // alerts nobody.
 func TestEndlessCallsAreNoErrors(t *testing.T) {
@@ -152,7 +219,7 @@ alerts: {webhook: "%s", webhook_secret: sixteen-characters, after: 1s}
 networks: [{name: main, embedded: {}}]
 `, received.URL))
 	f.ready(t)
-	time.Sleep(2 * time.Second) // the first check has counted the calls before
+	time.Sleep(2 * time.Second)          // the first check has counted the calls before
 	const loop = `{"data":"0x5b600056"}` // JUMPDEST PUSH1 0 JUMP
 	for range 30 {
 		if a := f.call(t, "main", "eth_call", "["+loop+`,"latest"]`); !strings.Contains(a.error, "timed out") {

@@ -39,6 +39,7 @@ type node struct {
 
 	mu     sync.Mutex
 	why    string // it is not used, or what failed last
+	failed Cause  // what failed last; "" if nothing has
 	client string // what it calls itself
 }
 
@@ -108,7 +109,7 @@ func (n *node) noteFailure(err error) {
 	n.failing.blend(1, failingWeight)
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.why = n.clean(err)
+	n.why, n.failed = n.clean(err), causeOf(err)
 }
 
 func (n *node) setWhy(why string) {

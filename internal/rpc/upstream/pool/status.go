@@ -20,6 +20,7 @@ type Status struct {
 	ErrorRate float64       // of the latest requests, 0 to 1
 	P50, P95  time.Duration // of its latest answers
 	InFlight  int64
+	Cause     Cause  // it is not healthy; "" when it is
 	Ejections int64  // since the start
 	LogRange  uint64 // most blocks of one log query, set or learned; 0: no known limit
 	Client    string // what it calls itself
@@ -52,6 +53,7 @@ func (ns *nodeSet) statusOf(n *node) Status {
 	defer n.mu.Unlock()
 	s.Client, s.Cordoned = n.client, n.cordoned.Load()
 	s.Healthy, s.Why = ns.explain(n, s.Lag)
+	s.Cause = ns.cause(n, s.Lag)
 	return s
 }
 

@@ -36,7 +36,7 @@ var settings = schema[Config]{
 			at:   func(c *Config) value { return text(&c.DefaultPlan, notEmpty) },
 		}, {
 			name: "shutdown_delay", def: "0s",
-			help: "how long a server that is stopped still answers everything but /readyz, so that balancers notice before it closes connections",
+			help: "how long a server that is stopped still answers everything but /readyz, so that balancers notice before it closes connections; the service manager must wait 10s longer before it kills the process",
 			at:   func(c *Config) value { return span(&c.ShutdownDelay, 0, time.Minute) },
 		}, {
 			name: "pepper", secret: true, noFile: true,

@@ -9,8 +9,10 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/goccy/go-yaml"
 
@@ -273,6 +275,40 @@ func get(t *testing.T, url string) {
 	if res.StatusCode != http.StatusOK {
 		t.Errorf("%s answers %s", url, res.Status)
 	}
+}
+
+// TestStopTimes: a service manager waits until nodegate has stopped: for its shutdown_delay, and
+// for requests to finish.
+func TestStopTimes(t *testing.T) {
+	const drain = 10 * time.Second
+	for name, c := range map[string]struct{ delay, stop string }{
+		"nodegate.service":         {"", `(?m)^TimeoutStopSec=(\d+)$`},
+		"compose/compose.yaml":     {`NODEGATE_SHUTDOWN_DELAY: (\d+)s`, `stop_grace_period: (\d+)s`},
+		"kubernetes/nodegate.yaml": {`NODEGATE_SHUTDOWN_DELAY\n\s+value: (\d+)s`, `terminationGracePeriodSeconds: (\d+)`},
+	} {
+		text := read(t, name)
+		delay, stop := config.Default().ShutdownDelay, seconds(t, name, text, c.stop)
+		if c.delay != "" {
+			delay = seconds(t, name, text, c.delay)
+		}
+		if stop < delay+drain {
+			t.Errorf("%s kills nodegate after %v, and its shutdown_delay is %v", name, stop, delay)
+		}
+	}
+}
+
+// seconds is the time that a pattern finds in a file.
+func seconds(t *testing.T, name, text, pattern string) time.Duration {
+	t.Helper()
+	found := regexp.MustCompile(pattern).FindStringSubmatch(text)
+	if found == nil {
+		t.Fatalf("%s has no %s", name, pattern)
+	}
+	n, err := strconv.Atoi(found[1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return time.Duration(n) * time.Second
 }
 
 // TestContainer: the ports that the image declares are those that its variables set.

@@ -60,7 +60,6 @@ func next(t *testing.T, what string, list <-chan json.RawMessage) string {
 	return ""
 }
 
-// withoutNulls leaves members out that are null: Geth has one in its events of heads for each
 // TestLedgerEvents: filters and subscriptions of new blocks are answered from the ledger, with the
 // bytes of the node. It was not asked for a log: it refuses that.
 func TestLedgerEvents(t *testing.T) {

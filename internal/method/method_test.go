@@ -50,6 +50,22 @@ func TestAlias(t *testing.T) {
 	}
 }
 
+// TestRunsCode names the methods whose errors may be what a contract says.
+func TestRunsCode(t *testing.T) {
+	for name, want := range map[string]bool{
+		"eth_call": true, "eth_estimateGas": true, "eth_createAccessList": true, "eth_simulateV1": true, "eth_fillTransaction": true,
+		"layer2_estimateGas": true, "eth_sendRawTransaction": true, "eth_sendRawTransactionSync": true, "debug_traceCall": true,
+		"debug_traceBlockByNumber": true, "trace_call": true, "trace_block": true, "ots_traceTransaction": true,
+		"linea_estimateGas": true, "eth_callMany": true, // without a row
+		"eth_getBalance": false, "eth_getProof": false, "eth_getLogs": false, "eth_getBlockByNumber": false, "eth_feeHistory": false,
+		"debug_getRawBlock": false, "eth_newFilter": false, "web3_sha3": false,
+	} {
+		if got := method.Of(name).RunsCode(); got != want {
+			t.Errorf("%s runs code: %t, want %t", name, got, want)
+		}
+	}
+}
+
 func TestInTurn(t *testing.T) {
 	for _, row := range method.All() {
 		changes := row.Kind == method.Send || row.Contracts == method.RawTransaction || row.Action == method.ActSendTransaction || row.Socket

@@ -115,6 +115,20 @@ func (r *Row) LooksUp() bool {
 	return r.Kind == Read
 }
 
+// RunsCode tells whether a node may run code for a call that the caller chooses, so that the
+// text of an error may be what that code says. Of a method without a row nobody knows.
+func (r *Row) RunsCode() bool {
+	switch {
+	case r.Name == "":
+		return true
+	case r.Answer == ProofAnswer:
+		return false
+	case r.Contracts == CallObject || r.Contracts == Simulation || r.Contracts == RawTransaction:
+		return true
+	}
+	return r.Work == Executes || r.Work == Unstoppable
+}
+
 // ShowsHeader tells whether an answer has the header of a block, whose hash can be checked.
 func (r *Row) ShowsHeader() bool { return r.Answer == BlockAnswer || r.Answer == HeaderAnswer }
 

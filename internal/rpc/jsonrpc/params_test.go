@@ -77,6 +77,19 @@ func TestFields(t *testing.T) {
 	}
 }
 
+func TestStrings(t *testing.T) {
+	for raw, want := range map[string]string{
+		``: "", `[1,true,null]`: "", `["a",{"b":["c\"d","\u0065"],"":"\\"}]`: `"a" "b" "c\"d" "\u0065" "" "\\"`,
+		`["a","b`: `"a"`, `["a` + "\n" + `"]`: "", `["é"]`: `"é"`,
+	} {
+		var got []string
+		Strings([]byte(raw), func(token []byte) { got = append(got, string(token)) })
+		if strings.Join(got, " ") != want {
+			t.Errorf("%s: %q, want %s", raw, got, want)
+		}
+	}
+}
+
 func TestFieldsStops(t *testing.T) {
 	calls := 0
 	ok := Fields([]byte(`{"a":1,"b":2}`), func(_, _ []byte) bool { calls++; return false })

@@ -15,6 +15,23 @@ func String(raw []byte) (s []byte, ok bool) {
 	return unquote(raw), true
 }
 
+// Strings calls f with each string token of well-formed JSON, names of members included.
+func Strings(raw []byte, f func(token []byte)) {
+	for i := 0; ; {
+		n := bytes.IndexByte(raw[i:], '"')
+		if n < 0 {
+			return
+		}
+		i += n
+		end := skipString(raw, i)
+		if end < 0 {
+			return
+		}
+		f(raw[i:end:end])
+		i = end
+	}
+}
+
 // unquote decodes a string token that has been checked.
 func unquote(raw []byte) []byte {
 	s := raw[1 : len(raw)-1]

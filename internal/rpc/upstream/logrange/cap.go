@@ -34,6 +34,17 @@ func Classify(message string) Cap {
 	return Cap{}
 }
 
+// Worded tells whether any text, also a long one, has the words of a refusal.
+func Worded(text string) bool {
+	t := simplify(text)
+	for _, w := range wordings {
+		if strings.Contains(t.words, w.words()) {
+			return true
+		}
+	}
+	return false
+}
+
 // number is the value of the N in a wording that was found in the text; 0 if there is none.
 func (t *text) number(at int, wording string) uint64 {
 	head, _, ok := strings.Cut(wording, "N")

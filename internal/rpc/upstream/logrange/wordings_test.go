@@ -2,6 +2,7 @@ package logrange
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 )
 
@@ -84,6 +85,15 @@ func show(c Cap) string {
 		return fmt.Sprintf("%d/%d", c.Kind, c.Blocks)
 	}
 	return fmt.Sprintf("%d/%d try %d to %d", c.Kind, c.Blocks, c.Try.From, c.Try.To)
+}
+
+// TestWorded: the words are found wherever they are, unlike those of a refusal.
+func TestWorded(t *testing.T) {
+	const refusal = "range too large, max range: 5"
+	far := strings.Repeat("x", 2*longest) + refusal
+	if !Worded(refusal) || !Worded(far) || Classify(far).Kind != None || Worded("eth_getLogs fromBlock toBlock address topics latest blockHash") {
+		t.Errorf("%v, %v, %v", Worded(refusal), Worded(far), Classify(far))
+	}
 }
 
 // TestOtherErrors: a narrower range would not help against these.

@@ -42,6 +42,7 @@ type outcome struct {
 	also    *node        // a second one that was asked meanwhile
 	held    verify.Kinds // the checks that the answer passed
 	doubt   *doubt       // it failed one
+	unsure  bool         // the verdict is by a text that may be the caller's: what another node says decides
 }
 
 // judge decides what an outcome means.
@@ -57,7 +58,7 @@ func (j *judge) of(n *node, q *query, o *outcome) verdict {
 	case o.err == nil:
 		return j.result(n, q, o)
 	case errors.As(o.err, &call):
-		return j.callError(n, q, call)
+		return j.callError(n, q, o, call)
 	case errors.Is(o.err, client.ErrTooLarge) && q.class != small:
 		return oversize
 	case errors.Is(o.err, client.ErrBusy):
@@ -100,7 +101,7 @@ func (j *judge) null(n *node, q *query, o *outcome) verdict {
 	case q.numbered && q.block > j.heads.Number():
 		return good
 	case q.numbered && q.info.EveryBlock:
-		return j.old(n, q)
+		return j.old(n, q, o)
 	}
 	return missing
 }
@@ -110,37 +111,47 @@ func (j *judge) null(n *node, q *query, o *outcome) verdict {
 const longAgo = 64
 
 // old decides between a node that is late and one that has dropped a block.
-func (j *judge) old(n *node, q *query) verdict {
+func (j *judge) old(n *node, q *query, o *outcome) verdict {
 	head := n.Head.Load()
 	if head < q.block+longAgo {
 		return stale
 	}
-	n.history.gone(q.info, q.block, head)
+	if !o.unsure {
+		n.history.gone(q.info, q.block, head)
+	}
 	return pruned
 }
 
-func (j *judge) callError(n *node, q *query, e *client.CallError) verdict {
-	text := strings.ToLower(e.Message)
-	needs := q.info.Needs != method.Nothing
+// callError decides what an error of a node means. What code of the caller may have written
+// comes first, so that no reason of a revert is taken for the node's own words.
+func (j *judge) callError(n *node, q *query, o *outcome, e *client.CallError) verdict {
+	r, needs := newNodeError(q, e), q.info.Needs != method.Nothing
 	switch {
-	case contains(text, limitWords):
+	case r.executed():
+		return good
+	case r.limits():
 		return limited
-	case n.capped(q, e.Message):
+	case n.capped(q, r):
 		return capped
-	case lacksMethod(e, text):
-		n.history.without(q.method)
+	}
+	o.unsure = r.unsure()
+	switch {
+	case r.lacksMethod():
+		if !o.unsure {
+			n.history.without(q.method)
+		}
 		return lacking
-	case needs && (e.Code == numberPruned || contains(text, prunedWords)):
-		if q.numbered {
+	case needs && r.prunes():
+		if q.numbered && !o.unsure {
 			n.history.gone(q.info, q.block, n.Head.Load())
 		}
 		return pruned
-	case needs && contains(text, staleWords) && (q.hash != nil || q.numbered && q.block <= j.heads.Number()):
+	case needs && r.says(staleWords) && (q.hash != nil || q.numbered && q.block <= j.heads.Number()):
 		if q.numbered {
-			return j.old(n, q)
+			return j.old(n, q, o)
 		}
 		return stale
-	case callers(e, text):
+	case callers(r):
 		return good
 	}
 	return faulty

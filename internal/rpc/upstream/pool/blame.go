@@ -1,11 +1,5 @@
 package pool
 
-import (
-	"strings"
-
-	"github.com/nodegate/nodegate/internal/rpc/upstream/client"
-)
-
 // Numbers of errors that mean one thing on every node.
 const (
 	numberReverted       = 3
@@ -18,39 +12,45 @@ const (
 // callers tells whether an error is the caller's own business: every node would give it.
 // Whatever isn't known to be that is the node's: another node is asked, and an error that
 // all of them give is returned all the same.
-func callers(e *client.CallError, text string) bool {
-	if e.Code == numberReverted || e.Code == numberInvalidParams {
+func callers(r *nodeError) bool {
+	if r.Code == numberReverted || r.Code == numberInvalidParams || r.query.hasProgram() {
 		return true
 	}
-	for _, words := range [][]string{callerWords, staleWords, knownWords, minedWords} {
-		if contains(text, words) {
+	for _, words := range [][]string{reasonWords, callerWords, staleWords, knownWords, minedWords} {
+		if contains(r.text, words) {
 			return true
 		}
 	}
 	return false
 }
 
-// lacksMethod tells whether an error says that the node doesn't offer the method. Some
-// say so under the number for everything, Alchemy and plans of providers for example.
-func lacksMethod(e *client.CallError, text string) bool {
-	return e.Code == numberMethodMissing || e.Code == numberMethodDisabled ||
-		strings.Contains(text, "method") && contains(text, noMethodWords)
-}
+var methodWord = []string{"method"}
 
 var noMethodWords = []string{
 	"not found", "not available", "does not exist", "not supported", "unsupported", "not whitelisted", "not allowed", "disabled", "not enabled", "current plan",
 }
 
+// reasonWords are in every error whose text goes on with what a contract says, in lower case:
+// Geth and most others say "execution reverted: reason", Hardhat and Ganache "VM Exception while
+// processing transaction: reverted with reason string 'reason'", Nethermind and Parity "VM
+// execution error." zkSync's accounts and paymasters are contracts.
+var reasonWords = []string{
+	"revert", "vm exception", "vm execution error", "evm error", "transaction execution error", "cannot estimate gas", "cannot estimate transaction",
+	"account validation", "paymaster validation",
+}
+
 // callerWords are what nodes say about the call itself, in lower case, by subject. The
-// sources are the clients' own error texts: Geth core/vm/errors.go, core/error.go,
+// sources are the clients' own error texts: Geth core/vm/errors.go and contracts.go, core/error.go,
 // core/txpool/errors.go and rpc/errors.go; Reth crates/rpc/rpc-eth-types/src/error; Besu
 // RpcErrorType.java; Nethermind AcceptTxResult.cs and EvmExceptionType.cs; Erigon as Geth;
 // Arbitrum and the OP stack as Geth, beside their own rules for fees.
 var callerWords = []string{
 	// execution
-	"revert", "vm exception", "vm execution error", "out of gas", "outofgas", "invalid opcode", "bad instruction", "stack underflow", "stack overflow",
+	"out of gas", "outofgas", "invalid opcode", "bad instruction", "stack underflow", "stack overflow",
 	"stack limit", "invalid jump", "bad jump", "write protection", "static call", "call depth", "initcode", "code size", "return data out of bounds",
-	"gas required exceeds", "always failing transaction", "cannot estimate gas", "address collision", "invalid code",
+	"gas required exceeds", "always failing transaction", "address collision", "invalid code",
+	// precompiled contracts
+	"precompile", "bn256", "elliptic curve", "on curve", "subgroup", "field element", "invalid input length", "invalid final flag", "exponent/modulus", "kzg", "point size", "versioned hash",
 	// funds, nonces, fees
 	"insufficient funds", "insufficient balance", "insufficient sender balance", "up-front cost", "upfront cost", "lack of funds",
 	"nonce", "already known", "known transaction", "already imported", "already in mempool", "already exists", "replacement", "underpriced",

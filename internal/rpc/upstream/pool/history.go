@@ -22,7 +22,8 @@ type history struct {
 	any   atomic.Bool       // one of these has something
 }
 
-// maxLacking bounds the methods that are remembered: their names come from clients.
+// maxLacking bounds the methods that are remembered: their names come from clients. Those of the
+// table always are, so that no client can use up the room for them.
 const maxLacking = 256
 
 // window is the depth that goes for a method.
@@ -88,7 +89,7 @@ func (h *history) without(name string) {
 	if h.lacks == nil {
 		h.lacks = map[string]bool{}
 	}
-	if len(h.lacks) < maxLacking {
+	if len(h.lacks) < maxLacking || method.Of(name).Name != "" {
 		h.lacks[name] = true
 		h.any.Store(true)
 	}

@@ -90,12 +90,15 @@ func (ns *nodeSet) logWidth(q *query, most uint64) uint64 {
 }
 
 // capped judges an error that a narrower query would not get, and remembers what the node
-// said about its limit of blocks.
-func (n *node) capped(q *query, message string) bool {
+// said about its limit of blocks. A query that has such words itself may have put them there.
+func (n *node) capped(q *query, r *nodeError) bool {
 	if q.class != logs {
 		return false
 	}
-	c := logrange.Classify(message)
+	c := logrange.Classify(r.Message)
+	if c.Kind == logrange.None || logrange.Worded(r.request()) {
+		return false
+	}
 	if c.Kind == logrange.Blocks {
 		asked := uint64(0)
 		if q.ranged {
@@ -103,5 +106,5 @@ func (n *node) capped(q *query, message string) bool {
 		}
 		n.logs.learn(asked, c.Blocks, time.Now())
 	}
-	return c.Kind != logrange.None
+	return true
 }

@@ -176,6 +176,20 @@ func (r *reader) learn(q *query, first, second *outcome) {
 		r.nodes.failed(first.node, first.err)
 	case missing:
 		r.learnHistory(first, second)
+	case lacking, pruned:
+		first.learnUnsure(q)
+	}
+}
+
+// learnUnsure remembers what a text says that may have been the caller's: it was the node's, as
+// another node has answered. A program can answer on one node and not on another.
+func (o *outcome) learnUnsure(q *query) {
+	switch history := &o.node.history; {
+	case !o.unsure || q.hasProgram():
+	case o.verdict == lacking:
+		history.without(q.method)
+	case q.numbered:
+		history.gone(q.info, q.block, o.node.Head.Load())
 	}
 }
 

@@ -127,8 +127,8 @@ func (s *sending) one(parent context.Context, n *node) outcome {
 	o := d.ask.ask(ctx, n, &s.query)
 	var call *client.CallError
 	if errors.As(o.err, &call) && o.verdict == good {
-		text := strings.ToLower(call.Message)
-		if contains(text, knownWords) || contains(text, minedWords) && d.knows(ctx, n, s.hash) {
+		r := newNodeError(&s.query, call)
+		if !r.executed() && (contains(r.text, knownWords) || contains(r.text, minedWords) && d.knows(ctx, n, s.hash)) {
 			o.result, o.err = s.hash, nil
 		}
 	}

@@ -31,6 +31,7 @@ type stamp struct {
 type flight struct {
 	call
 	stamp
+	account string // that it is made for
 	cancel  context.CancelFunc
 	waiting int           // guarded by Cache.mu; nobody left ends the call
 	done    chan struct{} // closed when the fields below are written
@@ -42,46 +43,76 @@ type flight struct {
 	trace  nodegate.Trace
 }
 
+// mostJoins is how many calls of others one call waits for. The last time, its own account asks.
+const mostJoins = 2
+
 // ask joins an identical call that is in progress, or begins one. Each caller waits as
-// long as its own context lasts.
+// long as its own context lasts. If the node refused the account that began the call, other
+// accounts ask again.
 func (c *Cache) ask(ctx context.Context, trace *nodegate.Trace, asked call) ([]byte, error) {
-	f, joined := c.board(ctx, asked, trace.Spans)
-	begin := time.Now()
-	select {
-	case <-f.done:
-	case <-ctx.Done():
-		c.leave(f)
-		trace.Cache, trace.Reason = nodegate.CacheMiss, asked.why
-		trace.Waited += time.Since(begin)
-		return nil, nodegate.ErrTimeout("cache.wait", context.Cause(ctx))
+	account := nodegate.GrantFrom(ctx).AccountID
+	for joins := 0; ; joins++ {
+		f, joined := c.board(ctx, asked, trace.Spans, joins < mostJoins)
+		begin := time.Now()
+		select {
+		case <-f.done:
+		case <-ctx.Done():
+			c.leave(f)
+			trace.Cache, trace.Reason = nodegate.CacheMiss, asked.why
+			trace.Waited += time.Since(begin)
+			return nil, nodegate.ErrTimeout("cache.wait", context.Cause(ctx))
+		}
+		if joined && f.account != account && refusesAccount(f.err) {
+			trace.Waited += time.Since(begin)
+			continue
+		}
+		f.tell(trace, joined, time.Since(begin))
+		return f.result, f.err
 	}
+}
+
+// refusesAccount tells whether an error is about the account that a call was made for, or about
+// the end of its request, so that another account may get an answer.
+func refusesAccount(err error) bool {
+	if err == nil {
+		return false
+	}
+	switch nodegate.AsError(err).Code {
+	case nodegate.AccountBusy, nodegate.RateLimited, nodegate.CreditsSpent, nodegate.QuotaReached, nodegate.Forbidden:
+		return true
+	}
+	return errors.Is(err, context.Canceled)
+}
+
+// tell writes into a caller's trace what the flight did.
+func (f *flight) tell(trace *nodegate.Trace, joined bool, waited time.Duration) {
 	trace.Node, trace.Verified, trace.Agreed = f.trace.Node, f.trace.Verified, f.trace.Agreed
 	switch {
 	case joined:
 		trace.Cache, trace.Reason = nodegate.CacheShared, ""
-		trace.Waited += time.Since(begin)
+		trace.Waited += waited
 	case f.second:
 		trace.Cache, trace.Reason = nodegate.CacheHit, ""
 	default:
-		trace.Cache, trace.Reason = nodegate.CacheMiss, asked.why
+		trace.Cache, trace.Reason = nodegate.CacheMiss, f.why
 		if f.reason != "" {
 			trace.Reason = f.reason
 		}
 		trace.Waited += f.trace.Waited
 	}
-	return f.result, f.err
 }
 
-func (c *Cache) board(ctx context.Context, asked call, spans bool) (f *flight, joined bool) {
+// board joins a flight in progress if it may, or begins one that others can join.
+func (c *Cache) board(ctx context.Context, asked call, spans, mayJoin bool) (f *flight, joined bool) {
 	now := stamp{asked.plan.head.Number, asked.plan.head.Fork, c.sent.Load()}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if f = c.flights[asked.key]; f != nil && f.stamp == now && f.name == asked.name && bytes.Equal(f.params, asked.params) {
+	if f = c.flights[asked.key]; mayJoin && f != nil && f.stamp == now && f.name == asked.name && bytes.Equal(f.params, asked.params) {
 		f.waiting++
 		return f, true
 	}
 	asked.params = bytes.Clone(asked.params) // the flight may outlive its first caller
-	f = &flight{call: asked, stamp: now, waiting: 1, done: make(chan struct{}), trace: nodegate.Trace{Spans: spans}}
+	f = &flight{call: asked, stamp: now, account: nodegate.GrantFrom(ctx).AccountID, waiting: 1, done: make(chan struct{}), trace: nodegate.Trace{Spans: spans}}
 	ctx, f.cancel = context.WithCancel(nodegate.WithTrace(context.WithoutCancel(ctx), &f.trace))
 	c.flights[asked.key] = f
 	go c.fly(ctx, f)

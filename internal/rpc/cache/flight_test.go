@@ -3,6 +3,7 @@ package cache
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -215,4 +216,90 @@ func TestKnowsMore(t *testing.T) {
 			}
 		})
 	}
+}
+
+// of is a caller's context with its account.
+func of(t *testing.T, account string) context.Context {
+	return nodegate.WithGrant(t.Context(), &nodegate.Grant{AccountID: account})
+}
+
+// refusing refuses one account late and answers all others.
+func refusing(account string, refusal error) func(context.Context, string, string) (string, error) {
+	return func(ctx context.Context, _, _ string) (string, error) {
+		time.Sleep(later)
+		if nodegate.GrantFrom(ctx).AccountID == account {
+			return "", refusal
+		}
+		return `"0x1"`, nil
+	}
+}
+
+// TestOwnRefusal: an error about the account of the first caller isn't the answer to others.
+// They ask by themselves, and share that call.
+func TestOwnRefusal(t *testing.T) {
+	for name, refusal := range map[string]error{
+		"busy":      &nodegate.Error{Code: nodegate.AccountBusy, Msg: "too many heavy calls of this account"},
+		"limited":   &nodegate.Error{Code: nodegate.RateLimited},
+		"spent":     &nodegate.Error{Code: nodegate.CreditsSpent},
+		"forbidden": &nodegate.Error{Code: nodegate.Forbidden},
+		"wrapped":   fmt.Errorf("below: %w", &nodegate.Error{Code: nodegate.AccountBusy}),
+		"cancelled": nodegate.ErrTimeout("test", context.Canceled),
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			node := answering("")
+			node.answer = refusing("greedy", refusal)
+			c := New(node, Config{Bytes: 1 << 20})
+			var all sync.WaitGroup
+			greedy := []*caller{start(of(t, "greedy"), &all, c, "eth_call", `[{},"0x1"]`), start(of(t, "greedy"), &all, c, "eth_call", `[{},"0x1"]`)}
+			var others []*caller
+			for _, account := range []string{"a", "b", "b"} {
+				others = append(others, start(of(t, account), &all, c, "eth_call", `[{},"0x1"]`))
+			}
+			all.Wait()
+			for _, got := range greedy {
+				if nodegate.AsError(got.err).Code != nodegate.AsError(refusal).Code || got.took != later {
+					t.Errorf("%s: the refused account: %s, %v after %v", name, got.result, got.err, got.took)
+				}
+			}
+			for _, got := range others {
+				if string(got.result) != `"0x1"` || got.err != nil || got.took != 2*later {
+					t.Errorf("%s: another account: %s, %v after %v", name, got.result, got.err, got.took)
+				}
+			}
+			if node.count() != 2 || len(c.flights) != 0 {
+				t.Errorf("%s: the node was asked %d times, %d flights left", name, node.count(), len(c.flights))
+			}
+		})
+	}
+}
+
+// TestRefusedTwice: a caller that joined the calls of two refused accounts joins no third one.
+func TestRefusedTwice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		node := answering("")
+		node.answer = func(ctx context.Context, _, _ string) (string, error) {
+			if time.Sleep(later); nodegate.GrantFrom(ctx).AccountID == "victim" {
+				return `"0x1"`, nil
+			}
+			return "", &nodegate.Error{Code: nodegate.AccountBusy}
+		}
+		c := New(node, Config{Bytes: 1 << 20})
+		var all sync.WaitGroup
+		for i := range 20 {
+			all.Go(func() {
+				for range 20 {
+					_, err := c.Call(of(t, fmt.Sprint("greedy", i)), "eth_call", []byte(`[{},"0x1"]`))
+					if err != nil && !errors.Is(err, nodegate.AccountBusy) {
+						t.Error(err)
+					}
+				}
+			})
+		}
+		synctest.Wait()
+		victim := start(of(t, "victim"), &all, c, "eth_call", `[{},"0x1"]`)
+		all.Wait()
+		if victim.err != nil || victim.took > 3*later {
+			t.Errorf("%s, %v after %v", victim.result, victim.err, victim.took)
+		}
+	})
 }

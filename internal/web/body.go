@@ -21,8 +21,9 @@ type Reading struct {
 	// Grow is asked with the size of the buffer before it grows, and of the one given.
 	Grow func(size int) error
 	// Inflate runs the work of inflating more than InflateFrom, which takes processor
-	// time that the client doesn't pay for: a few kilobytes become megabytes.
-	Inflate func(work func())
+	// time that the client doesn't pay for: a few kilobytes become megabytes. With an error
+	// the work was not done.
+	Inflate func(work func()) error
 }
 
 // InflateFrom is how much of a gzip is inflated at once.
@@ -31,7 +32,7 @@ const InflateFrom = 256 << 10
 // ReadBody appends a request's body to buf, inflating gzip. More than the limit is
 // refused while reading.
 //
-// Returns TooLarge, what Grow returns, or InvalidRequest for an encoding it does not
+// Returns TooLarge, what Grow or Inflate returns, or InvalidRequest for an encoding it does not
 // know or a body that ends early.
 func ReadBody(w http.ResponseWriter, r *http.Request, buf []byte, how Reading) ([]byte, error) {
 	limit, grow := how.Limit, how.Grow
@@ -39,7 +40,7 @@ func ReadBody(w http.ResponseWriter, r *http.Request, buf []byte, how Reading) (
 		return buf, tooLarge(limit)
 	}
 	if err := grow(cap(buf)); err != nil {
-		return buf, noMemory(err)
+		return buf, unread(err)
 	}
 	announced := r.ContentLength
 	body := Paced(w, r.Body)
@@ -69,7 +70,9 @@ func (how *Reading) inflate(body io.Reader, buf []byte, announced int64) ([]byte
 	if buf, err = readAll(z, buf, min(how.Limit, InflateFrom), -1, grow); !errors.Is(err, nodegate.TooLarge) || int64(len(buf)-start) > how.Limit {
 		return buf, err
 	}
-	how.Inflate(func() { buf, err = readAll(z, buf, how.Limit-int64(len(buf)-start), -1, grow) })
+	if ended := how.Inflate(func() { buf, err = readAll(z, buf, how.Limit-int64(len(buf)-start), -1, grow) }); ended != nil {
+		return buf, unread(ended)
+	}
 	if errors.Is(err, nodegate.TooLarge) {
 		err = tooLarge(how.Limit)
 	}
@@ -83,7 +86,7 @@ func readAll(body io.Reader, buf []byte, limit, announced int64, grow func(size 
 		if len(buf) == cap(buf) {
 			more := room(len(buf)-start, limit, announced)
 			if err := grow(len(buf) + more); err != nil {
-				return buf, noMemory(err)
+				return buf, unread(err)
 			}
 			buf = Enlarge(buf, more)
 		}
@@ -127,9 +130,9 @@ func room(filled int, limit, announced int64) int {
 	return int(min(max(4096, 3*int64(filled)), rest+1)) // one byte more shows the end
 }
 
-// noMemory is the refusal of a body that there is no memory for. The rest of it is not
-// read.
-func noMemory(err error) error {
+// unread is the refusal of a body that there is no memory for, or no turn. The rest of it is
+// not read.
+func unread(err error) error {
 	e := *nodegate.AsError(err)
 	e.Op = BodyOp
 	return &e

@@ -136,7 +136,18 @@ func TestReadBodyEndsEarly(t *testing.T) {
 }
 
 // directly runs the work of inflating.
-func directly(work func()) { work() }
+func directly(work func()) error { work(); return nil }
+
+// TestInflateEnds: a gzip that gets no turn is refused with the reason, and not inflated.
+func TestInflateEnds(t *testing.T) {
+	ended := &nodegate.Error{Code: nodegate.Timeout, Op: "test"}
+	got, err := ReadBody(httptest.NewRecorder(), post(bytes.NewReader(zipped(t, 2*InflateFrom)), -1, "gzip"), nil, Reading{
+		Limit: 1 << 20, Grow: always, Inflate: func(func()) error { return ended },
+	})
+	if e := nodegate.AsError(err); e.Code != nodegate.Timeout || e.Op != BodyOp || ended.Op == BodyOp || len(got) > InflateFrom+1 {
+		t.Errorf("%v, %d bytes", err, len(got))
+	}
+}
 
 // TestInflate: a gzip that becomes large is inflated where its caller wants that, whole or
 // up to the limit, and its bytes are reserved.
@@ -155,7 +166,7 @@ func TestInflate(t *testing.T) {
 			handed, most := 0, 0
 			got, err := ReadBody(httptest.NewRecorder(), post(bytes.NewReader(zipped(t, c.size)), -1, "gzip"), []byte("ab"), Reading{
 				Limit: limit, Grow: func(size int) error { most = max(most, size); return nil },
-				Inflate: func(work func()) { handed++; work() },
+				Inflate: func(work func()) error { handed++; work(); return nil },
 			})
 			if handed != c.large || errors.Is(err, nodegate.TooLarge) != c.refuse {
 				t.Fatalf("handed over %d times, %v", handed, err)

@@ -74,7 +74,7 @@ var mayImport = map[string][]string{
 	"internal/rpc/chain/otterscan":   {"internal/rpc/chain/replay"},
 	"internal/rpc/chain/parity":      {"internal/rpc/chain/replay", "internal/method"},
 	"internal/rpc/chain/txjournal":   {"internal/disk"},
-	"internal/rpc/edge":              {"", "internal/budget", "internal/obs", "internal/web", "internal/rpc/jsonrpc", "internal/rpc/fastpath", "internal/rpc/ws", "internal/method/permit", "internal/accounts/ratelimit", "internal/accounts/usage", "internal/accounts/requestlog", "internal/index", "internal/background", "internal/method", "internal/tokenbucket", "internal/tracing"},
+	"internal/rpc/edge":              {"", "internal/budget", "internal/fairshare", "internal/obs", "internal/web", "internal/rpc/jsonrpc", "internal/rpc/fastpath", "internal/rpc/ws", "internal/method/permit", "internal/accounts/ratelimit", "internal/accounts/usage", "internal/accounts/requestlog", "internal/index", "internal/background", "internal/method", "internal/tokenbucket", "internal/tracing"},
 	"internal/rpc/eth":               {"", "internal/rpc", "internal/obs", "internal/background", "internal/rpc/jsonrpc", "internal/method"},
 	"internal/rpc/fastpath":          {},
 	"internal/rpc/filter":            {"", "internal/rpc", "internal/rpc/jsonrpc", "internal/rpc/upstream/hexjson", "internal/method"},

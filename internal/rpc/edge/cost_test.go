@@ -51,7 +51,7 @@ func benchPlain(b *testing.B, n nodegate.Network, body string) {
 		err := x.respond(context.Background())
 		answer := x.answer
 		x.answer = nil
-		e.plainResponse(answer, r, x, err)
+		e.plainResponse(context.Background(), answer, r, x, err)
 		x.release()
 	}
 }

@@ -82,7 +82,7 @@ func New(cfg Config) *Edge {
 	e := &Edge{cfg: cfg, ids: obs.NewRequestIDs(), draining: make(chan struct{}), shares: newShares(cfg.Bounds)}
 	e.slowdown.proxies = cfg.TrustedProxies
 	e.bodyPace = newBodyPace(cfg.Bounds.BodyRate)
-	e.large = make(largeLane, max(1, background.Cores()-1))
+	e.large = newLargeLane(background.Cores())
 	e.in, e.out = cfg.Metrics.Traffic()
 	e.ready = obs.Ready(cfg.Ready)
 	e.base, e.cut = context.WithCancel(context.Background())

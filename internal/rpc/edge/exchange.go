@@ -71,7 +71,10 @@ func (x *exchange) release() {
 // a body that was not admitted, and decides the HTTP status; it stands in the
 // answer already.
 func (x *exchange) respond(ctx context.Context) error {
-	fault := x.scanBody()
+	fault, err := x.scanBody(ctx)
+	if err != nil {
+		return x.refused(err)
+	}
 	if err := x.edge.bodyPace.pace(ctx, x, fault); err != nil {
 		return x.refused(err)
 	}
@@ -88,7 +91,7 @@ func (x *exchange) respond(ctx context.Context) error {
 		return x.refused(err)
 	}
 	_, step := x.span.Step(ctx, "limits")
-	err := x.admit(ctx)
+	err = x.admit(ctx)
 	step.End(err)
 	if err != nil {
 		x.notAdmitted(err)
@@ -193,7 +196,7 @@ func (x *exchange) one(ctx context.Context, i int) error {
 		x.failed++
 	}
 	x.took, x.ended = o.took, o.begun.Add(o.took)
-	answered := x.append(req, c.method.name, &o)
+	answered := x.append(ctx, req, c.method.name, &o)
 	x.record(i, &o, x.settle(c, o.billed())+o.more, x.answer[mark:])
 	return answered
 }
@@ -256,7 +259,7 @@ func (x *exchange) execute(ctx context.Context, i int) (o executed) {
 var errNotARequest = &nodegate.Error{Op: "edge", Code: nodegate.InvalidRequest}
 
 // append writes the answer of a call. The error is what the client sees.
-func (x *exchange) append(req *jsonrpc.Request, method string, o *executed) error {
+func (x *exchange) append(ctx context.Context, req *jsonrpc.Request, method string, o *executed) error {
 	defer x.memory.dropResult(o.result, x.scan.Batch)
 	if req.ID != nil && o.err == nil {
 		if o.err = x.makeRoom(len(o.result) + len(req.ID) + envelopeRoom); o.err != nil {
@@ -273,7 +276,7 @@ func (x *exchange) append(req *jsonrpc.Request, method string, o *executed) erro
 		x.answer, o.told = x.edge.appendFault(x.answer, req.ID, o.err)
 		return o.err
 	default:
-		x.appendResult(req.ID, o.result)
+		x.appendResult(ctx, req.ID, o.result)
 	}
 	return nil
 }

@@ -85,7 +85,7 @@ func (e *Edge) post(w http.ResponseWriter, req *http.Request, n *network, grant 
 	x := e.newExchange(n, grant, nil)
 	defer x.release()
 	x.id, x.span = idOf(w), span
-	if x.body, err = web.ReadBody(w, req, x.body, x.reading()); err != nil {
+	if x.body, err = web.ReadBody(w, req, x.body, x.reading(req.Context())); err != nil {
 		return err
 	}
 	e.in.Add(float64(len(x.body)))
@@ -145,8 +145,10 @@ func (e *Edge) answer(w http.ResponseWriter, req *http.Request, x *exchange, cal
 	if len(body) >= web.CompressFrom {
 		h.Add("Vary", "Accept-Encoding")
 		if web.AcceptsGzip(req.Header) && x.memory.mayCompress(len(body)) {
-			h.Set("Content-Encoding", "gzip")
-			body = e.large.compress(make([]byte, 0, len(body)/4), body)
+			if packed := e.large.compress(req.Context(), x.grant.AccountID, make([]byte, 0, len(body)/4), body); packed != nil {
+				h.Set("Content-Encoding", "gzip")
+				body = packed
+			}
 		}
 	}
 	h["Content-Length"] = []string{strconv.Itoa(len(body))}

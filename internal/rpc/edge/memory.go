@@ -1,9 +1,12 @@
 package edge
 
 import (
+	"context"
+
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/background"
 	"github.com/nodegate/nodegate/internal/budget"
+	"github.com/nodegate/nodegate/internal/fairshare"
 	"github.com/nodegate/nodegate/internal/rpc/jsonrpc"
 	"github.com/nodegate/nodegate/internal/web"
 )
@@ -116,30 +119,37 @@ func (s *socket) holdMessage(size int) error { return s.reading.memory.holdBody(
 const largeBody = 256 << 10
 
 // scanBody reads the envelope. Large bodies leave a processor to the others: reading one
-// of 5 MiB with millions of values takes longer than a small call waits for its turn.
-func (x *exchange) scanBody() *jsonrpc.Fault {
+// of 5 MiB with millions of values takes longer than a small call waits for its turn. The
+// error is that of a request that ended before its turn.
+func (x *exchange) scanBody(ctx context.Context) (*jsonrpc.Fault, error) {
 	if len(x.body) < largeBody { // most are, and a closure is two allocations
-		return x.scan.Scan(x.body, x.edge.cfg.BatchItems)
+		return x.scan.Scan(x.body, x.edge.cfg.BatchItems), nil
 	}
-	return x.scanLarge()
+	return x.scanLarge(ctx)
 }
 
-func (x *exchange) scanLarge() (fault *jsonrpc.Fault) {
-	x.edge.large.run(len(x.body), func() {
+func (x *exchange) scanLarge(ctx context.Context) (fault *jsonrpc.Fault, err error) {
+	err = x.edge.large.run(ctx, x.grant.AccountID, len(x.body), func() {
 		var rests background.Rests
 		fault = x.scan.ScanLarge(x.body, x.edge.cfg.BatchItems, rests.Now)
 	})
-	return fault
+	if err != nil {
+		x.scan.Reset() // it has the requests of another body
+	}
+	return fault, err
 }
 
 // appendResult puts a result into the answer. Copying megabytes takes as long as reading
-// them.
-func (x *exchange) appendResult(id, result []byte) {
-	if len(result) < largeBody {
-		x.answer = jsonrpc.AppendResult(x.answer, id, result)
+// them. If the request ends before its turn, the answer is copied at once: it is paid for.
+func (x *exchange) appendResult(ctx context.Context, id, result []byte) {
+	if len(result) >= largeBody && appendLarge(ctx, x, id, result) == nil {
 		return
 	}
-	x.edge.large.run(len(result), func() {
+	x.answer = jsonrpc.AppendResult(x.answer, id, result)
+}
+
+func appendLarge(ctx context.Context, x *exchange, id, result []byte) error {
+	return x.edge.large.run(ctx, x.grant.AccountID, len(result), func() {
 		var rests background.Rests
 		x.answer = jsonrpc.AppendLargeResult(x.answer, id, result, rests.Now)
 	})
@@ -147,7 +157,7 @@ func (x *exchange) appendResult(id, result []byte) {
 
 // reading is how the body is read: its memory is the account's, and a large gzip leaves a
 // processor to the others.
-func (x *exchange) reading() web.Reading {
+func (x *exchange) reading(ctx context.Context) web.Reading {
 	grow := func(size int) error {
 		if size > keepBuffer { // one of that size may be for a small body
 			if err := x.edge.bodyPace.mayRead(x.grant.AccountID, size); err != nil {
@@ -158,28 +168,42 @@ func (x *exchange) reading() web.Reading {
 	}
 	return web.Reading{
 		Limit: x.edge.cfg.BodyBytes, Grow: grow,
-		Inflate: func(work func()) { x.edge.large.run(largeBody, work) },
+		Inflate: func(work func()) error { return x.edge.large.run(ctx, x.grant.AccountID, largeBody, work) },
 	}
 }
 
-// largeLane holds a slot for each large body or answer that is worked on.
-type largeLane chan struct{}
+// largeLane has a slot for each large body or answer that is worked on. Accounts take turns.
+type largeLane struct{ slots *fairshare.Pool }
 
-// compress is web.Gzip. Large answers leave a processor to the others, too.
-func (l largeLane) compress(dst, body []byte) (packed []byte) {
-	l.run(len(body), func() { packed = web.Gzip(dst, body) })
+// newLargeLane leaves a core to small calls and, if there are slots for it, a slot to other accounts.
+func newLargeLane(cores int) largeLane {
+	slots := max(1, cores-1)
+	return largeLane{fairshare.New(slots, max(1, slots-1))}
+}
+
+// compress is web.Gzip. Large answers leave a processor to the others, too. It returns nil
+// for one whose request ended before its turn.
+func (l largeLane) compress(ctx context.Context, account string, dst, body []byte) (packed []byte) {
+	if l.run(ctx, account, len(body), func() { packed = web.Gzip(dst, body) }) != nil {
+		return nil
+	}
 	return packed
 }
 
 // run works on so many bytes: on many in the background, a few at a time.
-func (l largeLane) run(size int, work func()) {
+//
+// Returns Timeout if the request ended before the work began.
+func (l largeLane) run(ctx context.Context, account string, size int, work func()) error {
 	if size < largeBody {
 		work()
-		return
+		return nil
 	}
-	l <- struct{}{}
-	defer func() { <-l }()
+	if err := l.slots.Acquire(ctx, account); err != nil {
+		return nodegate.ErrTimeout("edge.large", err)
+	}
+	defer l.slots.Release(account)
 	background.Run(work)
+	return nil
 }
 
 // refused answers a body that is not executed, for lack of memory or because of the bytes

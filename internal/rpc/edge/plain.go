@@ -39,7 +39,7 @@ func (e *Edge) ServePlain(ctx context.Context, c *fastpath.Conn, r *fastpath.Req
 	grant, err := e.cfg.Auth.Authenticate(ctx, nodegate.Credentials{Key: a.key, From: c.RemoteAddr()})
 	switch {
 	case err != nil:
-		out = e.plainRefusal(out, a.network, r, err)
+		out = e.plainRefusal(ctx, out, a.network, r, err)
 		step.End(err)
 		span.End(err)
 	case asksForClient(grant):
@@ -73,7 +73,7 @@ func (e *Edge) plainCall(ctx context.Context, c *fastpath.Conn, r *fastpath.Requ
 	c.Ended = x.ended
 	answer := x.answer
 	x.answer = nil // it belongs to the connection again
-	out = e.plainResponse(answer, r, x, callErr)
+	out = e.plainResponse(ctx, answer, r, x, callErr)
 	if x.memory.hold.Held() > 0 {
 		c.OnSent(x.memory.hold.Move().Release)
 	}
@@ -82,13 +82,13 @@ func (e *Edge) plainCall(ctx context.Context, c *fastpath.Conn, r *fastpath.Requ
 
 // plainRefusal is what refuse answers: guessing keys must not be a way to make the
 // service work harder than for a call.
-func (e *Edge) plainRefusal(out []byte, n *network, r *fastpath.Request, err error) []byte {
+func (e *Edge) plainRefusal(ctx context.Context, out []byte, n *network, r *fastpath.Request, err error) []byte {
 	e.cfg.Metrics.Refused(nodegate.AsError(err).Code)
 	answer := e.appendError(append(out, make([]byte, headRoom)...), nil, err)
 	id := e.ids.New()
 	status, retry := outcome(err)
 	e.logRefusal(route{network: n.Name}, id, status, err)
-	return e.plainHeaded(answer, r, headOf{id: id, status: status, retry: retry})
+	return e.plainHeaded(ctx, answer, r, headOf{id: id, status: status, retry: retry})
 }
 
 // asksForClient tells whether the key's settings depend on the request and not only on its
@@ -118,7 +118,7 @@ func (e *Edge) addressOf(c *fastpath.Conn, r *fastpath.Request) *address {
 }
 
 // plainResponse counts the answer that begins at headRoom and puts the head before it.
-func (e *Edge) plainResponse(out []byte, r *fastpath.Request, x *exchange, callErr error) []byte {
+func (e *Edge) plainResponse(ctx context.Context, out []byte, r *fastpath.Request, x *exchange, callErr error) []byte {
 	length := len(out) - headRoom
 	e.out.Add(float64(length))
 	head := headOf{id: x.id, told: x}
@@ -128,15 +128,17 @@ func (e *Edge) plainResponse(out []byte, r *fastpath.Request, x *exchange, callE
 	}
 	x.logAnswer(head.id, head.status, callErr)
 	endSpan(x, head.status, callErr)
-	return e.plainHeaded(out, r, head)
+	return e.plainHeaded(ctx, out, r, head)
 }
 
-func (e *Edge) plainHeaded(out []byte, r *fastpath.Request, p headOf) []byte {
+func (e *Edge) plainHeaded(ctx context.Context, out []byte, r *fastpath.Request, p headOf) []byte {
 	body := out[headRoom:]
 	p.compressed = r.AcceptGzip && len(body) >= web.CompressFrom && (p.told == nil || p.told.memory.mayCompress(len(body)))
 	if p.compressed {
-		packed := e.large.compress(make([]byte, headRoom, headRoom+len(body)/4), body)
-		out, body = packed, packed[headRoom:]
+		packed := e.large.compress(ctx, p.account(), make([]byte, headRoom, headRoom+len(body)/4), body)
+		if p.compressed = packed != nil; p.compressed {
+			out, body = packed, packed[headRoom:]
+		}
 	}
 	p.length, p.origin = len(body), r.HasOrigin
 	var buf [headRoom]byte
@@ -153,6 +155,14 @@ type headOf struct {
 	retry              string
 	told               *exchange // whose calls the head tells of, or nil
 	compressed, origin bool
+}
+
+// account is whose answer it is; "" for one that is no call's.
+func (p *headOf) account() string {
+	if p.told == nil {
+		return ""
+	}
+	return p.told.grant.AccountID
 }
 
 // plainHead writes the same headers that ServeHTTP sends.

@@ -35,7 +35,7 @@ func readGatewayHosts(l *loader, c *Config, path string, n node) {
 // checkGatewayHost lets names pass that other names can be below.
 func checkGatewayHost(s string) error {
 	if _, err := netip.ParseAddr(s); err == nil {
-		return fmt.Errorf("%q is an address, which no name can be below; write a host name like files.example.com", s)
+		return fmt.Errorf("%q is an IP address and can't have subdomains; write a host name like files.example.com", s)
 	}
 	return checkCertHost(s)
 }

@@ -110,12 +110,12 @@ type Tracers struct {
 	JavaScript bool // code of clients
 }
 
-// Memory bounds the caches, for each network, the journal of requests, and what requests
+// Memory limits the caches, for each network, the request log, and what requests
 // hold while they are answered.
 type Memory struct {
 	Answers    Size
 	State      Size
-	Journal    Size
+	RequestLog Size
 	Requests   Size
 	PerAccount Size
 }

@@ -30,7 +30,7 @@ func TestDefault(t *testing.T) {
 			SocketsPerAccount: 6000, SubsPerAccount: 5000, CallsPerAccount: 256, BodyRate: 4 << 20, Sockets: 50_000, Subscriptions: 200_000,
 			FailedKeysPerIP: 100,
 		},
-		Memory:  Memory{Answers: 128 << 20, State: 64 << 20, Journal: 32 << 20, Requests: 256 << 20, PerAccount: 64 << 20},
+		Memory:  Memory{Answers: 128 << 20, State: 64 << 20, RequestLog: 32 << 20, Requests: 256 << 20, PerAccount: 64 << 20},
 		Payment: Payment{Processor: "test"},
 		Mail:    Mail{Check: time.Minute},
 		Alerts:  Alerts{After: time.Minute, ErrorRate: 5, Certificate: 14 * 24 * time.Hour},
@@ -107,7 +107,7 @@ limits:
   log_results: 50
   failed_keys_per_ip: 7
 tracers: {javascript: true}
-memory: {answers: 1GiB, state: 2 MiB, journal: 3MiB, requests: 512MiB, requests_per_account: 100MiB}
+memory: {answers: 1GiB, state: 2 MiB, request_log: 3MiB, requests: 512MiB, requests_per_account: 100MiB}
 store: {postgres_file: secrets/postgres}
 redis: {url_file: secrets/redis}
 payment:
@@ -250,7 +250,7 @@ func TestFullFile(t *testing.T) {
 			FailedKeysPerIP: 7,
 		},
 		Tracers: Tracers{JavaScript: true},
-		Memory:  Memory{Answers: 1 << 30, State: 2 << 20, Journal: 3 << 20, Requests: 512 << 20, PerAccount: 100 << 20},
+		Memory:  Memory{Answers: 1 << 30, State: 2 << 20, RequestLog: 3 << 20, Requests: 512 << 20, PerAccount: 100 << 20},
 		Store:   Store{Postgres: "postgres://u:p@h/db", PostgresFile: filepath.Join(dir, "secrets/postgres")},
 		Redis:   Redis{URL: "redis://h:6379/1", URLFile: filepath.Join(dir, "secrets/redis")},
 		Payment: Payment{
@@ -523,5 +523,11 @@ func TestOldNames(t *testing.T) {
 	both := write(t, t.TempDir(), "limits: {heavy_calls_per_key: 3, heavy_calls_per_account: 4}\n")
 	if _, err := Load(Options{File: both}); err == nil || !strings.Contains(err.Error(), "old name of limits.heavy_calls_per_account") {
 		t.Errorf("both names in one file: %v", err)
+	}
+	journal := write(t, t.TempDir(), "memory: {journal: 3MiB}\n")
+	for name, opts := range map[string]Options{"file": {File: journal}, "environment": {Env: []string{"NODEGATE_MEMORY_JOURNAL=3MiB"}}} {
+		if got := mustLoad(t, opts).Memory.RequestLog; got != 3<<20 {
+			t.Errorf("memory.journal in the %s: %d", name, got)
+		}
 	}
 }

@@ -40,8 +40,8 @@ func Settings() []Setting {
 // WriteHelp writes the settings for a terminal.
 func WriteHelp(w io.Writer) error {
 	var b strings.Builder
-	b.WriteString("Settings, in the file of --config. A flag goes over an environment variable,\n" +
-		"a variable over the file, the file over the default.\n\n")
+	b.WriteString("Settings of the file that --config names.\n" +
+		"Precedence: flag, environment variable, file, default.\n\n")
 	for _, s := range Settings() {
 		fmt.Fprintf(&b, "  %s\n      %s\n      %s\n", s.Name, s.Help, strings.Join(s.facts(), "; "))
 	}
@@ -164,19 +164,19 @@ const docsHead = `<!-- Generated from the table in internal/config: run ` + "`go
 # Configuration
 
 nodegate needs no configuration. What you change goes into one YAML file (` + "`--config FILE`, or `NODEGATE_CONFIG`" + `), into
-environment variables, or into flags. A flag goes over a variable, a variable over the file, the file over the default.
+environment variables, or into flags. Precedence: flag, environment variable, file, default.
 ` + "`nodegate config`" + ` prints what is in effect and where each value came from. The output is a configuration file without its secrets: they are
 comments, and so is the ` + "`url`" + ` of a node that has a path, a query or a password in it. Fill those in before you use the file.
 
-The file is strict: an unknown key, a key that stands twice or a value of the wrong type is an error with its line and column,
-all problems are reported at once, nothing is started, and the exit code is 2. Anchors, aliases, tags and
-merge keys are not supported. An empty file is accepted at the start, with a warning in the log; a running server refuses one that becomes empty. An empty variable counts as not set; an unknown ` + "`NODEGATE_`" + ` variable is an error. Variables that
-Kubernetes makes for a service called nodegate are let through.
+The file is strict: an unknown key, a duplicate key or a value of the wrong type is an error with its line and column.
+nodegate reports all problems at once and exits with code 2 before it starts anything. Anchors, aliases, tags and
+merge keys are not supported. An empty file is accepted at the start, with a warning in the log; a running server refuses one that becomes empty. An empty variable counts as not set; an unknown ` + "`NODEGATE_`" + ` variable is an error. nodegate ignores
+the variables that Kubernetes creates for a service called nodegate.
 
-Secrets are never shown, not in errors either. Keep them out of the file: use their variables, or the settings that end in
-` + "`_file`" + ` and name a file that holds the secret alone. It is read at the start; spaces and line breaks around the secret don't count.
+Secrets are never shown, not even in errors. Keep them out of the file: use their variables, or the settings that end in
+` + "`_file`" + ` and name a file that holds the secret alone. It is read at the start; spaces and line breaks around the secret are ignored.
 
-Sizes are bytes or use ` + "`KiB`, `MiB`, `GiB`" + `; times have a unit, as in ` + "`500ms`, `5s`, `2m`" + `. Names of files in the file are relative
+Sizes are bytes or use ` + "`KiB`, `MiB`, `GiB`" + `; times have a unit, as in ` + "`500ms`, `5s`, `2m`" + `. File names in the file are relative
 to its folder; ` + "`data`" + ` is relative to the working directory.
 
 ## Settings
@@ -191,16 +191,16 @@ default_plan: starter
 plans:
   starter:
     credits_per_second: 1000
-    burst: 20000            # credits that may be saved up
+    burst: 20000            # size of the bucket, in credits
     credits_per_day: 5000000
     stored_bytes: 10GiB     # in the storage gateway
-  internal: {}              # no limit but that of keys
+  internal: {}              # no limits except on the number of keys
 ` + "```" + `
 
 Each account is on a plan; new ones are on ` + "`default_plan`" + `. A limit that is 0 is no limit, and so is one that is left out,
-except ` + "`keys`" + `. Built in are ` + "`free`" + `, which a plan
-of that name replaces as a whole, and ` + "`unlimited`" + `, which stays as it is. Limits that contradict each other are refused, and so is a plan
-under which the dearest method could never be called.
+except ` + "`keys`" + `. Two plans are built in: ` + "`free`" + `, which a plan
+of that name replaces as a whole, and ` + "`unlimited`" + `, which can't be changed. Limits that contradict each other are refused, and so is a plan
+under which the most expensive method could never be called.
 
 `
 
@@ -208,7 +208,7 @@ const docsCosts = `
 ## Costs
 
 ` + "`costs`" + ` sets the credits of methods, as in ` + "`costs: {" + method.EthGetLogs + ": 500, other: 100}`" + `; what it leaves out stays as below. 0 is free, the
-most is 1000000000. ` + "`other`" + ` is every other method that is known, ` + "`unknown`" + ` one that does not exist, ` + "`refused`" + ` a request that is refused
+most is 1000000000. ` + "`other`" + ` is the cost of every other known method, ` + "`unknown`" + ` of a method that doesn't exist, ` + "`refused`" + ` of a request that is refused
 with a 4xx status other than 402 and 429.
 
 `
@@ -220,16 +220,16 @@ const docsEndpoints = `
 storage:
   engine: kubo
   kubo:
-    copies: 2               # each upload and each pin on so many nodes
-    fetch: false            # ask the public network for nothing
+    copies: 2               # on how many nodes each upload and each pin is kept
+    fetch: false            # don't fetch from the public network
     endpoints:
       - url: http://10.0.0.5:5001
       - url: https://kubo.example.com
         headers_file: kubo-headers
 ` + "```" + `
 
-With ` + "`storage.engine: kubo`" + ` content lies on these nodes instead of the data folder: see [storage.md](storage.md#engine-kubo). A node's address has no
-password in it: put ` + "`Authorization: Basic ...`" + ` or ` + "`Authorization: Bearer ...`" + ` into a file that ` + "`headers_file`" + ` names.
+With ` + "`storage.engine: kubo`" + ` content is on these nodes instead of in the data folder: see [storage.md](storage.md#engine-kubo). A node's URL has no
+password in it. Put ` + "`Authorization: Basic ...`" + ` or ` + "`Authorization: Bearer ...`" + ` into a file that ` + "`headers_file`" + ` names.
 
 `
 
@@ -253,8 +253,8 @@ networks:
         ws: ws://10.0.0.5:8546
 ` + "```" + `
 
-A list of networks replaces the built-in ones. With several networks and no ` + "`default_network`" + `, an address without a network name
-is an unknown network. A network has an embedded chain or nodes, not both.
+A list of networks replaces the built-in ones. With several networks and no ` + "`default_network`" + `, a URL without a network name
+gets ` + "`unknown network`" + `. A network has an embedded chain or nodes, not both.
 
 `
 
@@ -270,22 +270,22 @@ networks:
         url: http://10.0.0.5:8545
         ws: ws://10.0.0.5:8546
       - name: provider
-        url_file: provider-url      # the address holds a key: it stands in a file of its own
+        url_file: provider-url      # the URL contains a key, so it is in a separate file
         role: backup
         header_files: {X-Api-Key: provider-key}
         credits_per_second: 500
 ` + "```" + `
 
-Addresses and headers of nodes are secrets: ` + "`nodegate config`" + `, logs and errors show scheme and host at most. They, and nearly
+URLs and headers of nodes are secrets: ` + "`nodegate config`" + `, logs and errors show scheme and host at most. They, and nearly
 everything else about networks of nodes, can be changed while the service runs: [nodes.md](nodes.md#reloading) says how.
 
 `
 
 const docsTail = `
-Reserved, because the service answers there itself: %s. ` + "`status`" + ` is for the status page: don't use it for new networks. A network
+Reserved names, because nodegate uses these paths itself: %s. ` + "`status`" + ` is for the status page: don't use it for new networks. A network
 that has this name keeps working by path (` + "`/status/v3/API_KEY`" + `), also beside the page.
 
-Namespaces that can be turned on: %s. These can't be: %s.
+Namespaces that can be turned on: %s. Namespaces that can't: %s.
 
 Methods that a history window can bound: %s.
 `

@@ -16,11 +16,11 @@ var endpointSettings = schema[KuboEndpoint]{
 	fields: []field[KuboEndpoint]{
 		{
 			name: "url",
-			help: "address of the node's RPC API, without `/api/v0`",
+			help: "URL of the node's RPC API, without `/api/v0`",
 			at:   func(e *KuboEndpoint) value { return text(&e.URL, webURL) },
 		}, {
 			name: "headers_file",
-			help: "file with headers for every request to the node, a line each, as in `Authorization: Bearer TOKEN`",
+			help: "file with headers for every request to the node, one on each line, as in `Authorization: Bearer TOKEN`",
 			at:   func(e *KuboEndpoint) value { return text(&e.HeadersFile, anyText) },
 		}, {
 			name: "hide_trace", def: "false",
@@ -68,7 +68,7 @@ func (c *checker) checkKubo() {
 		if e.URL == "" {
 			c.failAt(endpointPath(i), "has no url; add url: to it")
 		} else if j, twice := first[e.URL]; twice {
-			c.failAt(endpointPath(i)+"url", "%q is the address of endpoint %d already; list each node once", e.URL, j+1)
+			c.failAt(endpointPath(i)+"url", "%q is already the URL of endpoint %d; list each node once", e.URL, j+1)
 		}
 		first[e.URL] = i
 	}

@@ -29,23 +29,23 @@ var networkSettings = schema[Network]{
 	fields: []field[Network]{
 		{
 			name: "name",
-			help: "path prefix and host name label of the network; must be given",
+			help: "path prefix and host name label of the network; required",
 			at:   func(n *Network) value { return text(&n.Name, networkName) },
 		}, {
 			name: "dialect", def: "spec",
-			help: "what holds where the specification and the Ethereum standard differ",
+			help: "which rules to follow where the specification and the Ethereum standard differ",
 			at:   func(n *Network) value { return text(&n.Dialect, oneOf("spec", "strict", "standard")) },
 		}, {
 			name: "currency",
-			help: "symbol of the native currency, which the dashboard tells wallets; ETH when left out",
+			help: "symbol of the native currency, which the dashboard gives to wallets; ETH by default",
 			at:   func(n *Network) value { return text(&n.Currency, currency) },
 		}, {
 			name: "explorer",
-			help: "URL of a block explorer, which the dashboard tells wallets; none when left out",
+			help: "URL of a block explorer, which the dashboard gives to wallets; none by default",
 			at:   func(n *Network) value { return text(&n.Explorer, explorerURL) },
 		}, {
 			name: "chain_id", def: "0", remote: true,
-			help: "chain id that the nodes must have; 0 learns it from the first that answers",
+			help: "chain ID that the nodes must have; 0 takes it from the first node that responds",
 			at:   func(n *Network) value { return whole(&n.ChainID, 0, maxChainID) },
 		}, {
 			name: "max_lag", def: "5", remote: true,
@@ -53,11 +53,11 @@ var networkSettings = schema[Network]{
 			at:   func(n *Network) value { return whole(&n.MaxLag, 1, 100_000) },
 		}, {
 			name: "cache", varies: true,
-			help: "memory for answers of this network, 0 is none; when left out 64MiB with nodes, 16MiB with an embedded chain and none with the namespace evm",
+			help: "memory for cached responses of this network, 0 is none; by default 64MiB with nodes, 16MiB with an embedded chain, and none with the namespace evm",
 			at:   func(n *Network) value { return size(&n.Cache, 0, 1<<40) },
 		}, {
 			name: "poll", def: "0s", remote: true,
-			help: "how often each node is asked for its head, 100ms at least; 0s takes half of the time between blocks, 200ms to 2s",
+			help: "how often each node is polled for its head, at least 100ms; 0s uses half of the block time, 200ms to 2s",
 			at:   func(n *Network) value { return span(&n.Poll, 0, maxPoll) },
 		}, {
 			name: "max_head_age", def: "30s", remote: true,
@@ -65,7 +65,7 @@ var networkSettings = schema[Network]{
 			at:   func(n *Network) value { return span(&n.MaxHeadAge, leastHeadAge, 7*24*time.Hour) },
 		}, {
 			name: "verify", def: VerifyNone, remote: true,
-			help: "what of the state nodegate proves: `state` answers balances, nonces, code and storage from Merkle proofs of the nodes, `execution` also executes calls and gas estimates here over such state, see docs/nodes.md; proofs that clients ask for are always checked",
+			help: "which state nodegate verifies: `state` answers balances, nonces, code and storage from Merkle proofs of the nodes, `execution` also executes calls and gas estimates over such state. See docs/nodes.md. Proofs that clients request are always checked",
 			at:   func(n *Network) value { return text(&n.Verify, oneOf(VerifyNone, VerifyState, VerifyExecution)) },
 		}, {
 			name: "verify_genesis", remote: true,
@@ -73,49 +73,49 @@ var networkSettings = schema[Network]{
 			at:   func(n *Network) value { return text(&n.Genesis, anyText) },
 		}, {
 			name: "require_verified", def: anyLevel, remote: true,
-			help: "how well responses about blocks and state must be verified, or they are refused: `roots` gives only what the ledger has or a proof shows, `header` also blocks whose header hashes to their hash, `agreed` also what as many nodes as agree says gave alike; they get each such call then",
+			help: "minimum verification level of responses about blocks and state; others are refused. `roots`: from the ledger or a Merkle proof. `header`: also blocks whose header matches their hash. `agreed`: also responses that `agree` nodes return identically",
 			at: func(n *Network) value {
 				return text(&n.Verified, oneOf(anyLevel, levelAgreed, levelHeader, levelRoots))
 			},
 		}, {
 			name: "agree", def: "1", remote: true,
-			help: "nodes that must have given the hash of a block before the ledger answers from it; with `require_verified: agreed` also the nodes that get each other call about blocks and state",
+			help: "how many nodes must report the hash of a block before the ledger answers from it; with `require_verified: agreed` also how many nodes get each other call about blocks and state",
 			at:   func(n *Network) value { return whole(&n.Agree, 1, maxNodes) },
 		}, {
 			name: "checkpoint", remote: true,
-			help: "a block that the ledger's chain must have, with its hash: it follows no other chain; none when left out",
+			help: "number and hash of a block that the ledger's chain must contain; none by default",
 			at:   func(n *Network) value { return text(&n.Checkpoint, checkpoint) },
 		}, {
 			name: "retry.attempts", def: "3", remote: true,
-			help: "nodes that one call is sent to, one after the other, when they fail or lack what it asks for; 1 is no retries",
+			help: "how many nodes a call may be sent to, one after the other, if nodes fail or lack the data; 1 is no retries",
 			at:   func(n *Network) value { return whole(&n.Retry.Attempts, 1, 5) },
 		}, {
 			name: "retry.budget", def: "20%", remote: true,
-			help: "more requests to the nodes, at most, because of retries",
+			help: "most additional requests to the nodes because of retries",
 			at:   func(n *Network) value { return percent(&n.Retry.Budget, 1, 100) },
 		}, {
 			name: "hedge.off", def: "false", remote: true,
-			help: "don't send reads that take unusually long to a second node",
+			help: "turn off hedged requests: don't send slow reads to a second node",
 			at:   func(n *Network) value { return toggle(&n.Hedge.Off) },
 		}, {
 			name: "hedge.delay", def: "0s", remote: true,
-			help: "after how long a second node gets the read; 0s takes the 95th percentile of such reads, and 300ms to 1s while there are few",
+			help: "delay before a second node gets the read; 0s uses the 95th percentile of such reads, or 300ms to 1s while there are few",
 			at:   func(n *Network) value { return span(&n.Hedge.Delay, 0, time.Minute) },
 		}, {
 			name: "hedge.budget", def: "5%", remote: true,
-			help: "more requests to the nodes, at most, because of hedged requests",
+			help: "most additional requests to the nodes because of hedged requests",
 			at:   func(n *Network) value { return percent(&n.Hedge.Budget, 1, 100) },
 		}, {
 			name: "ledger.blocks", remote: true, varies: true,
-			help: "newest blocks to keep a verified copy of, which answers lookups of blocks, transactions, receipts and logs, see docs/ledger.md; 0 is none; when left out 10000, or 0 if a node has credits_per_second, credits_per_day or credits_per_month, or layer2.stack is arbitrum or zksync",
+			help: "newest blocks to keep a verified copy of, which answers lookups of blocks, transactions, receipts and logs, see docs/ledger.md; 0 is none; by default 10000, or 0 if a node has credits_per_second, credits_per_day or credits_per_month, or layer2.stack is arbitrum or zksync",
 			at:   func(n *Network) value { return whole(&n.Ledger.Blocks, 0, maxWindow) },
 		}, {
 			name: "ledger.min_block_time", remote: true, varies: true,
-			help: "no copy is kept of a network with less time between two blocks; when left out 1s, or 0s if ledger.blocks, `require_verified: roots`, checkpoint, or agree above 1 without `require_verified: agreed` is given",
+			help: "networks with a shorter block time have no ledger; by default 1s, or 0s if ledger.blocks, `require_verified: roots`, checkpoint, or agree above 1 without `require_verified: agreed` is given",
 			at:   func(n *Network) value { return span(&n.Ledger.MinBlockTime, 0, time.Hour) },
 		}, {
 			name: "ledger.backfill", def: "0", remote: true,
-			help: "blocks a second to fetch that are older than the copy, until it has ledger.blocks; 0 is none: it grows with the chain alone. Each takes two calls, which `nodegate doctor` adds up",
+			help: "older blocks to fetch a second until the copy has ledger.blocks; with 0 the copy grows only with the chain. Each block takes two calls; `nodegate doctor` estimates the total",
 			at:   func(n *Network) value { return whole(&n.Ledger.Backfill, 0, 1000) },
 		}, {
 			name: "ledger.disk", def: "10GiB", remote: true,
@@ -127,11 +127,11 @@ var networkSettings = schema[Network]{
 			at:   func(n *Network) value { return size(&n.Ledger.Memory, leastLedgerMemory, 1<<40) },
 		}, {
 			name: "embedded.genesis",
-			help: "genesis file; the built-in development chain when left out",
+			help: "genesis file; the built-in development chain by default",
 			at:   func(n *Network) value { return text(&n.embedded().Genesis, anyText) },
 		}, {
 			name: "embedded.chain",
-			help: "file of RLP blocks, imported at the first start; needs a genesis",
+			help: "file of RLP blocks, imported at the first start; requires a genesis",
 			at:   func(n *Network) value { return text(&n.embedded().Chain, anyText) },
 		}, {
 			name: "embedded.preset", def: "devnet",
@@ -147,7 +147,7 @@ var networkSettings = schema[Network]{
 			at:   func(n *Network) value { return size(&n.embedded().MaxSize, 0, 1<<50) },
 		}, {
 			name: "layer2.stack", def: "linea",
-			help: "fee model of the rollup; an embedded chain has linea's, and a network of nodes must name its own",
+			help: "fee model of the rollup; an embedded chain uses linea, and a network of nodes must set it",
 			at: func(n *Network) value {
 				return text(&n.layer2().Stack, oneOf("linea", "op", "arbitrum", "zksync", "scroll"))
 			},

@@ -55,19 +55,19 @@ var nodeSettings = schema[Node]{
 			at:   func(n *Node) value { return text(&n.Role, oneOf("primary", "backup")) },
 		}, {
 			name: "tier", varies: true,
-			help: "a node is used only while no node of a smaller tier can answer; when left out 1 for a primary and 2 for a backup",
+			help: "a node is used only while no node of a smaller tier can answer; by default 1 for a primary and 2 for a backup",
 			at:   func(n *Node) value { return whole(&n.Tier, 1, 3) },
 		}, {
 			name: "weight", def: "1",
-			help: "share of the calls among nodes that are equally good: one with 3 gets three times as many as one with 1",
+			help: "share of the calls among equally good nodes: a node with 3 gets three times as many as one with 1",
 			at:   func(n *Node) value { return whole(&n.Weight, 1, 100) },
 		}, {
 			name: "credits_per_second", def: "0",
-			help: "credits a second that the node may be used for, counted as under Costs; 0 is no limit",
+			help: "credit budget of the node a second, counted as under Costs; 0 is no limit",
 			at:   func(n *Node) value { return whole(&n.CreditsPerSecond, 0, maxRate) },
 		}, {
 			name: "credits_per_day", def: "0",
-			help: "credits a UTC day that the node may be used for, health checks included; then it rests until the next day. 0 is no limit",
+			help: "credit budget of the node a UTC day, health checks included; a node that has used it up is not used until the next day. 0 is no limit",
 			at:   func(n *Node) value { return whole(&n.CreditsPerDay, 0, maxCredits) },
 		}, {
 			name: "credits_per_month", def: "0",
@@ -221,7 +221,7 @@ func readHeaderMap(l *loader, path string, n node, put func(name, text string) b
 		case err != nil:
 			l.fail(l.place(p.value), path+"."+name, "%v", err)
 		case !put(name, text):
-			l.fail(l.place(p.value), path+"."+name, "can't be used: the header stands twice, or its value is empty, long or not one line of ASCII. What was given may be secret and is not shown")
+			l.fail(l.place(p.value), path+"."+name, "can't be used: the header is set twice, or its value is empty, too long or not one line of ASCII. What was given may be secret and is not shown")
 		default:
 			l.src[path+"."+name] = l.place(p.value)
 		}
@@ -327,7 +327,7 @@ func (s *settler) readHeaderSecrets(n *Node, at string) {
 	for _, name := range slices.Sorted(maps.Keys(n.HeaderFiles)) {
 		path := at + "header_files." + name
 		if _, twice := n.Headers[name]; twice {
-			s.failAt(path, "the header stands under headers too; remove one of them")
+			s.failAt(path, "the header is also set under headers; remove one of them")
 			continue
 		}
 		s.fromFile(path, n.HeaderFiles[name], "one line of ASCII", func(text string) error {
@@ -402,7 +402,7 @@ func (c *checker) checkRemote(i int) {
 	c.checkLedger(&n, at)
 	c.checkVerify(&n, at)
 	if n.MaxHeadAge < 2*n.Poll {
-		c.failAt(at+"max_head_age", "%s is less than two looks at a node take, one every %s; use %s or more, or a shorter poll", n.MaxHeadAge, n.Poll, 2*n.Poll)
+		c.failAt(at+"max_head_age", "%s is less than two polls of a node take, one every %s; use %s or more, or a shorter poll", n.MaxHeadAge, n.Poll, 2*n.Poll)
 	}
 	if slices.Contains(n.Namespaces, method.SpaceEVM) {
 		c.failAt(at+"namespaces", "evm is for embedded chains: it would let callers rewind the nodes; remove it")

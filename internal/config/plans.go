@@ -57,11 +57,11 @@ var planSettings = schema[Plan]{
 	fields: []field[Plan]{
 		{
 			name: "credits_per_second", def: "0",
-			help: "credits that flow into the bucket each second; needs burst",
+			help: "credits added to the bucket each second; requires burst",
 			at:   func(p *Plan) value { return whole(&p.CreditsPerSecond, 0, maxRate) },
 		}, {
 			name: "burst", def: "0",
-			help: "credits that the bucket holds; a call or a batch that costs more is refused",
+			help: "size of the bucket; a call or a batch that costs more is refused",
 			at:   func(p *Plan) value { return whole(&p.Burst, 0, maxCredits) },
 		}, {
 			name: "credits_per_day", def: "0",
@@ -85,7 +85,7 @@ var planSettings = schema[Plan]{
 			at:   func(p *Plan) value { return whole(&p.StorageReads, 0, maxRate) },
 		}, {
 			name: "keys", def: "1000",
-			help: "API keys of an account, revoked ones not counted, and keys that it may create in 24 hours (at least 100); 1000 when left out, 0 is no limit",
+			help: "API keys of an account, not counting revoked ones, and keys that it may create in 24 hours (at least 100); 1000 by default, 0 is no limit",
 			at:   func(p *Plan) value { return whole(&p.Keys, 0, maxKeys) },
 		}, {
 			name: "sockets", def: "0",
@@ -148,9 +148,9 @@ func (c *checker) checkRates(at string, p Plan) {
 	most := p.CreditsPerSecond*daySeconds + p.Burst
 	switch {
 	case p.CreditsPerSecond == 0 && p.Burst > 0:
-		c.failAt(at+"burst", "a bucket that nothing flows into limits nothing; set credits_per_second too, or remove burst")
+		c.failAt(at+"burst", "burst has no effect without credits_per_second; set it too, or remove burst")
 	case p.CreditsPerSecond > 0 && p.Burst == 0:
-		c.failAt(at+"credits_per_second", "needs burst, the credits that may be saved up; set it too")
+		c.failAt(at+"credits_per_second", "requires burst, the size of the bucket; set it too")
 	case p.Burst > p.CreditsPerSecond*daySeconds:
 		c.failAt(at+"burst", "%d takes more than a day to fill at %d a second; lower it, and set credits_per_day for the day", p.Burst, p.CreditsPerSecond)
 	case p.CreditsPerDay > 0 && p.Burst > p.CreditsPerDay:
@@ -171,7 +171,7 @@ func (c *checker) checkAffordable(plan, method string) {
 		return
 	}
 	at := c.chosen(planPath(plan)+name, costPath(method))
-	c.failAt(at, "%s costs %d credits, more than the %s of plan %s (%d), so that it could never be called; raise one or lower the other",
+	c.failAt(at, "%s costs %d credits, more than the %s of plan %s (%d), so it could never be called; raise one or lower the other",
 		methodTitle(method), cost, name, plan, limit)
 }
 

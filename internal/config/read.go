@@ -21,7 +21,7 @@ func readSection[T any](l *loader, t *T, s schema[T], base, section string, n no
 	for _, p := range pairs {
 		name := section + p.key
 		if f, ok := s.field(name); ok && f.noFile {
-			l.fail(l.place(p.keyNode), base+name, "can't stand in the file, as such files get shared; set %s instead", envName(name))
+			l.fail(l.place(p.keyNode), base+name, "isn't allowed in the file, because such files get shared; set %s instead", envName(name))
 		} else if ok && name == f.was && hasKey(pairs, strings.TrimPrefix(f.name, section)) {
 			l.fail(l.place(p.keyNode), base+name, "is the old name of %s, which is set too; remove it", f.name)
 		} else if ok {

@@ -125,7 +125,7 @@ func checkNamespace(s string) error {
 		return nil
 	}
 	if slices.Contains(method.Forbidden(), s) {
-		return fmt.Errorf("%q can't be turned on: it would hand the node to its callers; remove it", s)
+		return fmt.Errorf("%q can't be turned on: it would give callers control of the node; remove it", s)
 	}
 	if slices.Contains(method.AlwaysOn(), s) {
 		return fmt.Errorf("%q is always on; remove it", s)

@@ -12,7 +12,7 @@ var settings = schema[Config]{
 	fields: []field[Config]{
 		{
 			name: "data", def: "./nodegate-data", flag: true,
-			help: "folder of the chains and all other state; a relative one is below the working directory",
+			help: "folder for chains and all other data; a relative path starts at the working directory",
 			at:   func(c *Config) value { return text(&c.Data, notEmpty) },
 		}, {
 			name: "listen", def: "127.0.0.1:8545", flag: true,
@@ -36,23 +36,23 @@ var settings = schema[Config]{
 			at:   func(c *Config) value { return text(&c.DefaultPlan, notEmpty) },
 		}, {
 			name: "shutdown_delay", def: "0s",
-			help: "how long a server that is stopped still answers everything but /readyz, so that balancers notice before it closes connections; the service manager must wait 10s longer before it kills the process",
+			help: "how long a stopping server keeps serving after /readyz answers 503, so that load balancers notice before it closes connections. Give the service manager a stop timeout of 10s more",
 			at:   func(c *Config) value { return span(&c.ShutdownDelay, 0, time.Minute) },
 		}, {
 			name: "pepper", secret: true, noFile: true,
-			help: "secret that key digests depend on, 64 hex digits, the same on all servers; environment only; default: the file pepper in the data folder",
+			help: "secret for key digests, 64 hex digits, the same on all servers; environment only; default: the file pepper in the data folder",
 			at:   func(c *Config) value { return secret(&c.Pepper, pepper) },
 		}, {
 			name: "tls.cert",
-			help: "certificate file of the JSON-RPC listener; needs tls.key",
+			help: "certificate file of the JSON-RPC listener; requires tls.key",
 			at:   func(c *Config) value { return text(&c.TLS.Cert, anyText) },
 		}, {
 			name: "tls.key",
-			help: "private key file of the certificate; needs tls.cert",
+			help: "private key file of the certificate; requires tls.cert",
 			at:   func(c *Config) value { return text(&c.TLS.Key, anyText) },
 		}, {
 			name: "admin.token", secret: true,
-			help: "token for profiles and POST requests on the admin listener from other machines, sent as Authorization: Bearer; only clients on this machine may use them when left out",
+			help: "token for profiles and POST requests on the admin listener from other machines, sent as Authorization: Bearer; without it only clients on this machine may use them",
 			at:   func(c *Config) value { return secret(&c.Admin.Token, adminToken) },
 		}, {
 			name: "admin.token_file",
@@ -72,7 +72,7 @@ var settings = schema[Config]{
 			at:   func(c *Config) value { return toggle(&c.Log.Requests) },
 		}, {
 			name: "tracing.url",
-			help: "collector that traces go to, OTLP over HTTP, such as http://collector:4318/v1/traces; nothing is traced when left out",
+			help: "collector that receives traces, OTLP over HTTP, such as http://collector:4318/v1/traces; without it nothing is traced",
 			at:   func(c *Config) value { return text(&c.Tracing.URL, webURL) },
 		}, {
 			name: "tracing.authorization", secret: true,
@@ -88,7 +88,7 @@ var settings = schema[Config]{
 			at:   func(c *Config) value { return percent(&c.Tracing.Sample, 0, 100) },
 		}, {
 			name: "tracing.client_traces", def: "10",
-			help: "requests a second, of all clients together, that are traced beyond that because their traceparent asks for it; one account may have a quarter of them; 0 ignores traceparent",
+			help: "additional requests a second, for all clients together, that are traced because their traceparent header asks for it. One account gets at most a quarter of them; 0 ignores traceparent",
 			at:   func(c *Config) value { return whole(&c.Tracing.ClientTraces, 0, 10_000) },
 		}, {
 			name: "limits.body_bytes", def: "5MiB",
@@ -140,7 +140,7 @@ var settings = schema[Config]{
 			at:   func(c *Config) value { return whole(&c.Limits.SubsPerAccount, 1, maxOpen) },
 		}, {
 			name: "limits.calls_per_account", def: "256",
-			help: "request bodies and WebSocket messages of one account that run at the same time; the same number can wait (HTTP: 2 s), further ones get 429",
+			help: "request bodies and WebSocket messages of one account that are executed at the same time; the same number can wait (HTTP: 2 s), more get 429",
 			at:   func(c *Config) value { return whole(&c.Limits.CallsPerAccount, 1, 1_000_000) },
 		}, {
 			name: "limits.body_rate", def: "4MiB",
@@ -168,7 +168,7 @@ var settings = schema[Config]{
 			at:   func(c *Config) value { return whole(&c.Limits.FailedKeysPerIP, 1, 1_000_000) },
 		}, {
 			name: "tracers.javascript", def: "false",
-			help: "on embedded networks, run tracers that clients send as JavaScript code; they end with `limits.call_timeout`, but the memory they take has no bound: only for keys that you trust",
+			help: "on embedded networks, run tracers that clients send as JavaScript code; they stop at `limits.call_timeout`, but their memory use is not limited. Turn it on only if you trust all keys",
 			at:   func(c *Config) value { return toggle(&c.Tracers.JavaScript) },
 		}, {
 			name: "memory.answers", def: "128MiB",
@@ -179,20 +179,20 @@ var settings = schema[Config]{
 			help: "memory for cached chain state, for each network",
 			at:   func(c *Config) value { return size(&c.Memory.State, 1<<20, 1<<40) },
 		}, {
-			name: "memory.journal", def: "32MiB",
-			help: "memory for the request log: the latest requests of all keys, kept for an hour",
-			at:   func(c *Config) value { return size(&c.Memory.Journal, 1<<20, 1<<40) },
+			name: "memory.request_log", was: "memory.journal", def: "32MiB",
+			help: "memory for the request log: the latest requests of all keys, kept for an hour (formerly `memory.journal`, which is still read)",
+			at:   func(c *Config) value { return size(&c.Memory.RequestLog, 1<<20, 1<<40) },
 		}, {
 			name: "memory.requests", def: "256MiB",
 			help: "memory that bodies, results, unread responses and uploads of all accounts may hold together; less under a small memory limit",
 			at:   func(c *Config) value { return size(&c.Memory.Requests, 1<<20, 1<<40) },
 		}, {
 			name: "memory.requests_per_account", def: "64MiB",
-			help: "memory that they may hold for one account; at least what the largest request and its response take",
+			help: "memory that they may hold for one account; at least enough for the largest request and its response",
 			at:   func(c *Config) value { return size(&c.Memory.PerAccount, 1<<20, 1<<40) },
 		}, {
 			name: "store.postgres", secret: true,
-			help: "Postgres that keeps accounts, keys and usage; SQLite in the data folder when left out",
+			help: "Postgres for accounts, keys and usage; SQLite in the data folder by default",
 			at:   func(c *Config) value { return secret(&c.Store.Postgres, postgresURL) },
 		}, {
 			name: "store.postgres_file",
@@ -200,7 +200,7 @@ var settings = schema[Config]{
 			at:   func(c *Config) value { return text(&c.Store.PostgresFile, anyText) },
 		}, {
 			name: "redis.url", secret: true,
-			help: "Redis through which several servers share their limits; each has its own when left out",
+			help: "Redis through which several servers share limits and caches; without it each server applies limits on its own",
 			at:   func(c *Config) value { return secret(&c.Redis.URL, redisURL) },
 		}, {
 			name: "redis.url_file",
@@ -224,11 +224,11 @@ var settings = schema[Config]{
 			at:   func(c *Config) value { return text(&c.Payment.StripePublicKey, stripePublicKey) },
 		}, {
 			name: "payment.stripe_url",
-			help: "other URL of Stripe's API, for tests",
+			help: "another URL for Stripe's API, for tests",
 			at:   func(c *Config) value { return text(&c.Payment.StripeURL, webURL) },
 		}, {
 			name: "mail.smtp", secret: true,
-			help: "mail server for links (sign-up, password reset, e-mail addresses) and warnings about credits; when left out, warnings go to the log and operators print links",
+			help: "mail server for links (sign-up, password reset, e-mail addresses) and warnings about credits; without it, warnings go to the log and operators print links",
 			at:   func(c *Config) value { return secret(&c.Mail.SMTP, smtpURL) },
 		}, {
 			name: "mail.smtp_file",
@@ -236,7 +236,7 @@ var settings = schema[Config]{
 			at:   func(c *Config) value { return text(&c.Mail.SMTPFile, anyText) },
 		}, {
 			name: "mail.from",
-			help: "address that mails come from; needed with mail.smtp",
+			help: "sender address of mails; required with mail.smtp",
 			at:   func(c *Config) value { return text(&c.Mail.From, mailAddress) },
 		}, {
 			name: "mail.check", def: "1m",
@@ -268,11 +268,11 @@ var settings = schema[Config]{
 			at:   func(c *Config) value { return span(&c.Alerts.After, time.Second, time.Hour) },
 		}, {
 			name: "alerts.error_rate", def: "5%",
-			help: "share of failed calls that is reported; errors of clients don't count; 0% reports none",
+			help: "share of failed calls that raises an alert; client errors don't count; 0% never raises one",
 			at:   func(c *Config) value { return percent(&c.Alerts.ErrorRate, 0, 100) },
 		}, {
 			name: "alerts.certificate", def: "336h",
-			help: "how long before it expires a configured certificate is reported",
+			help: "how long before expiry a configured certificate is reported",
 			at:   func(c *Config) value { return span(&c.Alerts.Certificate, 0, 365*24*time.Hour) },
 		}, {
 			name: "storage.engine", def: "embedded",
@@ -280,11 +280,11 @@ var settings = schema[Config]{
 			at:   func(c *Config) value { return text(&c.Storage.Engine, oneOf("embedded", "kubo", "off")) },
 		}, {
 			name: "storage.cert",
-			help: "certificate file of the storage gateway; needs storage.key; made by a local authority in the data folder when left out",
+			help: "certificate file of the storage gateway; requires storage.key; by default a local authority in the data folder creates one",
 			at:   func(c *Config) value { return text(&c.Storage.TLS.Cert, anyText) },
 		}, {
 			name: "storage.key",
-			help: "private key file of the storage gateway's certificate; needs storage.cert",
+			help: "private key file of the storage gateway's certificate; requires storage.cert",
 			at:   func(c *Config) value { return text(&c.Storage.TLS.Key, anyText) },
 		}, {
 			name: "storage.undo", def: "24h",
@@ -296,11 +296,11 @@ var settings = schema[Config]{
 			at:   func(c *Config) value { return span(&c.Storage.Collect, time.Minute, 30*24*time.Hour) },
 		}, {
 			name: "storage.reserve", def: "1GiB",
-			help: "disk space that stays free: below it uploads, transactions and account changes are refused (507, -32000), blocks wait, and reads go on. With less than 8MiB uploads may take the rest, and transactions and account changes still keep 8MiB",
+			help: "disk space to keep free. Below it, uploads, transactions and account changes are refused (507, -32000) and no blocks are produced, but reads still work. If you set less than 8MiB, uploads may use the rest, and transactions and account changes still keep 8MiB free",
 			at:   func(c *Config) value { return size(&c.Storage.Reserve, 0, 1<<50) },
 		}, {
 			name: "storage.max_file", def: "0",
-			help: "largest upload in bytes; 0 is bound by the account's quota only",
+			help: "largest upload in bytes; 0 is limited only by the account's quota",
 			at:   func(c *Config) value { return size(&c.Storage.MaxFile, 0, 1<<50) },
 		}, {
 			name: "storage.max_parts", def: "10000",
@@ -340,11 +340,11 @@ var settings = schema[Config]{
 			at:   func(c *Config) value { return whole(&c.Storage.GatewayRate, 1, 1_000_000) },
 		}, {
 			name: "storage.kubo.copies", def: "1",
-			help: "on how many nodes each upload and each pin is kept; at most as many as there are endpoints",
+			help: "on how many nodes each upload and each pin is kept; at most the number of endpoints",
 			at:   func(c *Config) value { return whole(&c.Storage.Kubo.Copies, 1, maxEndpoints) },
 		}, {
 			name: "storage.kubo.fetch", def: "true",
-			help: "whether the nodes may fetch from the public network what none of them has",
+			help: "whether the nodes may fetch missing content from the public network",
 			at:   func(c *Config) value { return toggle(&c.Storage.Kubo.Fetch) },
 		}, {
 			name: "storage.kubo.repair_interval", def: "1h",
@@ -356,7 +356,7 @@ var settings = schema[Config]{
 			at:   func(c *Config) value { return span(&c.Usage.Flush, time.Second, time.Minute) },
 		}, {
 			name: "accounts.follow", def: "500ms",
-			help: "how often a server looks for changes that others made to accounts and keys",
+			help: "how often a server reads changes that other servers made to accounts and keys",
 			at:   func(c *Config) value { return span(&c.Accounts.Follow, 100*time.Millisecond, time.Second) },
 		}, {
 			name: "dashboard.on", def: "true",
@@ -368,15 +368,15 @@ var settings = schema[Config]{
 			at:   func(c *Config) value { return toggle(&c.Dashboard.SignUp) },
 		}, {
 			name: "dashboard.status", def: "false",
-			help: "serve a public status page at /status: which networks are available, and the share of requests that they answered by day",
+			help: "serve a public status page at /status: which networks are available, and their share of successful requests by day",
 			at:   func(c *Config) value { return toggle(&c.Dashboard.Status) },
 		}, {
 			name: "dashboard.verify_email", def: "false",
-			help: "let accounts create API keys only after their e-mail address was verified; accounts from before count as verified",
+			help: "let accounts create API keys only after their e-mail address was verified; existing accounts count as verified",
 			at:   func(c *Config) value { return toggle(&c.Dashboard.VerifyEmail) },
 		}, {
 			name: "dashboard.url",
-			help: "URL of JSON-RPC and the dashboard, which pages show and links in mails begin with; default: the one in the browser, and in mails the listener's",
+			help: "URL of JSON-RPC and the dashboard, shown on pages and used for links in mails; default: the browser's URL, and in mails the listener's",
 			at:   func(c *Config) value { return text(&c.Dashboard.URL, webURL) },
 		}, {
 			name: "dashboard.storage_url",
@@ -387,19 +387,19 @@ var settings = schema[Config]{
 	groups: []group[Config]{
 		{
 			name: "trusted_proxies",
-			help: "addresses and ranges whose `X-Forwarded-*` headers are believed; nobody's by default. The client address that they name counts for the limits by address and stands in the audit log",
+			help: "addresses and ranges of proxies whose `X-Forwarded-*` headers are trusted; none by default. Limits by address and the audit log use the client address in these headers",
 			read: readProxies,
 		}, {
 			name: "admin.hosts",
-			help: "host names that the admin listener is reached by; IP addresses and `localhost` always work. Requests under other names are refused with 403",
+			help: "host names of the admin listener; IP addresses and `localhost` always work. Requests with other host names get 403",
 			read: readAdminHosts,
 		}, {
 			name: "storage.hosts",
-			help: "further host names and addresses that the storage gateway's own certificate is for, as `[files.example.com, 192.168.1.5]`; without `storage.cert` only",
+			help: "additional host names and addresses in the storage gateway's own certificate, such as `[files.example.com, 192.168.1.5]`; only without `storage.cert`",
 			read: readCertHosts,
 		}, {
 			name: "storage.gateway_hosts",
-			help: "host names of the read gateway below which each CID is a website with a separate origin, as `CID.ipfs.HOST`; paths on these hosts redirect there; `[localhost]` by default, `[]` for none. Their DNS needs a record for `*.ipfs.HOST`, and `storage.cert`, where it is set, that name",
+			help: "host names of the read gateway below which each CID is a website with a separate origin, as `CID.ipfs.HOST`; paths on these hosts redirect there; `[localhost]` by default, `[]` for none. DNS needs a record for `*.ipfs.HOST`, and `storage.cert`, if set, must include that name",
 			read: readGatewayHosts,
 		}, {
 			name: "storage.kubo.endpoints",
@@ -407,7 +407,7 @@ var settings = schema[Config]{
 			read: readEndpoints,
 		}, {
 			name: "plans",
-			help: "what accounts may use, by name, as under Plans in docs/config.md; the built-in `free` and `unlimited` when left out",
+			help: "plans by name, as under Plans in docs/config.md; by default the built-in `free` and `unlimited`",
 			read: readPlans,
 		}, {
 			name: "costs",
@@ -415,7 +415,7 @@ var settings = schema[Config]{
 			read: readCosts,
 		}, {
 			name: "networks",
-			help: "the chains to serve, as under Networks in docs/config.md; the built-in `devnet` and `rollup` when left out",
+			help: "the chains to serve, as under Networks in docs/config.md; by default the built-in `devnet` and `rollup`",
 			read: readNetworks,
 		},
 	},

@@ -78,7 +78,7 @@ func (a *accounts) open(ctx context.Context) error {
 // openRequestLog begins to keep the latest requests, and lets the servers ask each other
 // for theirs.
 func (a *accounts) openRequestLog() {
-	c := requestlog.Config{Bytes: int64(cacheMemory(a.cfg, memoryLimit(), a.cfg.Memory.Journal))}
+	c := requestlog.Config{Bytes: int64(cacheMemory(a.cfg, memoryLimit(), a.cfg.Memory.RequestLog))}
 	if a.redis != nil {
 		a.questions = a.redis.Questions("requests")
 		c.Ask = a.questions.Ask
@@ -101,7 +101,7 @@ func (a *accounts) openAlerts() error {
 		if knowsURL(a.cfg) {
 			a.control.Accounts.SetMail(sender.Send, dashboardURL(a.cfg))
 		} else {
-			a.log.Warn("links to reset passwords and to confirm addresses are not mailed, because users' address of the dashboard is not known: set dashboard.url")
+			a.log.Warn("links are not mailed, because the public URL of the dashboard is not known: set dashboard.url")
 		}
 	}
 	a.alerts = alert.Start(c)

@@ -24,7 +24,7 @@ func requestMemory(cfg *config.Config, limit int64) budget.Config {
 // cacheMemory scales the size of a cache down where all caches together would take too
 // much of the memory limit.
 func cacheMemory(cfg *config.Config, limit int64, size config.Size) uint64 {
-	all := int64(cfg.Memory.Journal) + ledgerMemory(cfg)
+	all := int64(cfg.Memory.RequestLog) + ledgerMemory(cfg)
 	for i := range cfg.Networks {
 		n := &cfg.Networks[i]
 		all += int64(n.Cache)

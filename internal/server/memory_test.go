@@ -31,7 +31,7 @@ func TestCacheMemory(t *testing.T) {
 		t.Errorf("without a limit: %d", got)
 	}
 	const limit = 1 << 30
-	sum := cacheMemory(cfg, limit, cfg.Memory.Journal)
+	sum := cacheMemory(cfg, limit, cfg.Memory.RequestLog)
 	for _, n := range cfg.Networks {
 		sum += cacheMemory(cfg, limit, n.Cache) + cacheMemory(cfg, limit, cfg.Memory.Answers) + cacheMemory(cfg, limit, cfg.Memory.State)
 	}

@@ -16,13 +16,13 @@ type accountCmd struct {
 	List        accountList        `cmd:"" help:"List the accounts."`
 	Show        accountShow        `cmd:"" help:"Show an account: its plan, card, keys and the credits used today."`
 	Plan        accountPlan        `cmd:"" help:"Move an account to another plan."`
-	Development accountDevelopment `cmd:"" help:"Let all keys of an account change embedded chains and trace on them, or end that with --off."`
+	Development accountDevelopment `cmd:"" help:"Grant the scope development to all keys of an account: they can change and trace embedded chains. --off withdraws it."`
 	Password    accountPassword    `cmd:"" help:"Set an account's password and end its sessions. The command prompts for it, or reads it from a line of input."`
-	Reset       accountReset       `cmd:"" help:"Print a link to choose a new password, for the owner of an account. It works once, for 24 hours."`
-	Verify      accountVerify      `cmd:"" help:"Print a link that verifies the e-mail address of an account, for its owner."`
-	Email       accountEmail       `cmd:"" help:"Print a link that moves an account to another e-mail address, for its owner."`
-	Role        accountRole        `cmd:"" help:"Make an account an operator, or a member again."`
-	Operator    accountOperator    `cmd:"" help:"Let an account see and manage the whole service, or end that: on or off."`
+	Reset       accountReset       `cmd:"" help:"Print a link for an account's owner to choose a new password. It works once, for 24 hours."`
+	Verify      accountVerify      `cmd:"" help:"Print a link for an account's owner to verify the e-mail address."`
+	Email       accountEmail       `cmd:"" help:"Print a link for an account's owner to move to another e-mail address."`
+	Role        accountRole        `cmd:"" help:"Change the role of an account: operator or member."`
+	Operator    accountOperator    `cmd:"" help:"Make an account an operator (on) or a member (off)."`
 	Suspend     accountSuspend     `cmd:"" help:"Suspend an account: its keys and sessions stop working until you resume it with --off."`
 	Delete      accountDelete      `cmd:"" help:"Delete an account permanently, with its keys and pins; --export saves what is stored about it first."`
 	Export      accountExport      `cmd:"" help:"Print all that is stored about an account as JSON, with its pins."`
@@ -37,8 +37,8 @@ type accountCreate struct {
 	Plan          string `placeholder:"PLAN" help:"The plan; without it the configured default_plan."`
 	PasswordStdin bool   `xor:"password" help:"Read the password from the first line of input."`
 	NoPassword    bool   `xor:"password" help:"Create an account that can't sign in."`
-	Operator      bool   `help:"Let the account see the whole service."`
-	Development   bool   `help:"Let the account's keys change embedded chains and trace on them."`
+	Operator      bool   `help:"Make the account an operator."`
+	Development   bool   `help:"Grant the scope development to the account's keys."`
 	JSON          bool   `name:"json" help:"Print JSON."`
 }
 
@@ -246,7 +246,7 @@ func (cmd *accountCard) Run(a *app) error {
 
 func (c *control) putCard(account *nodegate.Account) error {
 	if c.cfg.Payment.Processor == "stripe" {
-		return invalid("Stripe takes cards in its own form only: sign in to the dashboard and enter the card there")
+		return invalid("Stripe accepts cards only in its own form: sign in to the dashboard and add the card there")
 	}
 	entry, err := c.app.askCard()
 	if err != nil {

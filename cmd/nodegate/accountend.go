@@ -113,7 +113,7 @@ func (cmd *accountDelete) confirm(a *app, account *nodegate.Account) error {
 		return err
 	}
 	if answer != account.Email {
-		return invalid("nothing was deleted: the address is not the account's")
+		return invalid("nothing was deleted: this is not the account's address")
 	}
 	return nil
 }

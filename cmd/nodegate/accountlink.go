@@ -60,7 +60,7 @@ func (a *app) printLink(purpose nodegate.LinkPurpose, idOrEmail, email string, a
 			}{url, link.Email, link.Expires})
 		}
 		fmt.Fprintln(a.stdout, url)
-		fmt.Fprintf(a.stderr, "The link works once, until %s. Give it to nobody but the owner of %s.\n", at(link.Expires), safe(link.Email))
+		fmt.Fprintf(a.stderr, "The link works once, until %s. Send it only to the owner of %s.\n", at(link.Expires), safe(link.Email))
 		return nil
 	})
 }

@@ -16,13 +16,13 @@ func (cmd *adoptCmd) Run(a *app) error {
 		if !server.HasData(c.cfg) {
 			return noData(c.cfg)
 		}
-		if err := cmd.confirm(a, "Let this data folder have what is embedded, and no other one from now on"); err != nil {
+		if err := cmd.confirm(a, "Make this data folder the only owner of the embedded block store and networks"); err != nil {
 			return err
 		}
 		if err := server.Adopt(a.ctx, c.cfg, c.Store); err != nil {
 			return err
 		}
-		_, err := fmt.Fprintln(a.stdout, "this data folder keeps what is embedded from now on, stored content and networks; start the server")
+		_, err := fmt.Fprintln(a.stdout, "This data folder now owns the embedded block store and networks. Start the server.")
 		return err
 	})
 }

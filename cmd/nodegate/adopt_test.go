@@ -37,7 +37,7 @@ func TestSecondBlockStore(t *testing.T) {
 	if code, text := in(nil, append(slices.Clone(anywhere), other)...); code != exitMistake || !strings.Contains(text, "storage.engine") {
 		t.Errorf("after that it has the networks and not the content: %d %s", code, text)
 	}
-	if code, text := in(nil, "adopt", "--data", other); code != 0 || !strings.Contains(text, "start the server") {
+	if code, text := in(nil, "adopt", "--data", other); code != 0 || !strings.Contains(text, "Start the server") {
 		t.Fatalf("adopt: %d %s", code, text)
 	}
 	if code, text := in(nil, append(slices.Clone(anywhere), t.TempDir())...); code != exitMistake {

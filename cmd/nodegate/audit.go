@@ -15,7 +15,7 @@ type auditCmd struct {
 }
 
 type auditList struct {
-	After int64 `placeholder:"N" help:"Begin after this number."`
+	After int64 `placeholder:"N" help:"Start after this entry number."`
 	JSON  bool  `name:"json" help:"Print JSON."`
 }
 

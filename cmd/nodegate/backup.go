@@ -22,8 +22,8 @@ import (
 // backupCmd copies the data folder, beside a running server or without one.
 type backupCmd struct {
 	Path           string `arg:"" name:"dir|file" help:"A folder, which later backups add to, or a new file that ends in .tar."`
-	Verify         bool   `help:"Read a backup and compare it with its checksums, instead of making one."`
-	Keep           int    `default:"7" placeholder:"N" help:"How many backups stay in a folder: 7 by default, 0 keeps all."`
+	Verify         bool   `help:"Verify a backup against its checksums instead of creating one."`
+	Keep           int    `default:"7" placeholder:"N" help:"How many backups to keep in a folder: 7 by default, 0 keeps all."`
 	PassphraseFile string `placeholder:"FILE" help:"Encrypt with the passphrase in this file (also NODEGATE_BACKUP_PASSPHRASE)."`
 	JSON           bool   `name:"json" help:"Print JSON."`
 }
@@ -112,7 +112,7 @@ func (cmd *backupCmd) verify(ctx context.Context, a *app, passphrase string) err
 		_, err = fmt.Fprintf(a.stdout, "verified %d backups: %d files in %d chunks of %d bytes\n", v.Snapshots, v.Files, v.Chunks, v.Bytes)
 	}
 	if err == nil && len(v.Damaged) > 0 {
-		err = &nodegate.Error{Code: nodegate.Damaged, Msg: fmt.Sprintf("%d parts of the backup are damaged or missing: remove the files that are named and make a backup again, which writes what is missing", len(v.Damaged))}
+		err = &nodegate.Error{Code: nodegate.Damaged, Msg: fmt.Sprintf("%d parts of the backup are damaged or missing: remove the files listed above and run the backup again to write the missing parts", len(v.Damaged))}
 	}
 	return err
 }
@@ -156,7 +156,7 @@ func holdServer(ctx context.Context, cfg *config.Config, cancel context.CancelCa
 	go func() {
 		defer res.Body.Close()
 		_, err := io.Copy(io.Discard, res.Body) // until the server or the context ends
-		cancel(&nodegate.Error{Code: nodegate.Busy, Msg: "the server stopped during the backup: start it and make the backup again", Err: err})
+		cancel(&nodegate.Error{Code: nodegate.Busy, Msg: "the server stopped during the backup: start it and run the backup again", Err: err})
 	}()
 	s.Network = func(ctx context.Context, name string) (io.ReadCloser, error) {
 		res, err := postAdmin(ctx, cfg, "/backup/networks/"+url.PathEscape(name)+query, data)

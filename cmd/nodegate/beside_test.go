@@ -292,7 +292,7 @@ func (p *process) testPlan(t *testing.T) {
 		t.Errorf("its plan is %v", got)
 	}
 	code, _, stderr := p.command(t, "", "key", "create", "--account", "plan@example.com", "--credits-per-second", "2001")
-	if code != exitMistake || !strings.Contains(stderr, "can't pass the plan's 2000 credits a second") {
+	if code != exitMistake || !strings.Contains(stderr, "can't exceed the plan's 2000 credits a second") {
 		t.Errorf("a limit above the new plan's: %d %s", code, stderr)
 	}
 }

@@ -11,7 +11,7 @@ import (
 
 // cacheCmd are the commands about cached responses.
 type cacheCmd struct {
-	Purge cachePurge `cmd:"" help:"Remove the responses of nodes that servers share over Redis."`
+	Purge cachePurge `cmd:"" help:"Remove the cached responses that servers share over Redis."`
 }
 
 type cachePurge struct {

@@ -22,28 +22,28 @@ type cli struct {
 	StorageListen *string `placeholder:"HOST:PORT" help:"Address of the storage gateway."`
 	AdminListen   *string `placeholder:"HOST:PORT" help:"Address of metrics, health and profiles."`
 	LogLevel      *string `placeholder:"LEVEL" help:"debug, info, warn or error."`
-	ShowHelp      bool    `name:"help" short:"h" help:"Show what the help command shows."`
-	ShowVersion   bool    `name:"version" help:"Print what the version command prints."`
+	ShowHelp      bool    `name:"help" short:"h" help:"Show help."`
+	ShowVersion   bool    `name:"version" help:"Print the version."`
 
-	Serve   serveCmd   `cmd:"" default:"1" help:"Run the service. This is what nodegate alone does."`
+	Serve   serveCmd   `cmd:"" default:"1" help:"Run the service. This is the default command."`
 	Account accountCmd `cmd:"" help:"Create, show and change accounts."`
 	Key     keyCmd     `cmd:"" help:"Create, show, change and revoke API keys."`
 	Usage   usageCmd   `cmd:"" help:"Show the usage of an account: requests, credits, errors and latency."`
 	Audit   auditCmd   `cmd:"" help:"Show and verify the audit log."`
-	GC      gcCmd      `cmd:"" name:"gc" help:"Remove stored content that no account needs any more."`
-	Backup  backupCmd  `cmd:"" help:"Back up accounts, keys, stored content and embedded networks, beside a running server too; --verify checks a backup."`
+	GC      gcCmd      `cmd:"" name:"gc" help:"Run garbage collection: remove stored content that no account needs."`
+	Backup  backupCmd  `cmd:"" help:"Back up accounts, keys, stored content and embedded networks, also while the server runs. --verify checks a backup."`
 	Restore restoreCmd `cmd:"" help:"Restore a backup into an empty data folder."`
 	Migrate migrateCmd `cmd:"" help:"Move accounts, keys, usage, the audit log and stored content from the data folder to the Postgres and Kubo nodes of another configuration."`
-	Adopt   adoptCmd   `cmd:"" help:"Make this data folder the one of its Postgres for the embedded block store and networks, when the server that had them is gone for good."`
+	Adopt   adoptCmd   `cmd:"" help:"Make this data folder the owner of the embedded block store and networks, after the previous server is permanently gone."`
 	CA      caCmd      `cmd:"" name:"ca" help:"Print the certificate of the local authority, for clients of the storage gateway to trust."`
 	Cache   cacheCmd   `cmd:"" help:"Clear cached responses."`
 	Nodes   nodesCmd   `cmd:"" help:"List remote nodes of the running server, and cordon them."`
 	Ledger  ledgerCmd  `cmd:"" help:"Show, verify and rebuild the ledgers of remote networks."`
 	Status  statusCmd  `cmd:"" help:"Show the running server on one screen: networks, nodes, ledgers, storage, disk and versions."`
 	Doctor  doctorCmd  `cmd:"" help:"Check this server, what it depends on, and the remote nodes."`
-	Demo    demoCmd    `cmd:"" help:"Try the service out."`
+	Demo    demoCmd    `cmd:"" help:"Generate sample traffic."`
 	Config  configCmd  `cmd:"" help:"Print the effective configuration, without secrets."`
-	Version versionCmd `cmd:"" help:"Print the versions of nodegate and of what it is built on."`
+	Version versionCmd `cmd:"" help:"Print the versions of nodegate and its main dependencies."`
 	Help    helpCmd    `cmd:"" help:"Print commands, flags and all settings."`
 
 	Completion completionCmd `cmd:"" help:"Print a script that completes commands and flags in bash, zsh or fish."`
@@ -121,7 +121,7 @@ func selected(parsed *kong.Context, err error) *kong.Node {
 func newParser(c *cli) (*kong.Kong, error) {
 	return kong.New(c,
 		kong.Name("nodegate"),
-		kong.Description("A self-hosted gateway to blockchain nodes and content-addressed storage, with both inside."),
+		kong.Description("A self-hosted gateway for blockchain nodes and IPFS storage. Includes a development node and a block store."),
 		kong.NoDefaultHelp(),
 	)
 }

@@ -283,9 +283,9 @@ func TestUsageQuery(t *testing.T) {
 		{"2030-05-20T08:15:30+02:00", "2030-05-20T08:00:00Z", "minute", time.Date(2030, 5, 20, 6, 15, 0, 0, time.UTC), nodegate.ByMinute, ""},
 		{"49h", "0s", "minute", time.Time{}, 0, "kept for 48h"},
 		{"2161h", "0s", "hour", time.Time{}, 0, "kept for 2160h"},
-		{"1h", "2h", "", time.Time{}, 0, "--from is not before --to"},
-		{"yesterday", "0s", "", time.Time{}, 0, "--from is not a time"},
-		{"1h", "-1h", "", time.Time{}, 0, "--to is not a time"},
+		{"1h", "2h", "", time.Time{}, 0, "--from must be before --to"},
+		{"yesterday", "0s", "", time.Time{}, 0, "--from must be a duration"},
+		{"1h", "-1h", "", time.Time{}, 0, "--to must be a duration"},
 	} {
 		cmd := usageCmd{From: c.from, To: c.to, By: c.by}
 		q, err := cmd.query(now)

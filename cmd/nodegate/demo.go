@@ -19,7 +19,7 @@ import (
 
 // demoCmd are commands for newcomers.
 type demoCmd struct {
-	Traffic demoTraffic `cmd:"" help:"Send mixed requests to the running server, so that the dashboard has something to plot. They read only, and cost the account credits."`
+	Traffic demoTraffic `cmd:"" help:"Send sample requests to the running server to fill the dashboard's charts. They only read, and cost the account credits."`
 }
 
 type demoTraffic struct {
@@ -32,7 +32,7 @@ type demoTraffic struct {
 // Run sends the requests with a key of their own, which is revoked at the end.
 func (cmd *demoTraffic) Run(a *app) error {
 	if cmd.For <= 0 || cmd.Rate < 1 || cmd.Rate > 1000 {
-		return invalid("--for is a time like 3m, and --rate 1 to 1000")
+		return invalid("--for must be a duration like 3m, and --rate a number from 1 to 1000")
 	}
 	return a.withControl(false, func(c *control) error {
 		account, err := cmd.find(c)

@@ -30,7 +30,7 @@ func TestDoctor(t *testing.T) {
 		out, not   string
 	}{
 		{"well", "networks: [{name: main, nodes: [{name: a, url: '" + node + "'}]}]", nil, 0, "main     a     primary  ", "PROBLEM"},
-		{"one is away", "networks: [{name: main, nodes: [{name: a, url: '" + node + "'}, {name: b, url: 'http://127.0.0.1:1/swordfish'}]}]", nil, exitFailure, "PROBLEM  main/b: can't be asked", "swordfish"},
+		{"one is away", "networks: [{name: main, nodes: [{name: a, url: '" + node + "'}, {name: b, url: 'http://127.0.0.1:1/swordfish'}]}]", nil, exitFailure, "PROBLEM  main/b: can't be reached", "swordfish"},
 		{"the other network", "networks: [{name: main, nodes: [{url: '" + node + "'}]}, {name: x, nodes: [{url: 'http://127.0.0.1:1'}]}]", []string{"--network", "main"}, 0, "node-1", "PROBLEM"},
 		{"no such network", "networks: [{name: main, nodes: [{url: '" + node + "'}]}]", []string{"--network", "mian"}, exitFailure, "", "node-1"},
 		{"an embedded one", "networks: [{name: main, embedded: {}}]", nil, 0, "No remote nodes configured", "PROBLEM"},

@@ -119,7 +119,7 @@ func TestDoctorFinds(t *testing.T) {
 		{"ports", "listen: " + taken.Addr().String(), "can't listen"},
 		{"disk", "storage: {reserve: 1000TiB}", "nothing can be written"},
 		{"data folder", "data: " + newer, "newer nodegate"},
-		{"pepper", fmt.Sprintf("data: %q\nstore: {postgres: %q}", wrong, dsn), "not the one"},
+		{"pepper", fmt.Sprintf("data: %q\nstore: {postgres: %q}", wrong, dsn), "created with another one"},
 		{"pepper", fmt.Sprintf("data: %q\nstore: {postgres: %q}", t.TempDir(), dsn), "missing"},
 		{"embedded", fmt.Sprintf("data: %q\nstore: {postgres: %q}", t.TempDir(), dsn), "stored content"},
 	} {

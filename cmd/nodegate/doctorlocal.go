@@ -28,7 +28,7 @@ func localChecks(ctx context.Context, cfg *config.Config) []server.Check {
 	host := adminHost(cfg.AdminListen)
 	switch {
 	case unasked(err):
-		return []server.Check{{Name: "server", Status: server.CheckNote, Detail: "none runs at " + host + ": what only a running server knows is not checked"}, portCheck(ctx, cfg)}
+		return []server.Check{{Name: "server", Status: server.CheckNote, Detail: "no server at " + host + ": skipped the checks that need a running server"}, portCheck(ctx, cfg)}
 	case err != nil:
 		return []server.Check{{Name: "server", Status: server.CheckProblem, Detail: "the admin listener at " + host + " doesn't answer: " + err.Error()}}
 	}

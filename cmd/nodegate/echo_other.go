@@ -11,5 +11,5 @@ import (
 func isTerminal(*os.File) bool { return false }
 
 func hideTyping(*os.File) (show func(), err error) {
-	return nil, errors.New("typing can't be hidden on this system")
+	return nil, errors.New("this system can't hide typed input")
 }

@@ -14,7 +14,7 @@ import (
 
 // helpCmd prints commands, flags and settings.
 type helpCmd struct {
-	Command []string `arg:"" optional:"" help:"The command to explain, like key create."`
+	Command []string `arg:"" optional:"" help:"The command, such as key create."`
 }
 
 // Run finds the command by its words.
@@ -64,9 +64,9 @@ func usageText(node *kong.Node) string {
 // seeAlso says where the rest is explained.
 func seeAlso(node *kong.Node) string {
 	if len(node.Children) > 0 {
-		return fmt.Sprintf("nodegate help %s COMMAND shows the flags of a command.", commandWords(node))
+		return fmt.Sprintf("Run \"nodegate help %s COMMAND\" for the flags of a command.", commandWords(node))
 	}
-	return "nodegate help shows the flags that go with every command, and all settings."
+	return "Run \"nodegate help\" for global flags and all settings."
 }
 
 // usageOf says how a command line goes that could not be understood, and where more is.
@@ -84,7 +84,7 @@ func (a *app) wholeHelp() error {
 	if err := columns(a.stdout, "Commands:", commandRows(leaves(a.parser.Model.Node))); err != nil {
 		return err
 	}
-	fmt.Fprintf(a.stdout, "nodegate help COMMAND shows the flags of a command. These go with every one:\n\n")
+	fmt.Fprintf(a.stdout, "Run \"nodegate help COMMAND\" for the flags of a command. Global flags:\n\n")
 	if err := columns(a.stdout, "Flags:", flagRows(a.parser.Model.Flags)); err != nil {
 		return err
 	}

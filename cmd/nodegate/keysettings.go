@@ -14,16 +14,16 @@ import (
 // settingsFlags are a key's settings. One that was not given changes nothing.
 type settingsFlags struct {
 	SecretRequired   *bool     `placeholder:"true|false" help:"Require the key's secret in every request."`
-	Services         entryList `placeholder:"SERVICE,..." help:"The services that the key works for: json-rpc, storage, development. An empty list allows all, here and below."`
+	Services         entryList `placeholder:"SERVICE,..." help:"The key's scopes: json-rpc, storage, development. An empty list allows all, here and below."`
 	Networks         entryList `placeholder:"NETWORK,..." help:"The networks that the key works on."`
 	Methods          entryList `placeholder:"METHOD,..." help:"The methods that may be called."`
 	Addresses        entryList `placeholder:"ADDRESS,..." help:"The contracts that may be read and called."`
 	Origins          entryList `placeholder:"ORIGIN,..." help:"The web pages that may use the key, like https://app.example.com or https://*.example.com."`
-	UserAgents       entryList `placeholder:"PART,..." help:"Parts of the User-Agent header, one of which must be in it. A comma within a part is written \\,."`
-	CreditsPerSecond *int64    `placeholder:"N" help:"A limit below the plan's; 0 is the plan's."`
-	CreditsPerDay    *int64    `placeholder:"N" help:"A limit below the plan's; 0 is the plan's."`
-	KeepParams       *bool     `placeholder:"true|false" help:"Keep the parameters of the latest requests, in memory for an hour, for the key's owner to see."`
-	KeepResponses    *bool     `placeholder:"true|false" help:"Keep the responses of the latest requests in the same way."`
+	UserAgents       entryList `placeholder:"PART,..." help:"Allowed clients: the User-Agent header must contain one of these texts. Write a comma inside a text as \\,."`
+	CreditsPerSecond *int64    `placeholder:"N" help:"A limit below the plan's. 0 uses the plan's."`
+	CreditsPerDay    *int64    `placeholder:"N" help:"A limit below the plan's. 0 uses the plan's."`
+	KeepParams       *bool     `placeholder:"true|false" help:"Keep the parameters of recent requests in memory for an hour, for the key's owner to see."`
+	KeepResponses    *bool     `placeholder:"true|false" help:"Keep the responses of recent requests in the same way."`
 }
 
 // entryList is a list with commas between its entries. The flag may be repeated.

@@ -20,7 +20,7 @@ import (
 // ledgerCmd are the commands about the ledgers of remote networks.
 type ledgerCmd struct {
 	Status  ledgerStatus  `cmd:"" default:"1" help:"List the ledgers of the running server: blocks, size, lag and share of the lookups."`
-	Verify  ledgerVerify  `cmd:"" help:"Have the running server read every block of a ledger and prove it again. Damaged blocks are fetched again."`
+	Verify  ledgerVerify  `cmd:"" help:"Read and verify every block of a ledger on the running server. Damaged blocks are fetched again."`
 	Rebuild ledgerRebuild `cmd:"" help:"Remove the blocks of a ledger. It starts again with the newest ones."`
 }
 
@@ -147,7 +147,7 @@ func (r *verifiedLedger) text(network string) string {
 		fmt.Fprintf(&b, "block %d is damaged: %s\n", d.Block, safe(d.Why))
 	}
 	if r.Missing > 0 {
-		fmt.Fprintf(&b, "%d blocks have no receipts: the nodes did not give them\n", r.Missing)
+		fmt.Fprintf(&b, "%d blocks have no receipts: the nodes didn't return them\n", r.Missing)
 	}
 	fmt.Fprintf(&b, "%s: proved %d of %d blocks, %d to %d, with %d transactions and %d receipts\n",
 		safe(network), r.Blocks-r.Damaged, r.Blocks, r.First, r.Last, r.Transactions, r.Receipts)

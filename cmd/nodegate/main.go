@@ -1,6 +1,6 @@
 // Command nodegate serves JSON-RPC for blockchain networks from one binary: it
 // reads its configuration, builds the server of internal/server and runs it until
-// a signal. Beside a running server it also makes and changes accounts and keys,
+// a signal. Beside a running server it also creates and changes accounts and keys,
 // right in the store (see control.go); the rules about them are not here but in the
 // use cases behind server.Control. One file holds each subcommand or group of
 // them; what all share is in cli.go, output.go and prompt.go.

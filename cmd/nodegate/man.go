@@ -76,7 +76,7 @@ func manCommand(w io.Writer, n *kong.Node) error {
 		}
 	}
 	manFlags(s, "OPTIONS", n.Flags)
-	s.line(".P\nThe options of\n.BR nodegate (1)\ngo with every command.\n.SH SEE ALSO\n.BR nodegate (1)")
+	s.line(".P\nThe options of\n.BR nodegate (1)\napply to every command.\n.SH SEE ALSO\n.BR nodegate (1)")
 	return s.err
 }
 

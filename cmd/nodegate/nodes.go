@@ -11,9 +11,9 @@ import (
 
 // nodesCmd are the commands about the remote nodes of the running server.
 type nodesCmd struct {
-	List     nodesList    `cmd:"" default:"1" help:"List the remote nodes of the running server and how they are."`
-	Cordon   nodeCordon   `cmd:"" help:"Keep client calls away from a node until it is uncordoned or the server restarts. Calls in progress finish."`
-	Uncordon nodeUncordon `cmd:"" help:"Let client calls go to a cordoned node again."`
+	List     nodesList    `cmd:"" default:"1" help:"List the remote nodes of the running server and their state."`
+	Cordon   nodeCordon   `cmd:"" help:"Stop sending client calls to a node until it is uncordoned or the server restarts. Calls in progress finish."`
+	Uncordon nodeUncordon `cmd:"" help:"Send client calls to a cordoned node again."`
 }
 
 type nodesList struct {

@@ -90,7 +90,7 @@ func (in *input) line(what string) (string, error) {
 	case errors.Is(err, bufio.ErrBufferFull):
 		return "", invalid("the line with the " + what + " is too long")
 	case errors.Is(err, io.EOF) && len(line) == 0:
-		return "", invalid("the input ends before the " + what + ": write it on a line of its own")
+		return "", invalid("the input ends before the " + what + ": put it on a separate line")
 	case err != nil && !errors.Is(err, io.EOF):
 		return "", err
 	}

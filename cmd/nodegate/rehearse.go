@@ -43,7 +43,7 @@ func printRehearsal(w io.Writer, r *server.RehearsalReport) error {
 	if r.Changes() {
 		verdict = "A start of this version makes these changes. An older version can't open the data after that: back up first."
 		if r.Tables == r.TablesTo {
-			verdict = "A start of this version notes the format. Nothing else changes."
+			verdict = "A start of this version records the format. Nothing else changes."
 		}
 	}
 	_, err := fmt.Fprintln(w, verdict+" Nothing was changed now.")

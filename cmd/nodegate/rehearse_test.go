@@ -44,7 +44,7 @@ func TestRehearsal(t *testing.T) {
 // TestRehearsalRefused: a newer folder, and newer tables, are refused as by a start.
 func TestRehearsalRefused(t *testing.T) {
 	data := withKeys(t, 1)
-	if code, stdout, stderr := runHere(t.Context(), t, "serve", "--dry-run", "--data", data); code != 0 || !strings.Contains(stdout, "notes the format") {
+	if code, stdout, stderr := runHere(t.Context(), t, "serve", "--dry-run", "--data", data); code != 0 || !strings.Contains(stdout, "records the format") {
 		t.Errorf("%d %s%s", code, stdout, stderr)
 	}
 	edit(t, data, "INSERT INTO migrations (number, at) VALUES (99, 0)")

@@ -89,7 +89,7 @@ func (r *reloader) reload(ctx context.Context) {
 
 // errEmptied: an editor that saves, or a disk that is full, leaves an empty file for a
 // while. Taking it would reset every setting.
-var errEmptied = errors.New("the configuration file is empty, and the one in force is not; to reset everything to the defaults, write {} into it")
+var errEmptied = errors.New("the configuration file is empty; to reset everything to the defaults, write {} into it")
 
 // refuse logs each reason on a line of its own.
 func (r *reloader) refuse(err error) {

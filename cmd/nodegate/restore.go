@@ -14,7 +14,7 @@ import (
 // restoreCmd puts a backup into an empty data folder.
 type restoreCmd struct {
 	Path           string `arg:"" name:"dir|file" help:"The backup."`
-	Snapshot       string `placeholder:"NAME" help:"Which of the backups in a folder; the newest by default."`
+	Snapshot       string `placeholder:"NAME" help:"Which backup in a folder to restore; the newest by default."`
 	PassphraseFile string `placeholder:"FILE" help:"Read the passphrase of an encrypted backup from this file (also NODEGATE_BACKUP_PASSPHRASE)."`
 	JSON           bool   `name:"json" help:"Print JSON."`
 }

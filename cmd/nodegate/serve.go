@@ -20,7 +20,7 @@ const drainTime = 9 * time.Second
 
 // serveCmd runs the service until a signal or a failure.
 type serveCmd struct {
-	DryRun bool `help:"Print what a start of this version would change in the data folder and the account store, try it on a copy, and change nothing."`
+	DryRun bool `help:"Rehearse an upgrade: print what a start of this version would change, try it on a copy, and change nothing."`
 	JSON   bool `name:"json" help:"Print JSON, with --dry-run."`
 }
 

@@ -57,11 +57,11 @@ func (cmd *usageCmd) query(now time.Time) (q nodegate.UsageQuery, err error) {
 		return q, err
 	}
 	if !q.From.Before(q.To) {
-		return q, invalid("--from is not before --to")
+		return q, invalid("--from must be before --to")
 	}
 	q.By = cmd.resolution(now.Sub(q.From), q.To.Sub(q.From))
 	if kept := q.By.Kept(); kept > 0 && now.Sub(q.From) > kept {
-		return q, invalid(fmt.Sprintf("by the %s, usage is kept for %v: begin later with --from, or take a longer --by", cmd.By, kept))
+		return q, invalid(fmt.Sprintf("usage by %s is kept for %v: use a later --from or a longer --by", cmd.By, kept))
 	}
 	q.From = q.By.Start(q.From) // a span is counted whole
 	return q, nil
@@ -89,7 +89,7 @@ func readTime(flag, text string, now time.Time) (time.Time, error) {
 	}
 	t, err := time.Parse(time.RFC3339, text)
 	if err != nil {
-		return t, invalid(flag + " is not a time ago like 24h, or one like 2030-01-31T08:00:00Z")
+		return t, invalid(flag + " must be a duration like 24h or a time like 2030-01-31T08:00:00Z")
 	}
 	return t, nil
 }

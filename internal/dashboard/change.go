@@ -22,5 +22,5 @@ func change(now, before int64) template.HTML {
 	case rounded < 0:
 		text = strconv.Itoa(int(-rounded)) + " % less"
 	}
-	return template.HTML(`<span class="change" title="Compared with as much time before, without the step in progress">` + text + `</span>`)
+	return template.HTML(`<span class="change" title="Compared with the preceding period, without the step in progress">` + text + `</span>`)
 }

@@ -1,7 +1,6 @@
-// Package dashboard is the front end for people: sign up, make a key, paste a line, see
-// what happens. Pages are made on the server from the templates in pages/; the files in
-// static/ make them look well, and a few small scripts make them pleasant. Every page
-// works without them.
+// Package dashboard is the web front end: sign up, create a key, copy a snippet, see the
+// requests. The server renders pages from the templates in pages/; static/ has the styles
+// and a few small scripts. Every page works without the scripts.
 //
 // To add a page, write a handler in the file of its subject, put it into the table in
 // routes.go and its template into pages/. A handler reads the form, calls one use case

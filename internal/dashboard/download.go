@@ -49,7 +49,7 @@ func getOnly(v *visit) error {
 		return nil
 	}
 	v.w.Header().Set("Allow", http.MethodGet)
-	return &nodegate.Error{Op: "dashboard.download", Code: nodegate.HTTPMethod, Msg: "a download is a GET"}
+	return &nodegate.Error{Op: "dashboard.download", Code: nodegate.HTTPMethod, Msg: "downloads require GET"}
 }
 
 // notRead tells why a file can't be had.
@@ -63,7 +63,7 @@ func notRead(v *visit, c *captured) error {
 	case http.StatusTooManyRequests:
 		code = nodegate.RateLimited
 	}
-	return &nodegate.Error{Op: "dashboard.download", Code: code, Msg: "this file can't be read: " + messageOf(c)}
+	return &nodegate.Error{Op: "dashboard.download", Code: code, Msg: "can't read this file: " + messageOf(c)}
 }
 
 // fileName is a name that every system can save, from what the pin is called.

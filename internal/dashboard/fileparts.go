@@ -96,7 +96,7 @@ func appendPart(v *visit) error {
 	case over != nil:
 		return over
 	case errors.As(err, new(*http.MaxBytesError)):
-		return &nodegate.Error{Op: "dashboard.upload", Code: nodegate.TooLarge, Msg: "a part is at most " + byteSize(maxPart) + " large", Err: err}
+		return &nodegate.Error{Op: "dashboard.upload", Code: nodegate.TooLarge, Msg: "a part can be at most " + byteSize(maxPart), Err: err}
 	case errors.Is(err, nodegate.Conflict):
 		return sendParts(v, http.StatusConflict, id, received)
 	case err != nil:

@@ -32,9 +32,9 @@ func previewOf(v *visit, d *openData, grant *nodegate.Grant) error {
 	kind := previewKind(answer.body.Bytes(), d.Size > previewHead)
 	switch {
 	case kind == "":
-		d.NoShow = "There is no preview of this kind of file."
+		d.NoShow = "No preview for this kind of file."
 	case isImage(kind) && d.Size > maxPreviewImage:
-		d.NoShow = "This image is larger than " + byteSize(maxPreviewImage) + ", the limit of previews."
+		d.NoShow = "This image is larger than " + byteSize(maxPreviewImage) + ", the preview limit."
 	case isImage(kind):
 		d.Preview = "/files/preview?" + fileQuery(d.Pin.CID, d.Path)
 	default:

@@ -242,7 +242,7 @@ func undoUnpin(v *visit) error {
 
 func noSuchFile(err error) error {
 	if errors.Is(err, nodegate.NotFound) || errors.Is(err, nodegate.InvalidInput) {
-		return &nodegate.Error{Op: "dashboard.files", Code: nodegate.NotFound, Msg: "there is no such file, or it is gone by now", Err: err}
+		return &nodegate.Error{Op: "dashboard.files", Code: nodegate.NotFound, Msg: "this file doesn't exist, or was removed", Err: err}
 	}
 	return err
 }

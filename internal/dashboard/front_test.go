@@ -134,7 +134,7 @@ func TestWhoUsesCredits(t *testing.T) {
 	if want := "app 4 50; app 3 40; app 2 30; others 30; "; got != want {
 		t.Errorf("%s want %s", got, want)
 	}
-	if !strings.Contains(body, "Who uses it") || !strings.Contains(body, ">33.3 %<") {
+	if !strings.Contains(body, "Usage by key") || !strings.Contains(body, ">33.3 %<") {
 		t.Errorf("the Overview lacks them:\n%s", body)
 	}
 }

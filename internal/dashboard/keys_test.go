@@ -32,7 +32,7 @@ func TestKeysBound(t *testing.T) {
 			t.Fatalf("a key: %d", got.Code)
 		}
 	}
-	if page := d.ask(http.MethodGet, "/keys", member, nil).Body.String(); !strings.Contains(page, "2 in use of 2 that the plan allows") {
+	if page := d.ask(http.MethodGet, "/keys", member, nil).Body.String(); !strings.Contains(page, "2 active of 2 that the plan allows") {
 		t.Error("the page doesn't show the bound")
 	}
 	got := d.ask(http.MethodPost, "/keys", member, url.Values{"name": {"third"}})
@@ -94,7 +94,7 @@ func TestPagesOfKeys(t *testing.T) {
 		if n := strings.Count(page, `href="/keys?page=`); n != len(c.links) {
 			t.Errorf("%s has %d links, want %v", c.path, n, c.links)
 		}
-		for _, want := range append(c.links, c.first, c.last, "90 in use, 30 revoked", `<nav aria-label="Pages of keys"`) {
+		for _, want := range append(c.links, c.first, c.last, "90 active, 30 revoked", `<nav aria-label="Pages of keys"`) {
 			if !strings.Contains(page, want) {
 				t.Errorf("%s lacks %q", c.path, want)
 			}
@@ -172,7 +172,7 @@ func TestOperatorSeesSomeKeys(t *testing.T) {
 	d, _, keys := crowded(t, 2, mostChoices)
 	_, operator := d.person(t, "operator@example.com", true)
 	page := d.ask(http.MethodGet, "/operator/accounts/"+keys[0].AccountID, operator, nil).Body.String()
-	if n := strings.Count(page, `<span class="tag good">live<`); n != mostChoices || !strings.Contains(page, "100 in use, 2 revoked. The page shows 100, live ones first.") {
+	if n := strings.Count(page, `<span class="tag good">active<`); n != mostChoices+1 || !strings.Contains(page, "100 active, 2 revoked. This page shows 100, active ones first.") {
 		t.Errorf("%d keys are shown: %s", n, page)
 	}
 }

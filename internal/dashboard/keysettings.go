@@ -39,7 +39,7 @@ var settingsFields = []string{"name", "service", "networks", "methods", "address
 
 // settingsLabels are what the form calls its fields.
 var settingsLabels = map[string]string{
-	"name": "Name", "service": "Services", "networks": "Networks", "methods": "Methods", "addresses": "Contracts", "origins": "Origins", "user_agents": "Clients",
+	"name": "Name", "service": "Scopes", "networks": "Networks", "methods": "Methods", "addresses": "Contracts", "origins": "Origins", "user_agents": "Clients",
 	"credits_per_second": "Credits per second", "credits_per_day": "Credits per day",
 }
 
@@ -118,7 +118,7 @@ func problemsOf(v *visit, k *nodegate.Key, f settingsForm) (list []settingsProbl
 	}
 	wrong := map[string]string{}
 	if f.ServicesShown && len(f.Services) == 0 {
-		wrong["service"] = "select at least one service, or revoke the key"
+		wrong["service"] = "select at least one scope, or revoke the key"
 	}
 	limits := map[string]int64{}
 	for field, text := range map[string]string{"credits_per_second": f.CreditsPerSecond, "credits_per_day": f.CreditsPerDay} {
@@ -221,7 +221,7 @@ func limitOf(text string) (int64, error) {
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
-		return 0, &nodegate.Error{Op: "dashboard.limit", Code: nodegate.InvalidInput, Msg: "a limit is a whole number of credits, or left empty for the plan's"}
+		return 0, &nodegate.Error{Op: "dashboard.limit", Code: nodegate.InvalidInput, Msg: "enter a whole number of credits, or leave the limit empty to use the plan's"}
 	}
 	return n, nil
 }

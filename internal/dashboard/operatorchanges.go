@@ -30,7 +30,7 @@ func another(v *visit) error {
 	if v.req.PathValue("id") != v.account.ID {
 		return nil
 	}
-	return &nodegate.Error{Op: "dashboard.operator", Code: nodegate.InvalidInput, Msg: "this is your own account: ask another operator, or use the command line"}
+	return &nodegate.Error{Op: "dashboard.operator", Code: nodegate.InvalidInput, Msg: "you can't change your own account here: ask another operator, or use the command line"}
 }
 
 func setRole(v *visit) error {

@@ -81,7 +81,7 @@ func TestStatusWithoutStore(t *testing.T) {
 			t.Errorf("%d", got.Code)
 		}
 	}
-	if n := strings.Count(d.log.String(), "no history"); n != 1 {
+	if n := strings.Count(d.log.String(), "the history for the status page"); n != 1 {
 		t.Errorf("the store was asked %d times: %s", n, d.log)
 	}
 }

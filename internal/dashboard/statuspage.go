@@ -67,7 +67,7 @@ func (b *statusBoard) current(v *visit) *statusData {
 	defer cancel()
 	history, err := v.cfg.Reports.History(ctx, statusDays, time.Now())
 	if err != nil {
-		v.cfg.Log.Warn("the status page has no history", "err", err)
+		v.cfg.Log.Warn("can't read the history for the status page", "err", err)
 	}
 	b.data, b.at = joined(v.cfg.Status(), history), time.Now()
 	b.data.NoPast = err != nil

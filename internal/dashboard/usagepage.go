@@ -37,7 +37,7 @@ type usageData struct {
 	CSV      string
 }
 
-// plot is a drawing with its title and what its colours mean.
+// plot is a drawing with its title and what its colors mean.
 type plot struct {
 	Title   string
 	Figure  string        // the whole period in one number; "" is none

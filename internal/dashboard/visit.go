@@ -93,7 +93,7 @@ func (v *visit) readForm() error {
 	case errors.As(err, &large):
 		return &nodegate.Error{Op: "dashboard.form", Code: nodegate.TooLarge, Msg: "the form is too large", Err: err}
 	}
-	return &nodegate.Error{Op: "dashboard.form", Code: nodegate.InvalidInput, Msg: "the form or the address can't be read", Err: err}
+	return &nodegate.Error{Op: "dashboard.form", Code: nodegate.InvalidInput, Msg: "can't read the form or the URL", Err: err}
 }
 
 // sameOrigin refuses what another site made the browser send. A browser says where a

@@ -99,7 +99,7 @@ var accountRows = []Row{
 	},
 	{
 		Name: EthGetTransactionCount, Group: groupAccounts, Summary: "How many transactions an account has sent: the nonce of its next one.",
-		Params: []Param{address, {"block", "Block", false, "as of which block; latest when left out; pending counts what waits"}},
+		Params: []Param{address, {"block", "Block", false, "the block to read at; latest by default; pending counts pending transactions"}},
 		Rules:  state(NoContracts), Answer: HexAnswer, Part: NoncePart, Counted: true, SlowEmbedded: true, CountsSent: true,
 		Result: Result{"Quantity", "the count"}, Errors: []Fault{unknownBlock},
 		Example: on(`["0xbcd4042de499d14e55001ccbb24a551f3b954096","latest"]`),

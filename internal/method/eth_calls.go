@@ -30,12 +30,12 @@ var callRows = []Row{
 	},
 	{
 		Name: Layer2EstimateGas, Group: groupCalls,
-		Summary: "What to put into a transaction on a rollup: gas and fees, with the cost of publishing it to the base layer.",
+		Summary: "Gas limit and fees for a transaction on a rollup, including the cost of publishing it to the base layer.",
 		About: "Only layer-2 networks have it. A network with an alias also serves it under that prefix: linea_estimateGas on the built-in rollup. The base fee is that of the block " +
 			"after the given one. When from is given, its balance must cover the cost. An object as the second parameter is state overrides, never a block.",
 		Params: []Param{
 			{"call", "Call", true, "the transaction; every field is optional, {} works; no blobs"},
-			{"block", "BlockOrOverrides", false, "as of which block, but not safe: use finalized; latest when left out; an object is state overrides"}, states,
+			{"block", "BlockOrOverrides", false, "the block to read at, but not safe: use finalized; latest by default; an object is state overrides"}, states,
 		},
 		Rules: state(CallObject), Credits: 100, Counted: true, FillLatest: true,
 		Result: Result{"GasEstimate", "gas limit and fees"},
@@ -50,14 +50,14 @@ var callRows = []Row{
 // simulationRows try out what a transaction would do.
 var simulationRows = []Row{
 	{
-		Name: EthCreateAccessList, Group: groupSimulate, Summary: "The access list that a call would profit from, and the gas it would take then.",
+		Name: EthCreateAccessList, Group: groupSimulate, Summary: "Creates an access list for a call, and returns the gas used with it.",
 		Params: []Param{call, block, states},
 		Rules:  state(CallObject), Answer: ObjectAnswer, Work: Unstoppable, Counted: true, FillLatest: true,
-		Result: Result{"AccessListResult", "the list; error tells of a call that fails"}, Errors: []Fault{unknownBlock},
+		Result: Result{"AccessListResult", "the list; error is set if the call fails"}, Errors: []Fault{unknownBlock},
 		Example: on(`[{"from":"0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266","to":"0xfbfbfddd6e35da57b7b0f9a2c10e34be70b3a4e9","data":"0x3fa4f245"},"0xa"]`),
 	},
 	{
-		Name: EthSimulateV1, Group: groupSimulate, Summary: "Executes calls in blocks that are never made, one after the other.",
+		Name: EthSimulateV1, Group: groupSimulate, Summary: "Simulates blocks of calls, one after the other. Nothing is sent.",
 		Params: []Param{{"simulation", "Simulation", true, "blocks with their calls and overrides"}, block},
 		Rules:  state(Simulation), Work: Executes, Counted: true, FillLatest: true,
 		Result: Result{"[]SimulatedBlock", "each block with the outcome of its calls"},

@@ -60,10 +60,10 @@ var transactionRows = []Row{
 	},
 	{
 		Name: EthPendingTransactions, Group: groupTransactions,
-		Summary: "The transactions that wait for a block.",
+		Summary: "The pending transactions.",
 		About:   "An embedded network shows its whole pool, or refuses if that is more than 1,000 transactions. Nodes of other networks show only what their own accounts have sent, usually none.",
 		Rules:   once(NoContracts), Answer: TransactionsAnswer,
-		Result: Result{"[]Transaction", "those that wait"}, Example: on(`[]`),
+		Result: Result{"[]Transaction", "the pending transactions"}, Example: on(`[]`),
 	},
 }
 
@@ -75,7 +75,7 @@ var receiptRows = []Row{
 		About:   "A network may serve the receipts of its latest blocks only; the built-in rollup serves 128.",
 		Params:  []Param{txHash},
 		Rules:   byAnswer(), Answer: ReceiptAnswer, Credits: 80, Counted: true, Window: true,
-		Result:  Result{"Receipt|null", "null while the transaction waits or when there is none"},
+		Result:  Result{"Receipt|null", "null if the transaction is pending or unknown"},
 		Errors:  []Fault{outside},
 		Example: on(`["0x5e24293602a11146e1bd055dc58d81919f221743496b5d1229c483b83d6f8c33"]`),
 		Try:     Try{10, `["$transaction"]`}, Differences: []*Difference{extraFields},

@@ -5,22 +5,22 @@ package method
 // scope development may call them.
 var developmentRows = append([]Row{
 	{
-		Name: EVMMine, Group: groupDevelopment, Summary: "Makes a block now, or several.", Action: ActMine,
+		Name: EVMMine, Group: groupDevelopment, Summary: "Mines one or more blocks.", Action: ActMine,
 		Params: []Param{{"options", "MineOptions", false, "the block's time in seconds, or how many blocks"}},
 		Rules:  development(), Result: Result{"Quantity", "always 0x0"}, Example: on(`[]`),
 	},
 	{
-		Name: EVMSnapshot, Group: groupDevelopment, Summary: "Remembers the newest block and the chain's clock, for evm_revert.", Action: ActSnapshot,
-		Rules: development(), Result: Result{"Quantity", "names the snapshot"}, Example: on(`[]`),
+		Name: EVMSnapshot, Group: groupDevelopment, Summary: "Takes a snapshot of the newest block and the chain's clock, for evm_revert.", Action: ActSnapshot,
+		Rules: development(), Result: Result{"Quantity", "the snapshot's ID"}, Example: on(`[]`),
 	},
 	{
-		Name: EVMRevert, Group: groupDevelopment, Summary: "Goes back to a snapshot, and forgets it and all later ones.", Action: ActRevert,
-		Params: []Param{{"snapshot", "Count", true, "as evm_snapshot answered it"}},
+		Name: EVMRevert, Group: groupDevelopment, Summary: "Reverts the chain to a snapshot, and deletes it and all later ones.", Action: ActRevert,
+		Params: []Param{{"snapshot", "Count", true, "the ID that evm_snapshot returned"}},
 		Rules:  development(), Result: Result{"Boolean", "false when there is no such snapshot"},
 		Example: Example{Network: "devnet", Params: `["0x1"]`, After: EVMSnapshot},
 	},
 	{
-		Name: EVMIncreaseTime, Group: groupDevelopment, Summary: "Moves the chain's clock forward. The next block shows it.", Action: ActIncreaseTime,
+		Name: EVMIncreaseTime, Group: groupDevelopment, Summary: "Moves the chain's clock forward, from the next block on.", Action: ActIncreaseTime,
 		Params: []Param{{"seconds", "Count", true, "at most 100 years"}},
 		Rules:  development(), Result: Result{"Number", "the seconds"}, Errors: []Fault{{-32000, "more than 100 years"}},
 		Example: on(`[60]`),
@@ -33,7 +33,7 @@ var (
 	seconds    = Param{"time", "Count", true, "in seconds since 1970"}
 	enabled    = Param{"enabled", "Boolean", true, "on or off"}
 	amount     = Param{"balance", "Count", true, "in wei"}
-	bytecode   = Param{"code", "Bytes", true, "the code as it runs, not as it is deployed"}
+	bytecode   = Param{"code", "Bytes", true, "the runtime code, not the deployment code"}
 	newNonce   = Param{"nonce", "Count", true, "of the next transaction"}
 	slot       = Param{"slot", "Quantity", true, "which one"}
 	word       = Param{"value", "Bytes", true, "32 bytes"}
@@ -56,13 +56,13 @@ func scopedRows() []Row {
 		result  Result
 		example string
 	}{
-		{ActMineMany, both, "mine", "Makes blocks now.", []Param{{"blocks", "Count", false, "how many, at most 10,000; 1 when left out"}, {"interval", "Count", false, "seconds between them; 1 when left out"}}, done, `["0x2"]`},
-		{ActSetNextTime, []string{SpaceEVM, SpaceAnvil}, "setNextBlockTimestamp", "Sets the time of the next block. Later blocks go on from there.", []Param{seconds}, done, `["0xf2d4b8d0"]`},
-		{ActSetTime, []string{SpaceEVM, SpaceAnvil}, "setTime", "Sets the chain's clock. The next block shows it.", []Param{seconds}, Result{"Number", "how many seconds the clock is ahead"}, `["0xf2d4b8e0"]`},
-		{ActSetAutomine, []string{SpaceEVM, SpaceAnvil}, "setAutomine", "Turns on or off that a transaction is mined when it comes.", []Param{enabled}, done, `[true]`},
-		{ActGetAutomine, both, "getAutomine", "Whether a transaction is mined when it comes.", nil, Result{"Boolean", "on or off"}, `[]`},
-		{ActSetInterval, []string{SpaceEVM}, "setIntervalMining", "Makes a block at regular times.", []Param{{"milliseconds", "Count", true, "between blocks; 0 ends it"}}, done, `[0]`},
-		{ActSetIntervalSeconds, []string{SpaceAnvil}, "setIntervalMining", "Makes a block at regular times.", []Param{{"seconds", "Count", true, "between blocks; 0 ends it"}}, done, `[0]`},
+		{ActMineMany, both, "mine", "Mines blocks.", []Param{{"blocks", "Count", false, "how many, at most 10,000; 1 by default"}, {"interval", "Count", false, "seconds between them; 1 by default"}}, done, `["0x2"]`},
+		{ActSetNextTime, []string{SpaceEVM, SpaceAnvil}, "setNextBlockTimestamp", "Sets the time of the next block. Later blocks continue from it.", []Param{seconds}, done, `["0xf2d4b8d0"]`},
+		{ActSetTime, []string{SpaceEVM, SpaceAnvil}, "setTime", "Sets the chain's clock, from the next block on.", []Param{seconds}, Result{"Number", "how many seconds the clock is ahead"}, `["0xf2d4b8e0"]`},
+		{ActSetAutomine, []string{SpaceEVM, SpaceAnvil}, "setAutomine", "Turns automine on or off: whether each transaction is mined at once.", []Param{enabled}, done, `[true]`},
+		{ActGetAutomine, both, "getAutomine", "Whether automine is on.", nil, Result{"Boolean", "on or off"}, `[]`},
+		{ActSetInterval, []string{SpaceEVM}, "setIntervalMining", "Mines a block at a fixed interval.", []Param{{"milliseconds", "Count", true, "between blocks; 0 turns it off"}}, done, `[0]`},
+		{ActSetIntervalSeconds, []string{SpaceAnvil}, "setIntervalMining", "Mines a block at a fixed interval.", []Param{{"seconds", "Count", true, "between blocks; 0 turns it off"}}, done, `[0]`},
 		{ActSetBalance, both, "setBalance", "Sets the balance of an account.", []Param{anyAddress, amount}, done, `[` + exampleAddress + `,"0xde0b6b3a7640000"]`},
 		{ActSetCode, both, "setCode", "Sets the code of an account.", []Param{anyAddress, bytecode}, done, `[` + exampleAddress + `,"0x00"]`},
 		{ActSetNonce, both, "setNonce", "Sets the nonce of an account.", []Param{anyAddress, newNonce}, done, `[` + exampleAddress + `,"0x5"]`},
@@ -72,20 +72,20 @@ func scopedRows() []Row {
 		{ActSetNonce, []string{SpaceEVM}, "setAccountNonce", "Sets the nonce of an account; Ganache's name.", []Param{anyAddress, newNonce}, done, `[` + exampleAddress + `,"0x5"]`},
 		{ActSetStorage, []string{SpaceEVM}, "setAccountStorageAt", "Sets a slot of a contract's storage; Ganache's name.", []Param{anyAddress, slot, word}, done, `[` + exampleAddress + `,"0x0","0x0000000000000000000000000000000000000000000000000000000000000001"]`},
 		{ActSetNextBaseFee, both, "setNextBlockBaseFeePerGas", "Sets the base fee of the next block.", []Param{{"baseFee", "Count", true, "in wei"}}, done, `["0x3b9aca00"]`},
-		{ActSetCoinbase, both, "setCoinbase", "Sets who gets the tips of the blocks that follow.", []Param{anyAddress}, done, `[` + exampleAddress + `]`},
+		{ActSetCoinbase, both, "setCoinbase", "Sets the recipient of priority fees in later blocks.", []Param{anyAddress}, done, `[` + exampleAddress + `]`},
 		{ActSetRandom, []string{SpaceHardhat}, "setPrevRandao", "Sets the random value of the next block.", []Param{{"random", "Hash", true, "32 bytes"}}, done, `["0x0000000000000000000000000000000000000000000000000000000000000001"]`},
-		{ActSetGasLimit, []string{SpaceEVM}, "setBlockGasLimit", "Sets the gas limit of the blocks that follow.", []Param{{"gas", "Count", true, "from 5,000 to 1 billion"}}, done, `["0x3938700"]`},
+		{ActSetGasLimit, []string{SpaceEVM}, "setBlockGasLimit", "Sets the gas limit of later blocks.", []Param{{"gas", "Count", true, "from 5,000 to 1 billion"}}, done, `["0x3938700"]`},
 		{ActImpersonate, both, "impersonateAccount", "Lets eth_sendTransaction send from an account without its key.", []Param{anyAddress}, done, `[` + exampleAddress + `]`},
 		{ActStopImpersonating, both, "stopImpersonatingAccount", "Ends impersonateAccount for an account.", []Param{anyAddress}, done, `[` + exampleAddress + `]`},
 		{ActAutoImpersonate, []string{SpaceAnvil}, "autoImpersonateAccount", "Lets eth_sendTransaction send from every account, or ends that.", []Param{enabled}, done, `[false]`},
-		{ActDrop, both, "dropTransaction", "Removes a transaction that waits for a block.", []Param{txHash}, Result{"Boolean|null", "whether it was there; Anvil's name has its hash or null"}, `["0x0000000000000000000000000000000000000000000000000000000000000001"]`},
-		{ActDropAll, []string{SpaceAnvil}, "dropAllTransactions", "Removes all transactions that wait for a block.", nil, done, `[]`},
-		{ActSnapshot, []string{SpaceAnvil}, "snapshot", "The same as evm_snapshot.", nil, Result{"Quantity", "names the snapshot"}, `[]`},
-		{ActRevert, []string{SpaceAnvil}, "revert", "The same as evm_revert.", []Param{{"snapshot", "Count", true, "as anvil_snapshot answered it"}}, Result{"Boolean", "false when there is no such snapshot"}, `["0xffff"]`},
+		{ActDrop, both, "dropTransaction", "Removes a pending transaction.", []Param{txHash}, Result{"Boolean|null", "whether it was there; Anvil's name has its hash or null"}, `["0x0000000000000000000000000000000000000000000000000000000000000001"]`},
+		{ActDropAll, []string{SpaceAnvil}, "dropAllTransactions", "Removes all pending transactions.", nil, done, `[]`},
+		{ActSnapshot, []string{SpaceAnvil}, "snapshot", "The same as evm_snapshot.", nil, Result{"Quantity", "the snapshot's ID"}, `[]`},
+		{ActRevert, []string{SpaceAnvil}, "revert", "The same as evm_revert.", []Param{{"snapshot", "Count", true, "the ID that anvil_snapshot returned"}}, Result{"Boolean", "false when there is no such snapshot"}, `["0xffff"]`},
 		{ActIncreaseTime, []string{SpaceAnvil}, "increaseTime", "The same as evm_increaseTime.", []Param{{"seconds", "Count", true, "at most 100 years"}}, Result{"Number", "the seconds"}, `[60]`},
-		{ActReset, both, "reset", "Goes back to how the chain was at its first start, and forgets all settings.", []Param{{"options", "Object", false, "a fork is refused"}}, done, `[]`},
-		{ActMetadata, both, "metadata", "What runs the chain, as Hardhat describes it.", nil, Result{"Object", "version, chain and newest block"}, `[]`},
-		{ActNodeInfo, []string{SpaceAnvil}, "nodeInfo", "What runs the chain, as Anvil describes it.", nil, Result{"Object", "newest block, fork and fees"}, `[]`},
+		{ActReset, both, "reset", "Resets the chain and all settings to their state at the first start.", []Param{{"options", "Object", false, "a fork is refused"}}, done, `[]`},
+		{ActMetadata, both, "metadata", "Information about the chain, in Hardhat's format.", nil, Result{"Object", "version, chain and newest block"}, `[]`},
+		{ActNodeInfo, []string{SpaceAnvil}, "nodeInfo", "Information about the chain, in Anvil's format.", nil, Result{"Object", "newest block, fork and fees"}, `[]`},
 	} {
 		for _, space := range m.spaces {
 			example := on(m.example)
@@ -98,7 +98,7 @@ func scopedRows() []Row {
 	}
 	return append(rows, Row{
 		Name: EthSendTransaction, Group: groupDevelopment, Summary: "Sends a transaction from a development account or an impersonated one.", Action: ActSendTransaction,
-		About:  "What is left out is filled in: nonce, gas and fees. The service holds no keys of users: sign with eth_sendRawTransaction everywhere else.",
+		About:  "Missing nonce, gas and fees are filled in. The service holds no user keys: everywhere else, sign the transaction and use eth_sendRawTransaction.",
 		Params: []Param{{"transaction", "Call", true, "from is required"}},
 		Rules:  scoped(CallObject), Result: Result{"Hash", "of the transaction"},
 		Errors:  []Fault{{-32000, "the account is not impersonated, insufficient funds: the reason"}, reverted},

@@ -8,9 +8,9 @@ var nodeRows = []Row{
 		Result: Result{"String", "the id"}, Example: on(`[]`), Try: Try{14, `[]`},
 	},
 	{
-		Name: "net_listening", Group: groupNode, Summary: "Whether the node takes connections of others.",
+		Name: "net_listening", Group: groupNode, Summary: "Whether the node accepts connections from peers.",
 		Rules: asked(), Counted: true,
-		Result: Result{"Boolean", "as the node says"}, Example: on(`[]`),
+		Result: Result{"Boolean", "as the node reports"}, Example: on(`[]`),
 	},
 	{
 		Name: "net_peerCount", Group: groupNode, Summary: "How many peers the node has; an embedded chain has none.",
@@ -18,13 +18,13 @@ var nodeRows = []Row{
 		Result: Result{"Quantity", "the count"}, Example: on(`[]`),
 	},
 	{
-		Name: Web3ClientVersion, Group: groupNode, Summary: "Which program the node is.",
+		Name: Web3ClientVersion, Group: groupNode, Summary: "The node's client name and version.",
 		Rules: asked(), Counted: true,
 		Result: Result{"String", "name and version"}, Example: varies(`[]`), Try: Try{15, `[]`},
 	},
 	{
-		Name: "web3_sha3", Group: groupNode, Summary: "keccak256 of some bytes: what positions in mappings and selectors are made with.",
-		Params: []Param{{"data", "Bytes", true, "what is hashed"}}, Rules: constant(), Counted: true,
+		Name: "web3_sha3", Group: groupNode, Summary: "The keccak256 hash of some bytes, as used for positions in mappings and function selectors.",
+		Params: []Param{{"data", "Bytes", true, "the bytes to hash"}}, Rules: constant(), Counted: true,
 		Result: Result{"Hash", "its hash"}, Example: on(`["0x68656c6c6f"]`),
 	},
 	{
@@ -37,7 +37,7 @@ var nodeRows = []Row{
 	},
 	{
 		Name: "eth_protocolVersion", Group: groupNode, Summary: "The version of the Ethereum protocol that the node speaks to its peers.",
-		About: "Geth no longer has it, and nor has an embedded network.",
+		About: "Geth and embedded networks don't have it.",
 		Rules: once(NoContracts), Remote: true,
 		Result: Result{"Quantity", "the version"}, Example: Example{Params: `[]`},
 	},

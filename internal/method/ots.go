@@ -3,9 +3,9 @@ package method
 // Parameters and errors of the namespace ots.
 var (
 	otsBlock   = Param{"block", "BlockOrDecimal", true, "which block"}
-	otsSize    = Param{"pageSize", "Number", true, "most transactions, at most 25; all of the last block are answered"}
+	otsSize    = Param{"pageSize", "Number", true, "how many transactions, at most 25; those of the last block are returned in full"}
 	otsAddress = Param{"address", "Address", true, "who calls or is called"}
-	unknownTx  = Fault{-32000, "the transaction is not there"}
+	unknownTx  = Fault{-32000, "the transaction isn't available"}
 	unsearched = Fault{-32000, "more than 10,000 blocks would have to be searched; the message says where to continue"}
 )
 
@@ -17,7 +17,7 @@ var otsRows = []Row{
 	},
 	{
 		Name: "ots_hasCode", Group: groupOts, Summary: "Whether an account has code.",
-		Params: []Param{address, {"block", "BlockOrDecimal", false, "as of which block; latest when left out"}}, Rules: once(UnknownContracts),
+		Params: []Param{address, {"block", "BlockOrDecimal", false, "the block to read at; latest by default"}}, Rules: once(UnknownContracts),
 		Result: Result{"Boolean", "whether it has; false for an unknown block"}, Example: on(`["0xfbfbfddd6e35da57b7b0f9a2c10e34be70b3a4e9","latest"]`),
 	},
 	{
@@ -54,13 +54,13 @@ var otsRows = []Row{
 	},
 	{
 		Name: "ots_searchTransactionsBefore", Group: groupOts, Summary: "Transactions before a block in which an address calls or is called, newest first.",
-		About:  "An embedded network has no index of addresses: it executes the blocks again, so a search over many can take longer than a call may.",
+		About:  "An embedded network has no index of addresses: it executes the blocks again, so a search over many blocks can exceed the time limit of a call.",
 		Params: []Param{otsAddress, {"before", "Number", true, "the number of a block; 0 begins at the newest one"}, otsSize}, Rules: once(UnknownContracts), Work: Unstoppable,
 		Result: Result{"Object", "txs, receipts, firstPage and lastPage"}, Errors: []Fault{unsearched}, Example: on(`["0x71be63f3384f5fb98995898a86b02fb2426c5788",0,1]`),
 	},
 	{
 		Name: "ots_searchTransactionsAfter", Group: groupOts, Summary: "Transactions after a block in which an address calls or is called, newest first.",
-		About:  "An embedded network has no index of addresses: it executes the blocks again, so a search over many can take longer than a call may.",
+		About:  "An embedded network has no index of addresses: it executes the blocks again, so a search over many blocks can exceed the time limit of a call.",
 		Params: []Param{otsAddress, {"after", "Number", true, "the number of a block; 0 begins at the first one"}, otsSize}, Rules: once(UnknownContracts), Work: Unstoppable,
 		Result: Result{"Object", "txs, receipts, firstPage and lastPage"}, Errors: []Fault{unsearched}, Example: on(`["0x71be63f3384f5fb98995898a86b02fb2426c5788",0,1]`),
 	},

@@ -34,7 +34,7 @@ const (
 	Never       Truth = iota // depends on more than the chain, or is not known
 	OfTheChain               // always the same: chain id, network id
 	OfAHash                  // what a block hash names: the same while that block is on the chain
-	OfABlock                 // what a block number names: the same until a reorganisation
+	OfABlock                 // what a block number names: the same until a reorganization
 	OfItsAnswer              // the answer says its block: transactions and receipts
 	OfARange                 // logs of a range of blocks
 	OfTheHead                // changes with every block: gas price, fee history of latest

@@ -23,18 +23,18 @@ const (
 // Parameters that several methods share.
 var (
 	address   = Param{"address", "Address", true, "the account or contract"}
-	block     = Param{"block", "Block", false, "as of which block; latest when left out"}
+	block     = Param{"block", "Block", false, "the block to read at; latest by default"}
 	number    = Param{"block", "BlockNumber", true, "which block"}
 	blockHash = Param{"blockHash", "Hash", true, "of the block"}
 	index0    = Param{"index", "Quantity", true, "of the transaction in the block, from 0x0"}
 	uncle     = Param{"index", "Quantity", true, "of the uncle in the block, from 0x0"}
-	estimate  = Param{"block", "BlockNotSafe", false, "as of which block, but not safe: use finalized; latest when left out"}
+	estimate  = Param{"block", "BlockNotSafe", false, "the block to read at, but not safe: use finalized; latest by default"}
 	call      = Param{"call", "Call", true, "the transaction; it is never sent"}
-	states    = Param{"stateOverrides", "StateOverrides", false, "what accounts hold for this call"}
-	blocks    = Param{"blockOverrides", "BlockOverrides", false, "what the block says for this call"}
+	states    = Param{"stateOverrides", "StateOverrides", false, "account state for this call"}
+	blocks    = Param{"blockOverrides", "BlockOverrides", false, "block fields for this call"}
 	txHash    = Param{"hash", "Hash", true, "of the transaction"}
 	raw       = Param{"transaction", "Bytes", true, "signed and encoded"}
-	full      = Param{"full", "Boolean", true, "whole transactions instead of their hashes"}
+	full      = Param{"full", "Boolean", true, "full transactions instead of their hashes"}
 	filter    = Param{"filter", "Filter", true, "which logs"}
 	filterID  = Param{"id", "ID", true, "of the filter"}
 	options   = Param{"options", "TraceOptions", false, "which tracer, and its settings"}
@@ -45,7 +45,7 @@ var (
 	unknownBlock = Fault{-32000, "header not found: there is no such block"}
 	reverted     = Fault{3, "execution reverted: REASON; data is what the contract returned"}
 	outside      = Fault{-32002, "the block is older than the network's history window"}
-	noFilter     = Fault{-32000, "filter not found: it was removed, or not used for five minutes"}
+	noFilter     = Fault{-32000, "filter not found: it was removed, or has expired"}
 	tooWide      = Fault{-32602, "more than 10,000 blocks or results; the message names a range that works"}
 	notOverHTTP  = Fault{-32601, "notifications not supported: over HTTP"}
 )

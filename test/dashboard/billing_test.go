@@ -56,7 +56,7 @@ func TestCard(t *testing.T) {
 		wants(t, what, p, status, texts...)
 	}
 	look("at first", v.Get("/billing"), 200, "No card yet", "This is a test processor", "4242 4242 4242 4242")
-	look("a real card", v.Post("/billing/card", cardForm("4012888888881881")), 422, "public test cards only", "No card yet")
+	look("a real card", v.Post("/billing/card", cardForm("4012888888881881")), 422, "only the public test cards", "No card yet")
 	look("declined", v.Post("/billing/card", cardForm("4000000000000002")), 422, "declined")
 	look("a card", v.Post("/billing/card", cardForm("4242424242424242")), 303)
 	look("with it", v.Get("/billing?done=card"), 200, "Card added.", "<strong>visa</strong> ending in 4242, expires 12/"+nextYear(), ">valid<")

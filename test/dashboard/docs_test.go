@@ -238,7 +238,7 @@ func TestDocs(t *testing.T) {
 	v.Get("/docs/eth_call").Has(t, "12,345 a call")
 	v.Get("/docs/eth_getCode").Has(t, "67 a call")
 	v.Get("/docs/eth_getHeaderByHash").Has(t, "160 a call") // costs what methods do that are not counted
-	v.Get("/docs/debug_traceCall").Has(t, "only on networks that turn it on")
+	v.Get("/docs/debug_traceCall").Has(t, "only on networks that enable it")
 	v.Get("/docs/layer2_estimateGas").Has(t, "linea_estimateGas on rollup")
 	v.Get("/docs/eth_sign").Is(t, http.StatusNotFound)
 	v.Get("/docs/<script>").Is(t, http.StatusNotFound).Lacks(t, "<script>alert")

@@ -109,7 +109,7 @@ func TestPreview(t *testing.T) {
 		page := v.Get("/files/open?cid="+cid).Is(t, http.StatusOK)
 		policy := page.Header.Get("Content-Security-Policy")
 		if c.kind == "" {
-			page.Has(t, "no preview").Lacks(t, "<iframe")
+			page.Has(t, "No preview").Lacks(t, "<iframe")
 			shown := v.Get("/files/preview?cid=" + cid)
 			if shown.Body != "" || shown.Header.Get("Content-Type") != "text/plain; charset=utf-8" {
 				t.Errorf("%s is shown: %q", name, shown.Body)

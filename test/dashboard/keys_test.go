@@ -84,7 +84,7 @@ func TestKeyStory(t *testing.T) {
 			t.Errorf("%s: %q, want %q", header, got, want)
 		}
 	}
-	v.Get("/keys").Has(t, "for the app", k.text[:4]+"…", "in use").Lacks(t, k.text, k.secret)
+	v.Get("/keys").Has(t, "for the app", k.text[:4]+"…", "active").Lacks(t, k.text, k.secret)
 
 	p := v.Post(k.path+"/settings", url.Values{"name": {"renamed"}, "secret_required": {"on"}})
 	if to := p.Is(t, http.StatusSeeOther).Header.Get("Location"); to != k.path+"/settings?done=key-settings" {
@@ -192,8 +192,8 @@ func TestWrongForms(t *testing.T) {
 		"too many":          {k.path + "/settings", url.Values{"methods": {many}}, []string{"Too many methods: at most 30"}},
 		"a limit in words":  {k.path + "/settings", url.Values{"credits_per_second": {"ten"}}, []string{"a whole number of credits", `value="ten"`}},
 		"a negative limit":  {k.path + "/settings", url.Values{"credits_per_day": {"-1"}}, []string{"be negative", `value="-1"`}},
-		"above the plan":    {k.path + "/settings", url.Values{"credits_per_second": {"2001"}}, []string{"pass the plan", `value="2001"`}},
-		"nothing to rotate": {k.path + "/rotate", url.Values{"overlap": {"1h"}}, []string{"Say what is to be rotated"}},
+		"above the plan":    {k.path + "/settings", url.Values{"credits_per_second": {"2001"}}, []string{"exceed the plan", `value="2001"`}},
+		"nothing to rotate": {k.path + "/rotate", url.Values{"overlap": {"1h"}}, []string{"Choose what to rotate"}},
 		"no overlap":        {k.path + "/rotate", url.Values{"value": {"on"}}, []string{"hoose how long"}},
 		"a long overlap":    {k.path + "/rotate", url.Values{"value": {"on"}, "overlap": {"9000h"}}, []string{"between 0 and"}},
 	} {
@@ -265,7 +265,7 @@ func TestForeignKeys(t *testing.T) {
 		}
 	}
 	stranger.Get(k.path).Is(t, http.StatusSeeOther)
-	owner.Get("/keys").Has(t, "mine alone", "1 in use")
+	owner.Get("/keys").Has(t, "mine alone", "1 active")
 	if got := call(t, s, k.text, ""); got != http.StatusOK {
 		t.Errorf("the owner's key is answered with %d", got)
 	}
@@ -357,7 +357,7 @@ func TestManyKeys(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	v.Get("/keys").Has(t, "101 in use", "number 100 ", "number 51 ", "page 1 of 3", "/keys?page=2").Lacks(t, "number 50 ", "Newer")
+	v.Get("/keys").Has(t, "101 active", "number 100 ", "number 51 ", "page 1 of 3", "/keys?page=2").Lacks(t, "number 50 ", "Newer")
 	v.Get("/keys?page=2").Has(t, "number 50 ", "number 1 ", "Newer", "Older").Lacks(t, "number 51 ", "number 0 ")
 	v.Get("/keys?page=3").Has(t, "number 0 ", "Newer").Lacks(t, "number 1 ", "Older")
 	for _, odd := range []string{"0", "-1", "99", "x", "9999999999999999999"} {

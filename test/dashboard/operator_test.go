@@ -42,7 +42,7 @@ func TestOperatorAccounts(t *testing.T) {
 	wants(t, "a plan", v.Post(page+"/plan", url.Values{"plan": {"unlimited"}}), 303)
 	wants(t, "after it", v.Get(page+"?done=plan"), 200, "Plan changed.", "account.plan", "free to unlimited", ">dev@localhost</td>")
 	wants(t, "the member's page", member.Get("/billing"), 200, "Plan: unlimited")
-	wants(t, "a short password", v.Post(page+"/password", url.Values{"password": {"short"}}), 422, "10 to 1024")
+	wants(t, "a short password", v.Post(page+"/password", url.Values{"password": {"short"}}), 422, "10 to 1,024")
 	wants(t, "a password", v.Post(page+"/password", url.Values{"password": {"another one entirely"}}), 303)
 	if p := member.Get("/billing"); p.Status != 303 || !strings.HasPrefix(p.Location, "/login") {
 		t.Errorf("the old session still works: %d", p.Status)
@@ -51,7 +51,7 @@ func TestOperatorAccounts(t *testing.T) {
 	wants(t, "a member there", member.Get(page), 404)
 	wants(t, "a member's change", member.Post(page+"/plan", url.Values{"plan": {"free"}}), 404)
 	wants(t, "nobody's page", v.Get("/operator/accounts/a-nobody"), 404)
-	wants(t, "keys by name", v.Get("/operator/accounts/a-a"), 200, "k-a", ">live<")
+	wants(t, "keys by name", v.Get("/operator/accounts/a-a"), 200, "k-a", ">active<")
 	if strings.Contains(v.Get("/operator/accounts/a-a").Body, harness.KeyA[:8]) {
 		t.Error("the page has a key's text")
 	}
@@ -67,7 +67,7 @@ func TestOperatorSystem(t *testing.T) {
 		c.Mail.SMTP, c.Mail.From = "smtp://me:swordfish@127.0.0.1:1", "gate@example.com"
 	})
 	p := v.Get("/operator/system")
-	wants(t, "the system", p, 200, "<dd>test</dd>", "go1.", "sqlite, ", "GiB where", "Blocks on disk", "Damaged blocks", ">works<", "default_network: &#34;devnet&#34;", "# smtp: [redacted]", "from: &#34;gate@example.com&#34;")
+	wants(t, "the system", p, 200, "<dd>test</dd>", "go1.", "sqlite, ", "GiB on the data folder", "Blocks on disk", "Damaged blocks", ">works<", "default_network: &#34;devnet&#34;", "# smtp: [redacted]", "from: &#34;gate@example.com&#34;")
 	if strings.Contains(p.Body, "swordfish") || strings.Contains(p.Body, `role="alert"`) {
 		t.Errorf("the page has a secret, or a problem:\n%s", p.Body)
 	}
@@ -92,7 +92,7 @@ func TestOperatorNetworks(t *testing.T) {
 		p = v.Get("/operator")
 		return strings.Contains(p.Body, ">used<") && strings.Contains(p.Body, ">not used<") && strings.Contains(p.Body, "0 to 10: 11 of 1,000")
 	})
-	wants(t, "the networks", p, 200, "a block every 12s", "far", "2 nodes", "near", "lost", "backup", "connection refused", `<span class="sub">nodegate/`, "<h3>Ledger</h3>", ">follows<", "no lookups yet")
+	wants(t, "the networks", p, 200, "a block every 12s", "far", "2 nodes", "near", "lost", "backup", "connection refused", `<span class="sub">nodegate/`, "<h3>Ledger</h3>", ">following<", "no lookups yet")
 	const near = "/operator/nodes/far/near/"
 	wants(t, "the button", p, 200, `action="`+near+`cordon"`)
 	wants(t, "a cordon", v.Post(near+"cordon", nil), 303)
@@ -118,7 +118,7 @@ func TestOperatorNetworkElsewhere(t *testing.T) {
 		c.Storage.Engine = "off" // only one server beside a Postgres may have a block store
 		c.Pepper, c.Store.Postgres = "a pepper that all servers have in common", config.Secret(dsn)
 	}
-	const warning = "Another server with this account database"
+	const warning = "Another server on this database also has"
 	s, v := operate(t, both)
 	if strings.Contains(v.Get("/operator").Body, warning) {
 		t.Error("the first server warns")

@@ -34,7 +34,7 @@ func TestReloadKeyCreated(t *testing.T) {
 	if strings.Contains(cookie, once.secret) {
 		t.Error("the cookie has the secret in it, unsealed")
 	}
-	v.Get("/keys").Has(t, "1 in use")
+	v.Get("/keys").Has(t, "1 active")
 	v.Get(once.path).Lacks(t, once.secret)
 
 	other := Member(t, s, "other@example.com")

@@ -89,7 +89,7 @@ func TestResetByMail(t *testing.T) {
 	path := mailed(t, mail, 1, first.Email, "Reset your password")
 
 	stranger.Get(path).Is(t, http.StatusOK).Has(t, "Choose a new password", first.Email)
-	stranger.Post(path, url.Values{"password": {"short"}}).Is(t, http.StatusUnprocessableEntity).Has(t, "10 to 1024")
+	stranger.Post(path, url.Values{"password": {"short"}}).Is(t, http.StatusUnprocessableEntity).Has(t, "10 to 1,024")
 	if p := stranger.Post(path, url.Values{"password": {"a password after all"}}); p.Location != "/login?done=reset" {
 		t.Fatalf("%d %s", p.Status, p.Body)
 	}
@@ -318,7 +318,7 @@ func TestOperatorAccounts(t *testing.T) {
 	operator.Get(page).Is(t, http.StatusNotFound)
 	own := "/operator/accounts/" + s.Server.FirstKey().Key.AccountID
 	for what, form := range map[string]url.Values{"suspend": nil, "role": {"role": {"member"}}, "delete": {"email": {s.Server.First().Email}}} {
-		operator.Post(own+"/"+what, form).Is(t, http.StatusUnprocessableEntity).Has(t, "This is your own account")
+		operator.Post(own+"/"+what, form).Is(t, http.StatusUnprocessableEntity).Has(t, "change your own account here")
 	}
 	operator.Get("/operator").Is(t, http.StatusOK)
 }

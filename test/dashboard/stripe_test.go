@@ -82,8 +82,8 @@ func TestStripe(t *testing.T) {
 	if !strings.Contains(p.Header.Get("Content-Security-Policy"), "https://js.stripe.com") || strings.Contains(p.Body, "sk_test") {
 		t.Errorf("policy %q, or the secret key on the page", p.Header.Get("Content-Security-Policy"))
 	}
-	wants(t, "somebody else's set-up", v.Post("/billing/card", url.Values{"setup": {"seti_2"}}), 422, "not known")
-	wants(t, "a number", v.Post("/billing/card", cardForm("4242424242424242")), 422, "not known")
+	wants(t, "somebody else's set-up", v.Post("/billing/card", url.Values{"setup": {"seti_2"}}), 422, "setup is unknown")
+	wants(t, "a number", v.Post("/billing/card", cardForm("4242424242424242")), 422, "setup is unknown")
 	wants(t, "its own", v.Post("/billing/card", url.Values{"setup": {"seti_1"}}), 303)
 	wants(t, "with it", v.Get("/billing"), 200, "<strong>amex</strong> ending in 0005", "Replace card")
 	wants(t, "removing", v.Post("/billing/card/remove", nil), 303)

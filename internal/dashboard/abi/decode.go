@@ -40,11 +40,11 @@ type Decoded struct {
 type Value struct{ Name, Type, Text string }
 
 // ErrLarge is returned for more than may be decoded of a response.
-var ErrLarge = errors.New("there is too much to decode")
+var ErrLarge = errors.New("the data is too large to decode")
 
 var (
-	errShort = errors.New("the data is shorter than the ABI says")
-	errOff   = errors.New("the data isn't what the ABI says")
+	errShort = errors.New("the data is shorter than the ABI requires")
+	errOff   = errors.New("the data doesn't match the ABI")
 )
 
 // Result decodes what a call returned. Its data says which function it was; without any it

@@ -33,7 +33,7 @@ type entry struct {
 
 func (e *entry) signature() string { return e.name + "(" + namesOf(e.inputs) + ")" }
 
-var errNothing = errors.New("no function, event or error in it")
+var errNothing = errors.New("it has no function, event or error")
 
 // Parse reads an ABI: JSON, an object with a member abi, or one signature a line.
 func Parse(text string) (*ABI, error) {
@@ -76,7 +76,7 @@ func (a *ABI) readJSON(text []byte) error {
 	}
 	var list []member
 	if err := json.Unmarshal(text, &list); err != nil {
-		return errors.New("not the JSON of an ABI")
+		return errors.New("not an ABI in JSON")
 	}
 	for _, m := range list {
 		e := &entry{kind: m.Type, name: m.Name, anonymous: m.Anonymous}

@@ -46,7 +46,7 @@ const (
 	maxHead  = maxValues * wordSize // of a type: no value that is larger can be decoded
 )
 
-var errType = errors.New("not a type of the ABI")
+var errType = errors.New("not an ABI type")
 
 // parseType reads a type's name. The parts of a tuple are given; nil reads them from the
 // name.

@@ -100,8 +100,8 @@ type (
 func (b *Book) OpenRPC(s Service) ([]byte, error) {
 	d := document{
 		OpenRPC: "1.3.2", Servers: s.Servers, Components: rpcComponents{b.schemas},
-		Info: info{Title: "nodegate", Version: s.Version, Description: "JSON-RPC 2.0 to blockchain nodes, over HTTP and WebSocket. Everything in eth_, net_ and web3_ " +
-			"that the node behind a network has is served; these are the methods that are described."},
+		Info: info{Title: "nodegate", Version: s.Version, Description: "JSON-RPC 2.0 to blockchain nodes, over HTTP and WebSocket. Other eth_, net_ and web3_ methods " +
+			"are passed to the network's node."},
 	}
 	for i := range b.Methods {
 		m, err := b.method(&b.Methods[i])
@@ -160,7 +160,7 @@ func (b *Book) method(m *Method) (rpcMethod, error) {
 	}
 	where := "on the built-in network " + m.Example.Network
 	if m.Remote {
-		where = "on a network whose nodes have it"
+		where = "on a network whose nodes support it"
 	}
 	shown := pairing{Name: "example", Description: where, Params: []example{}, Result: example{"result", b.Answer(m.Name)}}
 	for i, v := range values {

@@ -1,5 +1,5 @@
-// Package callform makes a form of a method's parameters, as the method table describes
-// them, and reads it back as JSON.
+// Package callform builds a form for a method's parameters from the method table, and reads
+// the form back as JSON.
 package callform
 
 import (

@@ -3,7 +3,7 @@
 //
 // A plot is a <figure> with the drawing and, in a <details> below it, the same figures
 // as a table. The drawing has a title and a description in words, and each bar and
-// each point says its time and value. There are no colours, styles or scripts in it:
+// each point says its time and value. There are no colors, styles or scripts in it:
 // a page's style sheet gives them by class, so that a strict content security policy
 // holds and themes work. The classes are
 //

@@ -1,6 +1,6 @@
-// Package example finds parameters that work on a network as it is at this moment: a
-// transaction that is there, a contract that answers. The dashboard offers them, so that
-// the first request of a newcomer succeeds on a chain that nobody knows beforehand.
+// Package example finds parameters that work on a network right now: an existing
+// transaction, a contract that responds. The dashboard offers them, so that a new user's
+// first request succeeds on any chain.
 package example
 
 import (

@@ -1,5 +1,5 @@
-// Package faucet gives ether of networks that hold no value to whoever develops on
-// them: a fixed amount, to one address at a time, now and then.
+// Package faucet sends ether of embedded networks, which has no value, to developers: a
+// fixed amount, to one address at a time, rate limited.
 package faucet
 
 import (
@@ -65,7 +65,7 @@ func parse(s string) (to [20]byte, err error) {
 	digits, ok := strings.CutPrefix(strings.TrimSpace(s), "0x")
 	b, err := hex.DecodeString(digits)
 	if !ok || err != nil || len(b) != len(to) {
-		return to, &nodegate.Error{Op: "faucet", Code: nodegate.InvalidInput, Msg: "an address is 0x and 40 hex digits"}
+		return to, &nodegate.Error{Op: "faucet", Code: nodegate.InvalidInput, Msg: "enter an address: 0x and 40 hex digits"}
 	}
 	return [20]byte(b), nil
 }

@@ -1,5 +1,5 @@
-// Package snippet writes the lines that a user pastes: one small program for each tool
-// and library that people reach the service with, ready with their address and key.
+// Package snippet writes code snippets: one small program for each tool and library, with
+// the user's endpoint and key.
 //
 // The texts are the files in templates/. Each prints the newest block, or adds a file
 // and prints its CID; the one for wallets adds a network. Tests in test/clients and

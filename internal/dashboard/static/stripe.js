@@ -17,8 +17,8 @@
     return;
   }
   var stripe = Stripe(form.dataset.key);
-  var colour = getComputedStyle(document.documentElement).getPropertyValue("--text").trim();
-  var card = stripe.elements().create("card", { style: { base: { color: colour, fontSize: "16px" } } });
+  var color = getComputedStyle(document.documentElement).getPropertyValue("--text").trim();
+  var card = stripe.elements().create("card", { style: { base: { color: color, fontSize: "16px" } } });
   card.mount("#stripe-card");
   card.on("change", function (event) { tell(event.error ? event.error.message : ""); });
   button.disabled = false;

@@ -48,7 +48,7 @@ func (r Request) Check(s *nodegate.KeySettings) error {
 func (r Request) CheckScope(s *nodegate.KeySettings) error {
 	switch {
 	case !s.AllowsService(r.Service):
-		return refused("service " + r.Service + " is not allowed")
+		return refused("scope " + r.Service + " is not allowed")
 	case r.Service == nodegate.ServiceRPC && !s.AllowsNetwork(r.Network):
 		return refused("network " + r.Network + " is not allowed")
 	}
@@ -67,7 +67,7 @@ func Call(s *nodegate.KeySettings, name string, params []byte) error {
 	}
 	row := method.Of(name)
 	if row.Development && !s.AllowsService(nodegate.ServiceDevelopment) {
-		return refused("service " + nodegate.ServiceDevelopment + ", which " + short(name) + " belongs to, is not allowed")
+		return refused("scope " + nodegate.ServiceDevelopment + ", which " + short(name) + " requires, is not allowed")
 	}
 	if len(s.Addresses) == 0 || row.Contracts == method.NoContracts {
 		return nil

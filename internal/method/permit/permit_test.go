@@ -196,7 +196,7 @@ func TestReasons(t *testing.T) {
 		{nodegate.KeySettings{Addresses: []string{listed}}, "eth_getCode", `["` + foreign + `"]`, "address " + foreign + " is not allowed"},
 		{nodegate.KeySettings{Addresses: []string{listed}}, "trace_block", `["0x1"]`, "method trace_block is not allowed, because the key has an address list and the contracts it reads aren't known"},
 		{nodegate.KeySettings{Addresses: []string{listed}}, "eth_call", `[{"to":"` + listed + `"},"latest",{"` + listed + `":{"code":"0x"}}]`, "a state override of code is not allowed, because the key has an address list"},
-		{nodegate.KeySettings{Services: []string{"json-rpc"}}, "evm_mine", `[]`, "service development, which evm_mine belongs to, is not allowed"},
+		{nodegate.KeySettings{Services: []string{"json-rpc"}}, "evm_mine", `[]`, "scope development, which evm_mine requires, is not allowed"},
 		{nodegate.KeySettings{Methods: []string{"eth_call"}}, "eth_\n", `[]`, "method (unprintable) is not allowed"},
 	} {
 		err := Call(&c.settings, c.name, []byte(c.params))
@@ -206,7 +206,7 @@ func TestReasons(t *testing.T) {
 	}
 	limited := nodegate.KeySettings{Services: []string{nodegate.ServiceRPC}, Networks: []string{"devnet"}, Origins: []string{"https://a.example"}}
 	for want, r := range map[string]Request{
-		"service storage is not allowed":                    {Service: nodegate.ServiceStorage},
+		"scope storage is not allowed":                      {Service: nodegate.ServiceStorage},
 		"network other is not allowed":                      {Service: nodegate.ServiceRPC, Network: "other"},
 		"requests without an Origin header are not allowed": {Service: nodegate.ServiceRPC, Network: "devnet"},
 		"origin https://evil.example is not allowed":        {Service: nodegate.ServiceRPC, Network: "devnet", Origin: "https://evil.example"},

@@ -98,7 +98,7 @@ func TestScopes(t *testing.T) {
 		want     string
 	}{
 		{nodegate.KeySettings{Networks: []string{"rollup"}}, forbidden + "network devnet is not allowed"},
-		{nodegate.KeySettings{Services: []string{"storage"}}, forbidden + "service json-rpc is not allowed"},
+		{nodegate.KeySettings{Services: []string{"storage"}}, forbidden + "scope json-rpc is not allowed"},
 	} {
 		k := newTenant(t, s, "unlimited", c.settings)
 		_, shake := handshake(t, k.ws())
@@ -116,7 +116,7 @@ func TestScopes(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer res.Body.Close()
-	if text, _ := io.ReadAll(res.Body); res.StatusCode != 403 || !strings.Contains(string(text), "service storage is not allowed") {
+	if text, _ := io.ReadAll(res.Body); res.StatusCode != 403 || !strings.Contains(string(text), "scope storage is not allowed") {
 		t.Errorf("storage with a key for JSON-RPC: %d %s", res.StatusCode, text)
 	}
 }

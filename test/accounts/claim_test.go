@@ -78,7 +78,7 @@ func TestSecondEmbeddedNetwork(t *testing.T) {
 func TestSecondBuiltinNetwork(t *testing.T) {
 	t.Parallel()
 	c := &chainClaim{t: t, network: config.Default().Networks[0], dsn: dbtest.Postgres(t)}
-	const warning = "another server on this Postgres has this built-in network too"
+	const warning = "another server on this Postgres also has this built-in network"
 	if first := c.must(t.TempDir()); logged(first, warning) != 0 {
 		t.Errorf("the first server warns:\n%s", first.Logs)
 	}

@@ -78,7 +78,7 @@ func normalizeEmail(text string) (string, error) {
 	email := strings.ToLower(strings.TrimSpace(text))
 	parsed, err := mail.ParseAddress(email)
 	if err != nil || parsed.Address != email || len(email) > maxEmail || strings.ContainsFunc(email, unfit) {
-		return "", invalid("the e-mail address is not one like name@example.com")
+		return "", invalid("enter an e-mail address like name@example.com")
 	}
 	return email, nil
 }

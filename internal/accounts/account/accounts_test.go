@@ -39,8 +39,8 @@ func TestCreate(t *testing.T) {
 		{"zero byte", NewAccount{Email: "x\x00@example.com"}, "", nodegate.InvalidInput, "e-mail address"},
 		{"not UTF-8", NewAccount{Email: "x\xff@example.com"}, "", nodegate.InvalidInput, "e-mail address"},
 		{"too long", NewAccount{Email: long}, "", nodegate.InvalidInput, "e-mail address"},
-		{"short password", NewAccount{Email: "p@example.com", Password: "012345678"}, "", nodegate.InvalidInput, "10 to 1024"},
-		{"long password", NewAccount{Email: "p@example.com", Password: strings.Repeat("x", 1025)}, "", nodegate.InvalidInput, "10 to 1024"},
+		{"short password", NewAccount{Email: "p@example.com", Password: "012345678"}, "", nodegate.InvalidInput, "10 to 1,024"},
+		{"long password", NewAccount{Email: "p@example.com", Password: strings.Repeat("x", 1025)}, "", nodegate.InvalidInput, "10 to 1,024"},
 		{"no such plan", NewAccount{Email: "p@example.com", Plan: "gold"}, "", nodegate.InvalidInput, "free, unlimited"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

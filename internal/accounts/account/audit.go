@@ -59,7 +59,7 @@ func (l *auditLog) VerifyAudit(ctx context.Context) (r AuditReport, err error) {
 	switch {
 	case err != nil:
 	case r.Entries < least:
-		r.Broken, r.Why = r.Entries+1, fmt.Sprintf("the log was cut off at entry %d: the store has counted %d", r.Entries+1, least)
+		r.Broken, r.Why = r.Entries+1, fmt.Sprintf("the log was truncated at entry %d: the store has counted %d", r.Entries+1, least)
 	case r.Entries > most:
 		r.Broken, r.Why = most+1, fmt.Sprintf("the log has %d entries, but the store has counted %d", r.Entries, most)
 	}

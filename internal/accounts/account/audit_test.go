@@ -94,7 +94,7 @@ func TestCutAudit(t *testing.T) {
 	}
 	d.edit(t, "DROP TRIGGER audit_no_delete", "DELETE FROM audit WHERE number = 2")
 	cut, err := d.VerifyAudit(t.Context())
-	if err != nil || cut.Broken != 2 || cut.Why != "the log was cut off at entry 2: the store has counted 2" || cut.Entries != 1 {
+	if err != nil || cut.Broken != 2 || cut.Why != "the log was truncated at entry 2: the store has counted 2" || cut.Entries != 1 {
 		t.Errorf("got %+v, %v; want entry 2", cut, err)
 	}
 	d.edit(t, "UPDATE sequences SET audit = 1")

@@ -1,4 +1,4 @@
-// Package account is what people do with accounts: sign up and in, create, change,
+// Package account implements the operations on accounts: sign up and in, create, change,
 // rotate and revoke API keys, add a billing card, choose a plan. Every rule
 // about them is here, above the stores, and every change leaves a line in the
 // audit log in the same transaction. The command line and the dashboard both use

@@ -140,7 +140,7 @@ type passwords struct{ hashing hashing }
 
 func (p *passwords) hash(ctx context.Context, v visitor, password string) (hash string, err error) {
 	if len(password) < minPassword || len(password) > maxPassword {
-		return "", invalid("a password has 10 to 1024 characters")
+		return "", invalid("a password must have 10 to 1,024 characters")
 	}
 	err = p.hashing.do(ctx, v, func() { background.Run(func() { hash = credential.HashPassword(password) }) })
 	return hash, err

@@ -97,10 +97,10 @@ func (s *apiKeys) checkSettings(a *nodegate.Account, name string, settings *node
 	}
 	plan := s.plans.PlanOf(a)
 	if settings.CreditsPerSecond != before.CreditsPerSecond && plan.CreditsPerSecond > 0 && settings.CreditsPerSecond > plan.CreditsPerSecond {
-		return invalid("a key's own limit can't pass the plan's " + strconv.FormatInt(plan.CreditsPerSecond, 10) + " credits a second")
+		return invalid("a key's limit can't exceed the plan's " + strconv.FormatInt(plan.CreditsPerSecond, 10) + " credits a second")
 	}
 	if settings.CreditsPerDay != before.CreditsPerDay && plan.CreditsPerDay > 0 && settings.CreditsPerDay > plan.CreditsPerDay {
-		return invalid("a key's own limit can't pass the plan's " + strconv.FormatInt(plan.CreditsPerDay, 10) + " credits a day")
+		return invalid("a key's limit can't exceed the plan's " + strconv.FormatInt(plan.CreditsPerDay, 10) + " credits a day")
 	}
 	return nil
 }
@@ -205,10 +205,10 @@ const maxOverlap = 90 * 24 * time.Hour
 // Returns NotFound, also for a revoked key, and InvalidInput.
 func (s *apiKeys) RotateKey(ctx context.Context, actor nodegate.Actor, accountID, id string, r Rotation) (*IssuedKey, error) {
 	if r.Overlap < 0 || r.Overlap > maxOverlap {
-		return nil, invalid("the overlap is between 0 and 2160h (90 days)")
+		return nil, invalid("the overlap must be between 0 and 2160h (90 days)")
 	}
 	if !r.Value && !r.Secret {
-		return nil, invalid("say what is to be rotated: the key, its secret or both")
+		return nil, invalid("choose what to rotate: the key, its secret or both")
 	}
 	issued := &IssuedKey{}
 	err := s.changeKey(ctx, actor, accountID, id, func(k *nodegate.Key) (nodegate.AuditEntry, error) {

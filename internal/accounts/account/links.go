@@ -116,7 +116,7 @@ func expiredLink(err error) error {
 }
 
 var (
-	errLink  = &nodegate.Error{Op: "account.link", Code: nodegate.NotFound, Msg: "this link doesn't work any more: it was used, replaced by a newer one, or has expired. Request a new one"}
+	errLink  = &nodegate.Error{Op: "account.link", Code: nodegate.NotFound, Msg: "this link no longer works: it was used, replaced by a newer one, or has expired. Request a new one"}
 	errTaken = &nodegate.Error{Op: "account.email", Code: nodegate.Conflict, Msg: "another account has this e-mail address"}
 )
 

@@ -80,7 +80,7 @@ func TestReset(t *testing.T) {
 		t.Error("the link's token is a session's too")
 	}
 	_, err = p.UseLink(t.Context(), token, "short", "192.0.2.1")
-	want(t, err, nodegate.InvalidInput, "10 to 1024")
+	want(t, err, nodegate.InvalidInput, "10 to 1,024")
 	if !p.alive(t, one) || !p.alive(t, two) {
 		t.Error("a refused password ended a session")
 	}
@@ -274,7 +274,7 @@ func TestSignUpTellsNothing(t *testing.T) {
 		t.Errorf("the audit log has %q", got)
 	}
 	for _, email := range []string{"a@example.com", "other@example.com"} { // a password is judged before anything else
-		want(t, d.SignUp(t.Context(), email, "short", "192.0.2.9"), nodegate.InvalidInput, "10 to 1024")
+		want(t, d.SignUp(t.Context(), email, "short", "192.0.2.9"), nodegate.InvalidInput, "10 to 1,024")
 	}
 }
 
@@ -284,7 +284,7 @@ func TestChangeEmail(t *testing.T) {
 	session := p.signIn(t, a.Email, actor().From)
 	ask := func(pass, email string) error { return p.RequestEmail(t.Context(), actor(), session, pass, email) }
 	want(t, ask("wrong horse battery", "new@example.com"), nodegate.SignInFailed, "")
-	want(t, ask(password, "a@example.com"), nodegate.InvalidInput, "the address that your account has")
+	want(t, ask(password, "a@example.com"), nodegate.InvalidInput, "your account already has this address")
 	if err := errors.Join(ask(password, b.Email), ask(password, " New@example.com")); err != nil {
 		t.Fatal(err) // whether somebody has the address is not told
 	}
@@ -474,6 +474,6 @@ func TestResetOfOldAddress(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = d.UseLink(t.Context(), token, "another password", "192.0.2.1")
-	want(t, err, nodegate.NotFound, "this link doesn't work any more")
+	want(t, err, nodegate.NotFound, "this link no longer works")
 	d.signIn(t, a.Email, "192.0.2.1")
 }

@@ -75,8 +75,8 @@ func (l *links) RequestReset(email, from string) error {
 			return err
 		}
 		return l.mailLink(ctx, actor, resetLink(a), "Reset your password",
-			"Somebody, hopefully you, asked to reset the password of your account.\n\nChoose a new password: %s\n\n"+
-				"The link works once, for 30 minutes. If you didn't ask for it, ignore this mail: your password stays as it is.\n")
+			"We received a request to reset the password of your account.\n\nChoose a new password: %s\n\n"+
+				"The link works once, for 30 minutes. If you didn't request it, ignore this mail: your password stays the same.\n")
 	})
 }
 
@@ -98,14 +98,14 @@ func (l *links) RequestSignUp(email, from string) error {
 		switch {
 		case errors.Is(err, nodegate.NotFound):
 			return l.mailLink(ctx, actor, &nodegate.Link{Purpose: nodegate.LinkSignUp, Email: email, Mailed: true, Expires: now().Add(confirmTime)}, "Finish your sign-up",
-				"Somebody, hopefully you, signed up with this address.\n\nChoose a password and create the account: %s\n\n"+
-					"The link works once, for 24 hours. If you didn't ask for it, ignore this mail: there is no account yet.\n")
+				"We received a request to create an account with this address.\n\nChoose a password and create the account: %s\n\n"+
+					"The link works once, for 24 hours. If you didn't request it, ignore this mail: no account is created.\n")
 		case err != nil || !mayReset(a):
 			return err
 		}
 		return l.mailLink(ctx, actor, resetLink(a), "You already have an account",
-			"Somebody, hopefully you, signed up with this address, which has an account already. Sign in with your password.\n\n"+
-				"If you forgot it, choose a new one: %s\n\nThe link works once, for 30 minutes. If you didn't ask for it, ignore this mail: nothing has changed.\n")
+			"We received a request to create an account with this address, but it already has one. Sign in with your password.\n\n"+
+				"If you forgot it, choose a new one: %s\n\nThe link works once, for 30 minutes. If you didn't request it, ignore this mail: nothing has changed.\n")
 	})
 }
 
@@ -170,7 +170,7 @@ func (l *links) RequestEmail(ctx context.Context, actor nodegate.Actor, token, p
 		return err
 	}
 	if email == a.Email {
-		return invalid("this is the address that your account has")
+		return invalid("your account already has this address")
 	}
 	if !l.limits.mayAsk("account " + a.ID) {
 		return errTooManyMails
@@ -200,14 +200,14 @@ func (l *links) mailMove(ctx context.Context, actor nodegate.Actor, a *nodegate.
 		if !l.limits.maySend(nodegate.LinkEmail, email) {
 			return nil
 		}
-		return l.outbox.mail(ctx, email, "Your e-mail address can't be used", "You asked to use this address for your account, but another account has it already. Nothing has changed.\n")
+		return l.outbox.mail(ctx, email, "Your e-mail address can't be used", "You requested to use this address for your account, but another account already has it. Nothing has changed.\n")
 	}
 	if err != nil {
 		return err
 	}
 	link := &nodegate.Link{Purpose: nodegate.LinkEmail, AccountID: a.ID, Email: email, Mailed: true, Expires: now().Add(confirmTime)}
 	return l.mailLink(ctx, actor, link, "Confirm your new e-mail address",
-		"Confirm that your account moves to this e-mail address: %s\n\nThe link works once, for 24 hours. If you didn't ask for it, ignore this mail.\n")
+		"Confirm that your account moves to this e-mail address: %s\n\nThe link works once, for 24 hours. If you didn't request it, ignore this mail.\n")
 }
 
 // mailLink makes a link and mails it. Beyond the limit of its reader nothing happens.

@@ -52,5 +52,5 @@ func (t *planTable) check(name string) error {
 	if _, ok := t.now.Load().byName[name]; ok {
 		return nil
 	}
-	return invalid("there is no such plan; configured are " + strings.Join(t.PlanNames(), ", "))
+	return invalid("there is no such plan; the configured plans are " + strings.Join(t.PlanNames(), ", "))
 }

@@ -83,7 +83,7 @@ func TestChangePassword(t *testing.T) {
 	_, err := d.ChangePassword(t.Context(), actor(), mine, "wrong horse battery", "another password")
 	want(t, err, nodegate.SignInFailed, "")
 	_, err = d.ChangePassword(t.Context(), actor(), mine, password, "short")
-	want(t, err, nodegate.InvalidInput, "10 to 1024")
+	want(t, err, nodegate.InvalidInput, "10 to 1,024")
 	if !d.alive(t, mine) || !d.alive(t, other) {
 		t.Error("a refused change ended a session")
 	}

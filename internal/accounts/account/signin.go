@@ -178,7 +178,7 @@ var (
 
 	errSignIn  = &nodegate.Error{Op: "account.signin", Code: nodegate.SignInFailed, Msg: "wrong e-mail address or password"}
 	errTooMany = &nodegate.Error{Op: "account.signin", Code: nodegate.RateLimited, Msg: "too many attempts: wait a minute", RetryAfter: time.Minute}
-	errQueue   = &nodegate.Error{Op: "account.signin", Code: nodegate.RateLimited, Msg: "too many are signing in: try again", RetryAfter: time.Second}
+	errQueue   = &nodegate.Error{Op: "account.signin", Code: nodegate.RateLimited, Msg: "too many sign-ins at the same time: try again", RetryAfter: time.Second}
 )
 
 // Session returns the account of a session's token.
@@ -230,7 +230,7 @@ func (s *signIns) setPassword(ctx context.Context, actor nodegate.Actor, account
 	err = s.store.DeleteSessions(context.WithoutCancel(ctx), accountID, nodegate.Digest{})
 	if err != nil {
 		return "", &nodegate.Error{Op: "account.password", Code: nodegate.Busy, RetryAfter: time.Second, Err: err,
-			Msg: "the new password holds, but sessions of the old one may still be open: change it once more"}
+			Msg: "the password was changed, but sessions of the old one may still be open: change it once more"}
 	}
 	return hash, nil
 }

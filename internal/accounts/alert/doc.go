@@ -4,6 +4,6 @@
 // Every server looks at what the store says was spent. Which of them sends an alert is
 // settled in the store (nodegate.AlertStore), so each is sent once for an account and a
 // day, however many servers run and however often they are started again. A claim that
-// its server didn't live to fulfil passes on when its lease ends. An account that passes
+// its server didn't keep passes to another server when its lease ends. An account that passes
 // several marks between two looks gets the alert for the highest.
 package alert

@@ -8,6 +8,6 @@
 // A key that is not in memory may have been created a moment ago, so a well-formed
 // one is looked up in the store once; then it is remembered as unknown.
 //
-// While the store is gone, known keys keep working for five minutes. After that
-// nobody can say whether they were revoked, and requests are refused.
+// While the store is unavailable, known keys keep working for five minutes. After that
+// the package can't know whether they were revoked, and refuses requests.
 package auth

@@ -38,7 +38,7 @@ func Pepper(dir, configured string) (string, error) {
 		return "", bad("can't read the pepper in "+path, err)
 	}
 	if info, err := os.Stat(path); err == nil && info.Mode().Perm()&0o077 != 0 {
-		return "", bad("others may read the pepper in "+path+": run chmod 600 on it, and rotate all keys if somebody did", nil)
+		return "", bad("other users can read the pepper in "+path+": run chmod 600 on it, and rotate all keys if somebody read it", nil)
 	}
 	text := strings.TrimSpace(string(data))
 	if !isHex(text) {

@@ -1,4 +1,4 @@
-// Package mailer hands letters to a mail server over SMTP.
+// Package mailer sends mail over SMTP.
 //
 // A connection to another machine is encrypted, by smtps:// from its start and by
 // smtp:// with STARTTLS, and a server that offers neither gets nothing. Only on the

@@ -67,11 +67,11 @@ func NewSMTP(c Config) (*SMTP, error) {
 // and Busy for everything that may be better later.
 func (s *SMTP) Send(ctx context.Context, l Letter) error {
 	if !goodAddress(l.To) {
-		return refused("an address that no mail can be sent to", nil)
+		return refused("no mail can be sent to this address", nil)
 	}
 	message, err := l.message(s.from, time.Now())
 	if err != nil {
-		return refused("a letter that can't be written", err)
+		return refused("the message can't be written", err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, SendTime)
 	defer cancel()
@@ -104,7 +104,7 @@ func (s *SMTP) within(ctx context.Context, do func(*smtp.Client) error) error {
 	defer conn.Close()
 	client, err := smtp.NewClient(conn, s.host)
 	if err != nil {
-		return later("the mail server doesn't greet", err)
+		return later("the mail server sent no greeting", err)
 	}
 	if err := s.enter(client, conn); err != nil {
 		return err
@@ -116,18 +116,18 @@ func (s *SMTP) within(ctx context.Context, do func(*smtp.Client) error) error {
 func (s *SMTP) enter(c *smtp.Client, conn net.Conn) error {
 	_, domain, _ := strings.Cut(s.from.Address, "@")
 	if err := c.Hello(domain); err != nil {
-		return later("the mail server refuses the greeting", err)
+		return later("the mail server rejected the greeting", err)
 	}
 	if !s.direct && !loopback(conn.RemoteAddr()) {
 		if err := c.StartTLS(s.tls); err != nil {
-			return later("the mail server offers no encryption that can be trusted (STARTTLS), and without it nothing is sent to another machine", err)
+			return later("the mail server offers no trusted encryption (STARTTLS), which other machines require", err)
 		}
 	}
 	if s.user == "" {
 		return nil
 	}
 	if err := c.Auth(smtp.PlainAuth("", s.user, s.pass, s.host)); err != nil {
-		return later("the mail server refuses the user or the password of mail.smtp", err)
+		return later("the mail server rejected the user or the password of mail.smtp", err)
 	}
 	return nil
 }
@@ -140,20 +140,20 @@ func loopback(a net.Addr) bool {
 // deliver sends the letter. Once the server took it, an odd good-bye is no failure.
 func (s *SMTP) deliver(c *smtp.Client, to string, message []byte) error {
 	if err := c.Mail(s.from.Address); err != nil {
-		return later("the mail server refuses the sender in mail.from", err)
+		return later("the mail server rejected the sender in mail.from", err)
 	}
 	if err := c.Rcpt(to); err != nil {
-		return outcome("the mail server refuses the reader's address", err)
+		return outcome("the mail server rejected the recipient", err)
 	}
 	w, err := c.Data()
 	if err != nil {
-		return outcome("the mail server refuses the letter", err)
+		return outcome("the mail server rejected the message", err)
 	}
 	if _, err := w.Write(message); err != nil {
-		return later("the mail server went away", err)
+		return later("the mail server closed the connection", err)
 	}
 	if err := w.Close(); err != nil {
-		return outcome("the mail server refuses the letter", err)
+		return outcome("the mail server rejected the message", err)
 	}
 	_ = c.Quit()
 	return nil

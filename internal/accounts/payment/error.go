@@ -15,7 +15,7 @@ import (
 
 const op = "payment"
 
-// unreadable is the error of a card or a set-up that can't be understood.
+// unreadable is the error of a card or a setup that can't be understood.
 func unreadable(msg string) error {
 	return &nodegate.Error{Op: op, Code: nodegate.InvalidInput, Msg: msg}
 }
@@ -44,7 +44,7 @@ func stripeError(err error) error {
 		return unreachable(cause)
 	}
 	return &nodegate.Error{Op: op, Code: nodegate.Internal,
-		Msg: "the payment processor refuses our request; the operator checks payment.stripe_key and the log", Err: cause}
+		Msg: "the payment processor rejected the request; the operator can check payment.stripe_key and the log", Err: cause}
 }
 
 func unreachable(cause error) error {

@@ -122,10 +122,10 @@ func common(ctx context.Context, idempotencyKey string) stripe.Params {
 
 var setupID = regexp.MustCompile(`^seti_[A-Za-z0-9_]{1,100}$`)
 
-// errSetup is one error for a set-up that is not there and for somebody else's,
+// errSetup is one error for a setup that is not there and for somebody else's,
 // so that nobody can find out which ones exist.
 func errSetup() error {
-	return unreadable("this card set-up is not known; begin again")
+	return unreadable("this card setup is unknown; start over")
 }
 
 // Complete reads the SetupIntent that the browser finished, and its card.
@@ -152,14 +152,14 @@ func (s *Stripe) Complete(ctx context.Context, e nodegate.CardEntry) (*nodegate.
 	method, err := s.method(ctx, intent.PaymentMethod.ID)
 	switch {
 	case missing(err):
-		return nil, declined("the card was removed meanwhile; begin again")
+		return nil, declined("the card was removed in the meantime; start over")
 	case err != nil:
 		return nil, stripeError(err)
 	}
 	return readMethod(method, intent.Customer.ID)
 }
 
-// checkIntent refuses a set-up that has not come to its end.
+// checkIntent refuses a setup that has not come to its end.
 func checkIntent(i *stripe.SetupIntent) error {
 	switch i.Status {
 	case stripe.SetupIntentStatusSucceeded:
@@ -171,11 +171,11 @@ func checkIntent(i *stripe.SetupIntent) error {
 	case stripe.SetupIntentStatusProcessing:
 		return declined("the card is still being checked; try again in a minute")
 	case stripe.SetupIntentStatusRequiresAction, stripe.SetupIntentStatusRequiresConfirmation:
-		return declined("the card is not confirmed yet; finish the steps of your bank, or use another card")
+		return declined("the card is not confirmed yet; complete your bank's steps, or use another card")
 	case stripe.SetupIntentStatusCanceled:
-		return declined("this card set-up was cancelled; begin again")
+		return declined("this card setup was canceled; start over")
 	}
-	return declined("this card set-up has no card; begin again")
+	return declined("this card setup has no card; start over")
 }
 
 func (s *Stripe) method(ctx context.Context, id string) (*stripe.PaymentMethod, error) {
@@ -190,9 +190,9 @@ func (s *Stripe) method(ctx context.Context, id string) (*stripe.PaymentMethod, 
 func readMethod(m *stripe.PaymentMethod, customer string) (*nodegate.Card, error) {
 	switch {
 	case m.Card == nil:
-		return nil, declined("only cards are taken; use a card")
+		return nil, declined("only cards are accepted; use a card")
 	case m.Customer == nil || m.Customer.ID != customer:
-		return nil, declined("the card was removed meanwhile; begin again")
+		return nil, declined("the card was removed in the meantime; start over")
 	}
 	card := &nodegate.Card{
 		Brand: string(m.Card.Brand), LastFour: m.Card.Last4,

@@ -34,7 +34,7 @@ func TestStripeBegin(t *testing.T) {
 		"customer": {"cus_1"}, "usage": {"off_session"}, "payment_method_types[0]": {"card"}, "metadata[account_id]": {"a1"},
 	}
 	if diff := cmp.Diff(wantForm, map[string][]string(intent.Form)); diff != "" {
-		t.Errorf("the set-up (-want +got):\n%s", diff)
+		t.Errorf("the setup (-want +got):\n%s", diff)
 	}
 }
 
@@ -52,7 +52,7 @@ func TestStripeReusesTheCustomer(t *testing.T) {
 		t.Errorf("%d customers were made, want none", n)
 	}
 	if got := f.of("POST /v1/setup_intents")[0].Form.Get("customer"); got != "cus_9" {
-		t.Errorf("the set-up is for %s, want cus_9", got)
+		t.Errorf("the setup is for %s, want cus_9", got)
 	}
 	if q := f.of("GET /v1/customers")[0].Query; q.Get("email") != customerMail || q.Get("limit") != "100" {
 		t.Errorf("the search was %v", q)
@@ -79,7 +79,7 @@ func TestStripeHeaders(t *testing.T) {
 		t.Errorf("the keys for customers are %q", k)
 	}
 	if k := keys("POST /v1/setup_intents"); k[0] == "" || k[0] == k[1] || k[1] == k[2] {
-		t.Errorf("the keys for set-ups are %q", k)
+		t.Errorf("the keys for setups are %q", k)
 	}
 	for _, c := range f.calls {
 		if c.Header.Get("Authorization") != "Bearer "+secretKey || c.Header.Get("User-Agent") != "nodegate" {
@@ -119,15 +119,15 @@ func TestStripeCompleteRefuses(t *testing.T) {
 		{"declined", getIntent, 200, intentObject(object{"status": "requires_payment_method", "last_setup_error": cardError}), nodegate.CardDeclined, "Your card was declined."},
 		{"no card yet", getIntent, 200, intentObject(object{"status": "requires_payment_method", "payment_method": nil}), nodegate.CardDeclined, "declined"},
 		{"processing", getIntent, 200, intentObject(object{"status": "processing"}), nodegate.CardDeclined, "still being checked"},
-		{"canceled", getIntent, 200, intentObject(object{"status": "canceled"}), nodegate.CardDeclined, "cancelled"},
+		{"canceled", getIntent, 200, intentObject(object{"status": "canceled"}), nodegate.CardDeclined, "canceled"},
 		{"challenge open", getIntent, 200, intentObject(object{"status": "requires_action"}), nodegate.CardDeclined, "not confirmed"},
-		{"a status of the future", getIntent, 200, intentObject(object{"status": "dancing"}), nodegate.CardDeclined, "begin again"},
+		{"a status of the future", getIntent, 200, intentObject(object{"status": "dancing"}), nodegate.CardDeclined, "start over"},
 		{"succeeded without a card", getIntent, 200, intentObject(object{"payment_method": nil}), nodegate.CardDeclined, "no card"},
-		{"another account's", getIntent, 200, intentObject(object{"metadata": object{"account_id": "a2"}}), nodegate.InvalidInput, "not known"},
-		{"nobody's", getIntent, 200, intentObject(object{"metadata": object{}}), nodegate.InvalidInput, "not known"},
-		{"no customer", getIntent, 200, intentObject(object{"customer": nil}), nodegate.InvalidInput, "not known"},
-		{"not there", getIntent, 404, errorObject("invalid_request_error", "resource_missing"), nodegate.InvalidInput, "not known"},
-		{"an empty answer", getIntent, 200, object{}, nodegate.InvalidInput, "not known"},
+		{"another account's", getIntent, 200, intentObject(object{"metadata": object{"account_id": "a2"}}), nodegate.InvalidInput, "unknown"},
+		{"nobody's", getIntent, 200, intentObject(object{"metadata": object{}}), nodegate.InvalidInput, "unknown"},
+		{"no customer", getIntent, 200, intentObject(object{"customer": nil}), nodegate.InvalidInput, "unknown"},
+		{"not there", getIntent, 404, errorObject("invalid_request_error", "resource_missing"), nodegate.InvalidInput, "unknown"},
+		{"an empty answer", getIntent, 200, object{}, nodegate.InvalidInput, "unknown"},
 		{"expired", getMethod, 200, methodObject(expired), nodegate.CardDeclined, "expired"},
 		{"removed", getMethod, 200, methodObject(object{"customer": nil}), nodegate.CardDeclined, "removed"},
 		{"moved", getMethod, 200, methodObject(object{"customer": "cus_2"}), nodegate.CardDeclined, "removed"},
@@ -137,7 +137,7 @@ func TestStripeCompleteRefuses(t *testing.T) {
 		{"Stripe fails", getIntent, 500, errorObject("api_error", ""), nodegate.Busy, "later"},
 		{"a lock at Stripe", getIntent, 409, errorObject("idempotency_error", ""), nodegate.Busy, "later"},
 		{"too many requests", getIntent, 429, errorObject("invalid_request_error", "rate_limit"), nodegate.Busy, "later"},
-		{"no JSON object", getIntent, 200, "hello", nodegate.InvalidInput, "not known"},
+		{"no JSON object", getIntent, 200, "hello", nodegate.InvalidInput, "unknown"},
 		{"a list", getIntent, 200, []int{1}, nodegate.Busy, "later"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -162,7 +162,7 @@ func checkSilent(t *testing.T, err error) {
 	}
 }
 
-// TestStripeSetupID asks Stripe nothing about what can't be a set-up.
+// TestStripeSetupID asks Stripe nothing about what can't be a setup.
 func TestStripeSetupID(t *testing.T) {
 	f, s := newFake(t)
 	for _, id := range []string{"", "seti_", "pi_1", "seti_1/../../customers", "seti_1?expand=x", "seti_1\n", "seti_" + strings.Repeat("1", 200)} {

@@ -49,7 +49,7 @@ var refused = map[string]string{
 	"4000000000000069": "the card has expired; use another card",
 	"4000000000000127": "the security code is wrong; check the back of the card",
 	"4000000000000119": "the card could not be processed just now; try again later",
-	"4000000000003220": "the card needs a confirmation by its bank, which the test processor can't ask for; use another test card",
+	"4000000000003220": "the card requires confirmation by its bank, which the test processor can't request; use another test card",
 }
 
 // Complete verifies a card by its number alone.
@@ -59,7 +59,7 @@ func (*TestProcessor) Complete(_ context.Context, e nodegate.CardEntry) (*nodega
 		return nil, err
 	}
 	if !digits(e.CVC, 3, 4) {
-		return nil, unreadable("the security code has 3 or 4 digits")
+		return nil, unreadable("the security code must have 3 or 4 digits")
 	}
 	card := &nodegate.Card{
 		Brand: accepted[number], LastFour: number[len(number)-4:],
@@ -73,8 +73,8 @@ func (*TestProcessor) Complete(_ context.Context, e nodegate.CardEntry) (*nodega
 		return nil, declined(why)
 	}
 	if card.Brand == "" {
-		return nil, declined("this service runs with the test processor, which takes the public test cards only; " +
-			"use 4242 4242 4242 4242, and never a real card")
+		return nil, declined("this service uses the test processor, which accepts only the public test cards; " +
+			"use 4242 4242 4242 4242, never a real card")
 	}
 	return card, nil
 }
@@ -87,7 +87,7 @@ func readNumber(entry string) (string, error) {
 	number := strings.NewReplacer(" ", "", "-", "").Replace(entry)
 	switch {
 	case len(entry) > longestEntry || !digits(number, 12, 19):
-		return "", unreadable("a card number has 12 to 19 digits; spaces and dashes may stand between them")
+		return "", unreadable("enter a card number with 12 to 19 digits; spaces and dashes are allowed")
 	case !luhn(number):
 		return "", unreadable("the card number has a typing error; check it")
 	}
@@ -127,9 +127,9 @@ const furthest = 20
 func checkExpiry(c *nodegate.Card, now time.Time) error {
 	switch {
 	case c.ExpMonth < 1 || c.ExpMonth > 12:
-		return unreadable("the month of expiry is 1 to 12")
+		return unreadable("the expiry month must be 1 to 12")
 	case c.ExpYear > now.UTC().Year()+furthest:
-		return unreadable("the year of expiry is too far in the future; check it")
+		return unreadable("the expiry year is too far in the future; check it")
 	case !c.Valid(now):
 		return declined("the card has expired; use another card")
 	}

@@ -79,7 +79,7 @@ func TestRefusedCards(t *testing.T) {
 		{"funds", entry("4000000000009995"), nodegate.CardDeclined, "insufficient funds"},
 		{"expired number", entry("4000000000000069"), nodegate.CardDeclined, "expired"},
 		{"wrong code", entry("4000000000000127"), nodegate.CardDeclined, "security code is wrong"},
-		{"challenge", entry("4000 0000 0000 3220"), nodegate.CardDeclined, "test processor can't ask"},
+		{"challenge", entry("4000 0000 0000 3220"), nodegate.CardDeclined, "test processor can't request"},
 		{"a real card", entry("4539148803436467"), nodegate.CardDeclined, "test processor"},
 		{"one digit wrong", entry("4242424242424241"), nodegate.InvalidInput, "typing error"},
 		{"letters", entry("4242a24242424242"), nodegate.InvalidInput, "12 to 19 digits"},

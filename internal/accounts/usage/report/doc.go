@@ -1,5 +1,5 @@
-// Package report makes the figures of a usage page: what an account used over a
-// time, by what, and how much is left.
+// Package report computes the figures of a usage page: what an account used in a period,
+// by which key, network or method, and how much is left.
 //
 // One call of Make answers all that a page shows: the totals, a series over time with
 // one point for each step, the groups of a dimension, today's credits against the

@@ -1,3 +1,3 @@
-// Package obs is what an operator sees: logs that never hold a key, metrics,
+// Package obs holds what operators use: logs that never contain a key, metrics,
 // request ids and the admin listener's pages.
 package obs

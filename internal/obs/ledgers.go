@@ -36,10 +36,10 @@ func (m *Metrics) Ledgers(each func(show func(network string, f *LedgerFigures))
 		reorgs:   desc("reorgs_total", "Reorgs that the ledger followed."),
 		refused:  desc("refused_blocks_total", "Blocks of nodes that could not be proven, each attempt."),
 		repaired: desc("repaired_blocks_total", "Damaged blocks that were fetched again."),
-		damaged:  desc("damaged_blocks", "Damaged blocks that are to be fetched again."),
-		missing:  desc("backfill_blocks", "Blocks that a backfill is still to fetch."),
+		damaged:  desc("damaged_blocks", "Damaged blocks that still have to be fetched again."),
+		missing:  desc("backfill_blocks", "Blocks that the backfill still has to fetch."),
 		fetched:  desc("fetched_blocks_total", "Blocks that were fetched and proven, from a node, or from another server through Redis.", "from"),
-		lookups:  desc("lookups_total", "Lookups and log queries that the ledger could read, by whether it answered them or passed them on to nodes.", "outcome"),
+		lookups:  desc("lookups_total", "Lookups and log queries that the ledger understood, by whether it answered them or passed them on to nodes.", "outcome"),
 	})
 }
 

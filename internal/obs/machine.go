@@ -12,10 +12,10 @@ func (m *Metrics) Queue(name string, running, waiting func() int) {
 	label := prometheus.Labels{"queue": name}
 	m.registry.MustRegister(
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "nodegate_queue_running", Help: "Work that has a slot, by queue.", ConstLabels: label,
+			Name: "nodegate_queue_running", Help: "Running tasks, by queue.", ConstLabels: label,
 		}, func() float64 { return float64(running()) }),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "nodegate_queue_waiting", Help: "Work that waits for a slot, by queue.", ConstLabels: label,
+			Name: "nodegate_queue_waiting", Help: "Waiting tasks, by queue.", ConstLabels: label,
 		}, func() float64 { return float64(waiting()) }))
 }
 
@@ -71,9 +71,9 @@ func (m *Metrics) Reloads(started time.Time) *Reloads {
 		count: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "nodegate_config_reloads_total", Help: "Configuration reloads by outcome: ok or refused.",
 		}, []string{"outcome"}),
-		ok:   gauge("nodegate_config_last_reload_successful", "1 if the newest configuration is in force, 0 if it was refused and the one before it stays."),
-		last: gauge("nodegate_config_last_reload_success_timestamp_seconds", "When a configuration was last taken over, as Unix time; the start counts."),
-		took: gauge("nodegate_config_last_reload_duration_seconds", "How long the last reload took, with the wait for nodes of new networks; 0 before the first."),
+		ok:   gauge("nodegate_config_last_reload_successful", "1 if the last reload succeeded, 0 if it was refused and the previous configuration stays in effect."),
+		last: gauge("nodegate_config_last_reload_success_timestamp_seconds", "When a configuration last took effect, as Unix time; the start counts."),
+		took: gauge("nodegate_config_last_reload_duration_seconds", "How long the last reload took, including the wait for nodes of new networks; 0 before the first."),
 	}
 	r.count.WithLabelValues("ok")
 	r.count.WithLabelValues("refused")

@@ -21,9 +21,9 @@ func (m *Metrics) Memory(figures func() MemoryFigures) {
 		figures:  figures,
 		reserved: prometheus.NewDesc("nodegate_memory_reserved_bytes", "Bytes of memory that request bodies, results, unread responses and uploads hold; 0 while nothing large is in progress.", nil, nil),
 		highest:  prometheus.NewDesc("nodegate_memory_reserved_highest_bytes", "Peak of nodegate_memory_reserved_bytes since the start.", nil, nil),
-		limit:    prometheus.NewDesc("nodegate_memory_limit_bytes", "The most that nodegate_memory_reserved_bytes may be: memory.requests, or less under a small memory limit.", nil, nil),
+		limit:    prometheus.NewDesc("nodegate_memory_limit_bytes", "The maximum of nodegate_memory_reserved_bytes: memory.requests, or less under a small memory limit.", nil, nil),
 		accounts: prometheus.NewDesc("nodegate_memory_accounts", "Accounts whose requests hold memory.", nil, nil),
-		refused:  prometheus.NewDesc("nodegate_memory_refused_total", "Requests, results and uploads refused for want of memory: by=account with 429 because the account was over its share, by=process with 503.", []string{"by"}, nil),
+		refused:  prometheus.NewDesc("nodegate_memory_refused_total", "Requests, results and uploads refused because of the memory limits: by=account with 429 because the account was over its share, by=process with 503.", []string{"by"}, nil),
 	})
 }
 

@@ -39,7 +39,7 @@ func NewMetrics() *Metrics {
 		registry: prometheus.NewRegistry(),
 		signIns:  newSignIns(),
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "nodegate_rpc_requests_total", Help: "JSON-RPC calls by network, method and outcome; those of batches one by one, notifications too.",
+			Name: "nodegate_rpc_requests_total", Help: "JSON-RPC calls by network, method and outcome. Calls in batches count individually, and notifications count too.",
 		}, []string{"network", "method", "outcome"}),
 		latency: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "nodegate_rpc_duration_seconds", Help: "Latency of a call from the parsed request to its result, without reading the request and writing the response.",
@@ -61,10 +61,10 @@ func NewMetrics() *Metrics {
 			Name: "nodegate_cache_total", Help: "Calls by what the cache did: hit, miss, shared, bypass, or ledger when the ledger answered.",
 		}, []string{"network", "method", "outcome"}),
 		verified: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "nodegate_verified_total", Help: "Successful calls by how well the response was verified: roots (ledger or proof), header, agreed (several nodes), or node (the word of one).",
+			Name: "nodegate_verified_total", Help: "Successful calls by how well the response was verified: roots (ledger or proof), header, agreed (several nodes), or node (not verified).",
 		}, []string{"network", "method", "level"}),
 		accepts: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "nodegate_accept_errors_total", Help: "Accepts that failed and are retried, mostly for want of file descriptors; the log says why.",
+			Name: "nodegate_accept_errors_total", Help: "Failed accept calls, which are retried. The usual cause is too few file descriptors; see the log.",
 		}, []string{"listener"}),
 		conns: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "nodegate_connections_refused_total", Help: "Connections closed at once because their address (over=address) or all clients together (over=total) have too many.",
@@ -83,7 +83,7 @@ func (m *Metrics) Follow(lookUps func() int64, keys func() int) {
 			Name: "nodegate_key_lookups_total", Help: "Well-formed API keys that were not in memory and were looked up in the account store: new keys, and guesses.",
 		}, func() float64 { return float64(lookUps()) }),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "nodegate_keys", Help: "API keys that are let in. Each value of a rotated key counts.",
+			Name: "nodegate_keys", Help: "Active API keys. During a rotation, the old and the new value both count.",
 		}, func() float64 { return float64(keys()) }))
 }
 

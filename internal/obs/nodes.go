@@ -30,7 +30,7 @@ func (m *Metrics) Nodes() *Nodes {
 	}
 	return &Nodes{
 		requests: shared(m.registry, prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "nodegate_node_requests_total", Help: "Requests to remote nodes by outcome, also those that no client asked for: retries, hedges.",
+			Name: "nodegate_node_requests_total", Help: "Requests to remote nodes by outcome, including retries and hedged requests.",
 		}, []string{"network", "node", "method", "outcome"})),
 		latency: shared(m.registry, prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Name: "nodegate_node_duration_seconds", Help: "Latency of a remote node.",
@@ -43,9 +43,9 @@ func (m *Metrics) Nodes() *Nodes {
 			Name: "nodegate_node_ejections_total", Help: "How often a remote node was ejected, after consecutive failures or for a false response.",
 		}, node)),
 		differed: shared(m.registry, prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "nodegate_node_disagreements_total", Help: "Responses of a remote node that others contradicted, where several must agree; if no response won, all of them.",
+			Name: "nodegate_node_disagreements_total", Help: "Responses of a remote node that other nodes contradicted, where several must agree. If no response won, all of them count.",
 		}, node)),
-		up:       gauge("nodegate_node_up", "1 while a remote node is asked, 0 while it is not."),
+		up:       gauge("nodegate_node_up", "1 while a remote node is used, 0 while it is not."),
 		cordoned: gauge("nodegate_node_cordoned", "1 while an operator keeps client calls away from a remote node."),
 		head:     gauge("nodegate_node_head", "The newest block of a remote node."),
 		lag:      gauge("nodegate_node_lag_blocks", "How many blocks a remote node is behind the best one."),

@@ -27,7 +27,7 @@ func (m *Metrics) Storage(commands []string) *Storage {
 			Name: "nodegate_storage_requests_total", Help: "Requests to the storage gateway by command and outcome, refused ones too.",
 		}, []string{"command", "outcome"}),
 		latency: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "nodegate_storage_duration_seconds", Help: "Latency of a request from its head to the end of its response, with the body and the response on the wire.",
+			Name: "nodegate_storage_duration_seconds", Help: "Latency of a request from its headers to the end of its response, including the transfer of both bodies.",
 			Buckets: transferSteps(),
 		}, []string{"command"}),
 		in: bytes.WithLabelValues("in"), out: bytes.WithLabelValues("out"),

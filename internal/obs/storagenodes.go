@@ -32,7 +32,7 @@ func (m *Metrics) FollowNodes(count int, stat func(i int) NodeStat) {
 				return 0
 			}),
 			counter("nodegate_storage_node_requests_total", "Requests to a storage node.", func(s NodeStat) int64 { return s.Requests }),
-			counter("nodegate_storage_node_failures_total", "Requests that a storage node did not answer as it should.", func(s NodeStat) int64 { return s.Failures }),
+			counter("nodegate_storage_node_failures_total", "Failed requests to a storage node.", func(s NodeStat) int64 { return s.Failures }),
 			counter("nodegate_storage_node_wrong_blocks_total", "Blocks with wrong bytes that a storage node sent, which were not used.", func(s NodeStat) int64 { return s.Wrong }),
 		)
 	}

@@ -24,7 +24,7 @@ func (m *Metrics) AccountStore(up func() bool) func(write bool, took time.Durati
 		Buckets: remoteSteps(),
 	}, []string{"operation"})
 	failed := prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "nodegate_store_errors_total", Help: "Operations of the account store that the database did not do: it was unreachable, locked or faulty.",
+		Name: "nodegate_store_errors_total", Help: "Failed operations of the account store: the database was unreachable, locked or faulty.",
 	}, []string{"operation"})
 	m.registry.MustRegister(latency, failed, prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "nodegate_store_up", Help: "1 while the account store answers. Without it known keys work for five minutes.",
@@ -82,6 +82,6 @@ func (m *Metrics) Backlog(backlog func() (rows int, age time.Duration)) {
 			Name: "nodegate_usage_backlog_rows", Help: "Rows of usage that wait in memory for the account store.",
 		}, func() float64 { rows, _ := backlog(); return float64(rows) }),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "nodegate_usage_backlog_age_seconds", Help: "How long ago the account store first refused to save usage; 0 while it takes it.",
+			Name: "nodegate_usage_backlog_age_seconds", Help: "How long saving usage to the account store has failed; 0 while it works.",
 		}, func() float64 { _, age := backlog(); return age.Seconds() }))
 }

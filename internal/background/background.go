@@ -1,4 +1,4 @@
-// Package background keeps long work from holding up short work. Requests that take
+// Package background keeps long work from delaying short work. Requests that take
 // microseconds wait for milliseconds when work that takes seconds is scheduled like them:
 // Go lets a goroutine run for 10 ms, and the kernel a thread for some. Start at Run.
 package background

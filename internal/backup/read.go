@@ -51,7 +51,7 @@ func (r *Reader) Snapshots() ([]string, error) {
 		return nil, err
 	}
 	if len(names) == 0 {
-		return nil, fault(nodegate.NotFound, "there is no complete backup in "+r.path+": it was interrupted. Make it again", nil)
+		return nil, fault(nodegate.NotFound, "there is no complete backup in "+r.path+": it was interrupted. Run it again", nil)
 	}
 	for i, name := range names {
 		names[i] = name[len(snapshotDir)+1:]

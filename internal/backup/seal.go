@@ -87,13 +87,13 @@ func readHeader(text []byte, passphrase string) (sealer, error) {
 	case e == nil:
 		return nil, fault(nodegate.InvalidInput, "the backup is not encrypted: leave the passphrase out, or choose another folder", nil)
 	case passphrase == "":
-		return nil, fault(nodegate.InvalidInput, "the backup is encrypted: name the file of its passphrase with --passphrase-file, or set NODEGATE_BACKUP_PASSPHRASE", nil)
+		return nil, fault(nodegate.InvalidInput, "the backup is encrypted: name its passphrase file with --passphrase-file, or set NODEGATE_BACKUP_PASSPHRASE", nil)
 	case e.KDF != kdfName || len(e.Salt) < saltBytes || e.Time < 1 || e.Time > maxTime || e.Memory > maxMemory:
 		return nil, damaged(headerName, errors.New("the encryption is unknown"))
 	}
 	s, check := e.derive(passphrase)
 	if !hmac.Equal(check, e.Check) {
-		return nil, fault(nodegate.InvalidInput, "the passphrase is not the one of this backup", nil)
+		return nil, fault(nodegate.InvalidInput, "this is not the passphrase of this backup", nil)
 	}
 	return s, nil
 }

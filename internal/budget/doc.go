@@ -1,4 +1,4 @@
-// Package budget bounds the memory that requests hold: so many bytes for the process,
+// Package budget limits the memory that requests hold: so many bytes for the process,
 // and of them so many for one account.
 //
 // Whoever buffers something whose size a client decides reserves the bytes first, and

@@ -1,6 +1,6 @@
-// Package disk tells when a data folder's disk is too full to be written to. Databases
-// react badly to a full disk: some end the process. So whoever is about to change
-// something asks a Guard first, and what is refused was never begun.
+// Package disk refuses writes while the disk of a data folder is almost full. Databases
+// react badly to a full disk: some end the process. So a caller that is about to change
+// something asks a Guard first, and a refused write was never started.
 package disk
 
 import (

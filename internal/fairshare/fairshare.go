@@ -1,5 +1,5 @@
-// Package fairshare hands out a bounded number of slots to owners, which are accounts
-// or client addresses: so many in all, and so many to each. When slots are short,
+// Package fairshare gives a limited number of slots to owners, which are accounts
+// or client addresses: so many in total, and so many for each. When slots are short,
 // owners take turns, however many requests each of them has. Start at New.
 package fairshare
 

@@ -1,6 +1,6 @@
-// Package index finds entries by their key without a lock, while others are added
-// and dropped. The rate limiter finds what it counts of a key in one, and the usage
-// recorder its cells.
+// Package index finds entries by key without a lock, while other entries are added
+// and dropped. The rate limiter uses it for the counters of a key, and the usage
+// recorder for its cells.
 //
 // An Index is a hash table whose slots are only ever filled. Growing or dropping
 // makes new slots, and whoever reads the old ones still finds in them what was there

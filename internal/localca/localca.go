@@ -1,6 +1,6 @@
-// Package localca is a small certificate authority of one's own. It makes the
-// certificate of a listener that was given none, so that clients which insist on
-// TLS work from the first start: they are shown the authority's certificate once
+// Package localca is a small local certificate authority. It creates the
+// certificate of a listener that has none configured, so that clients that require
+// TLS work from the first start: they get the authority's certificate once
 // (`nodegate ca` prints it) and trust what it signs.
 //
 // The authority's key stays in the data folder, readable by nobody else. Its certificate
@@ -58,16 +58,16 @@ func Open(dir string, hosts []string) (*Authority, error) {
 	certPath, keyPath := filepath.Join(dir, certFile), filepath.Join(dir, keyFile)
 	if _, err := os.Stat(certPath); errors.Is(err, fs.ErrNotExist) {
 		if err := create(dir, certPath, keyPath, hosts); err != nil {
-			return nil, bad("can't make the local authority in "+dir, err)
+			return nil, bad("can't create the local authority in "+dir, err)
 		}
 	}
 	pair, err := tls.LoadX509KeyPair(certPath, keyPath)
 	if err != nil {
-		return nil, bad("can't read the local authority: restore "+certPath+" and "+keyPath+" or remove both to make a new one", err)
+		return nil, bad("can't read the local authority: restore "+certPath+" and "+keyPath+" or remove both to create a new one", err)
 	}
 	key, ok := pair.PrivateKey.(*ecdsa.PrivateKey)
 	if !ok || pair.Leaf == nil || !pair.Leaf.IsCA {
-		return nil, bad(certPath+" is not the certificate of an authority made here: remove it and "+keyPath+" to make a new one", nil)
+		return nil, bad(certPath+" is not the certificate of a local authority of nodegate: remove it and "+keyPath+" to create a new one", nil)
 	}
 	if host := forbidden(pair.Leaf, hosts); host != "" {
 		return nil, bad("the local authority may not sign for "+host+", which was not configured when it was created: remove "+certPath+" and "+keyPath+

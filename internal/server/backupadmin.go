@@ -57,22 +57,22 @@ func (b *backupAdmin) hold(w http.ResponseWriter, req *http.Request) {
 	_ = http.NewResponseController(w).SetReadDeadline(time.Time{}) // it is for requests; this one lasts as long as the backup
 	held, release, err := b.held(req.Context())
 	if err != nil {
-		b.log.Warn("a backup could not begin", "err", err)
+		b.log.Warn("can't start a backup", "err", err)
 		refuseAdmin(w, err)
 		return
 	}
 	defer release()
 	began := time.Now()
-	b.log.Info("a backup has begun", "segments", len(held.Segments), "networks", len(held.Networks))
+	b.log.Info("backup started", "segments", len(held.Segments), "networks", len(held.Networks))
 	w.Header().Set("Content-Type", "application/json")
 	if errors.Join(json.NewEncoder(w).Encode(held), http.NewResponseController(w).Flush()) != nil {
 		return
 	}
 	select {
 	case <-req.Context().Done():
-		b.log.Info("the backup has ended", "seconds", time.Since(began).Seconds())
+		b.log.Info("backup ended", "seconds", time.Since(began).Seconds())
 	case <-b.life.Done():
-		b.log.Warn("the server closes before the backup has ended")
+		b.log.Warn("the server is closing before the backup ended")
 	}
 }
 
@@ -122,7 +122,7 @@ func (b *backupAdmin) network(w http.ResponseWriter, req *http.Request) {
 	w.Header().Set("Content-Type", "application/octet-stream")
 	sent := &countingWriter{w: w}
 	if err := chain.Copy(ctx, node, sent); err != nil {
-		b.log.Warn("a network could not be copied", "network", req.PathValue("network"), "err", err)
+		b.log.Warn("can't copy a network for a backup", "network", req.PathValue("network"), "err", err)
 		if sent.n > 0 {
 			panic(http.ErrAbortHandler) // a part must not pass for the whole
 		}

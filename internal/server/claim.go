@@ -40,7 +40,7 @@ func claimNetworks(ctx context.Context, cfg *config.Config, store nodegate.MetaS
 			return nil, errClaimed(name)
 		default:
 			elsewhere = append(elsewhere, name)
-			log.Warn("another server on this Postgres has this built-in network too, and each has its own chain: configure networks with nodes for what clients use", "network", name)
+			log.Warn("another server on this Postgres also has this built-in network, so clients see two different chains: use remote nodes for shared networks", "network", name)
 		}
 	}
 	return elsewhere, nil
@@ -50,7 +50,7 @@ func errClaimed(name string) error {
 	return &nodegate.Error{
 		Op: "server.networks", Code: nodegate.BadConfig,
 		Msg: "the embedded network " + name + " is in the data folder of another server on this Postgres: each server would have its own chain under this name. " +
-			"Give the network another name on this server, or give it nodes instead of embedded; if the other server is gone for good, or its data folder was replaced by this one, nodegate adopt makes this data folder the one",
+			"Give the network another name on this server, or give it nodes instead of embedded. If the other server is permanently gone, or this data folder replaced its folder, run nodegate adopt to make this data folder the owner",
 	}
 }
 
@@ -77,7 +77,7 @@ func networksID(cfg *config.Config) string { return filepath.Join(cfg.Data, "net
 func Adopt(ctx context.Context, cfg *config.Config, store nodegate.MetaStore) error {
 	blocks, names := cfg.Storage.Engine == "embedded", embeddedNames(cfg)
 	if cfg.Store.Postgres == "" || !blocks && len(names) == 0 {
-		return &nodegate.Error{Op: "server.adopt", Code: nodegate.InvalidInput, Msg: "there is nothing to adopt: that is for the embedded block store and embedded networks beside a Postgres (store.postgres)"}
+		return &nodegate.Error{Op: "server.adopt", Code: nodegate.InvalidInput, Msg: "there is nothing to adopt: nodegate adopt is for the embedded block store and embedded networks of a server with Postgres (store.postgres)"}
 	}
 	if blocks {
 		if err := adopt(ctx, store, blocksID(cfg.Data), blocksMeta); err != nil {

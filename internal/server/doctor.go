@@ -104,11 +104,11 @@ func (e *exam) postgres(ctx context.Context) {
 	case i.Meta(movingMeta) != "":
 		e.problem(name, "version %s; nodegate migrate was interrupted: run it again", i.Version)
 	case i.Number < leastPostgres:
-		e.note(name, "version %s is older than 13 and gets no fixes any more: upgrade it", i.Version)
+		e.note(name, "version %s is older than 13 and no longer gets fixes: upgrade it", i.Version)
 	case i.Tables == 0:
 		e.ok(name, "version %s, empty: the first start creates the tables", i.Version)
 	case i.Tables < i.Newest:
-		e.note(name, "version %s, tables number %d: the first start of this version brings them to %d", i.Version, i.Tables, i.Newest)
+		e.note(name, "version %s, tables number %d: the first start of this version migrates them to %d", i.Version, i.Tables, i.Newest)
 	default:
 		e.ok(name, "version %s, tables number %d", i.Version, i.Tables)
 	}
@@ -140,7 +140,7 @@ func (e *exam) pepper(context.Context) {
 	}
 	known := e.store.Meta(pepperMeta)
 	if v, err := credential.Unlock(text, known); err != nil || v.Check() != known {
-		e.problem(name, "%s, and not the one that the accounts in Postgres were made with: use the same on all servers", where)
+		e.problem(name, "%s, but the accounts in Postgres were created with another one: use the same pepper on all servers", where)
 		return
 	}
 	e.ok(name, "%s, the same as the store's", where)
@@ -257,7 +257,7 @@ func (e *exam) embedded(context.Context) {
 	case len(elsewhere) > 0:
 		e.problem(name, "%v: in the data folder of another server on this Postgres. Use remote nodes and storage.engine kubo, or nodegate adopt if that server is gone", elsewhere)
 	case len(builtin) > 0:
-		e.note(name, "%v: another server has these built-in networks too, each with its own chain. Configure networks with nodes", builtin)
+		e.note(name, "%v: another server also has these built-in networks, each with a separate chain. Use remote nodes for shared networks", builtin)
 	case len(names) > 0 || e.cfg.Storage.Engine == "embedded":
 		e.note(name, "networks %v and storage engine %s are for this server only: a second server needs remote nodes and Kubo", names, e.cfg.Storage.Engine)
 	default:

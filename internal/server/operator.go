@@ -24,7 +24,7 @@ func (o *operator) system(ctx context.Context) dashboard.System {
 	problem := func(what string, err error) {
 		if err != nil {
 			o.log.Error("operator page", "what", what, "err", err)
-			d.Problems = append(d.Problems, what+" can't be told: the server's log says why.")
+			d.Problems = append(d.Problems, what+" isn't available. See the server log.")
 		}
 	}
 	found, err := o.store.Database(ctx)

@@ -20,7 +20,7 @@ func checkFolder(cfg *config.Config) error {
 	case sqlite && !have(storeFile) && (have("networks") || have("storage") || have(storeFile+"-wal")):
 		return missingPart(filepath.Join(cfg.Data, storeFile), "it holds the accounts and keys. If they were in Postgres, set store.postgres again")
 	case !have("ca.pem") && have("ca-key.pem"):
-		return missingPart(filepath.Join(cfg.Data, "ca.pem"), "clients trust this certificate. To make a new one, remove ca-key.pem too")
+		return missingPart(filepath.Join(cfg.Data, "ca.pem"), "clients trust this certificate. To create a new one, remove ca-key.pem too")
 	}
 	return nil
 }

@@ -68,7 +68,7 @@ func (a *accounts) problems() []operatoralert.Problem {
 	if auth.Reaches(a.auth) {
 		return nil
 	}
-	return []operatoralert.Problem{{Kind: "store_unreachable", Summary: "The account store can't be reached. Keys that were used lately work for a while."}}
+	return []operatoralert.Problem{{Kind: "store_unreachable", Summary: "The account store can't be reached. Known API keys keep working for five minutes."}}
 }
 
 // lowDisk is how many times the reserve has to be free.
@@ -121,5 +121,5 @@ func (p *problems) errorRate(now time.Time) []operatoralert.Problem {
 	if limit == 0 || calls < rateCalls || 100*faults < float64(limit)*calls {
 		return nil
 	}
-	return []operatoralert.Problem{{Kind: "error_rate", Summary: fmt.Sprintf("%.0f%% of the calls of the last minutes failed, for reasons that are not the client's.", 100*faults/calls)}}
+	return []operatoralert.Problem{{Kind: "error_rate", Summary: fmt.Sprintf("%.0f%% of recent calls failed, not counting client errors.", 100*faults/calls)}}
 }

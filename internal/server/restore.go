@@ -154,5 +154,5 @@ func checkRestored(cfg *config.Config) error {
 		return nil
 	}
 	return &nodegate.Error{Op: "server.folder", Code: nodegate.BadConfig,
-		Msg: "a backup was restored into the data folder " + cfg.Data + " and that did not end: empty the folder and run nodegate restore again"}
+		Msg: "the restore of a backup into the data folder " + cfg.Data + " did not finish: empty the folder and run nodegate restore again"}
 }

@@ -141,7 +141,7 @@ func claimBlocks(ctx context.Context, cfg *config.Config, store nodegate.MetaSto
 	return &nodegate.Error{
 		Op: "server.storage", Code: nodegate.BadConfig,
 		Msg: "another server keeps the stored content of this Postgres in its own data folder: the embedded store works on one server only. " +
-			"Set storage.engine to kubo on all servers, or to off on this one; if the other server is gone for good, nodegate adopt makes this data folder the one",
+			"Set storage.engine to kubo on all servers, or to off on this one. If the other server is permanently gone, run nodegate adopt to make this data folder the owner",
 	}
 }
 

@@ -32,7 +32,7 @@ func TestLedgerRequired(t *testing.T) {
 		{"eth_getBlockByNumber", `["pending",false]`}, {"eth_getLogs", `[{"blockHash":` + unknown + `}]`}, {"eth_feeHistory", `["0x1","latest",[]]`},
 	} {
 		got := f.call(t, "main", l.method, l.params)
-		if got.result != "" || !strings.HasPrefix(got.error, "this network gives verified answers only") {
+		if got.result != "" || !strings.HasPrefix(got.error, "this network only returns verified responses") {
 			t.Errorf("%s %s: %+v", l.method, l.params, got)
 		}
 	}
@@ -161,7 +161,7 @@ func TestHeaderRequired(t *testing.T) {
 		}
 	}
 	balance := fmt.Sprintf(`["0xf39fd6e51aad88f6f4ce6ab8827279cfffb92266","%#x"]`, last)
-	if got := f.call(t, "main", "eth_getBalance", balance); got.result != "" || !strings.Contains(got.error, "header hashes to their hash") {
+	if got := f.call(t, "main", "eth_getBalance", balance); got.result != "" || !strings.Contains(got.error, "header matches their hash") {
 		t.Errorf("state without a header: %+v", got)
 	}
 	if got := f.call(t, "plain", "eth_getBalance", balance); got.result == "" || got.header.Get("X-Verified") != "" {

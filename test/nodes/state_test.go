@@ -148,7 +148,7 @@ func TestVerifyStateRequired(t *testing.T) {
 			if want := node.call(t, "dev", c.method, c.params); got.result != want.result || got.header.Get("X-Verified") != "roots; agreed=1" {
 				t.Errorf("%s on %s is %+v, want %s", c.method, c.network, got, want.result)
 			}
-		} else if !strings.HasPrefix(got.error, "this network gives verified answers only") {
+		} else if !strings.HasPrefix(got.error, "this network only returns verified responses") {
 			t.Errorf("%s on %s is %+v", c.method, c.network, got)
 		}
 	}
@@ -240,7 +240,7 @@ func TestVerifyExecution(t *testing.T) {
 			if level := got.header.Get("X-Verified"); got.result != "" && (level == "roots; agreed=1") != l.proven {
 				t.Errorf("%s %s is answered with X-Verified %q", name, params, level)
 			}
-			if refused := strings.HasPrefix(strict.error, "this network gives verified answers only"); refused == l.proven {
+			if refused := strings.HasPrefix(strict.error, "this network only returns verified responses"); refused == l.proven {
 				t.Errorf("%s %s where answers must be verified is %s %s", name, params, strict.result, strict.error)
 			}
 		}

@@ -61,7 +61,7 @@ func (f *indexFiles) makeIndex() (*index, error) {
 	}
 	x, err := openIndex(f.indexDir(), f.fs, f.log)
 	if err != nil {
-		return nil, badFolder("the index of the block store can't be made: "+err.Error(), err)
+		return nil, badFolder("the index of the block store can't be created: "+err.Error(), err)
 	}
 	err = x.db.Set([]byte{keyVersion}, []byte(indexVersion), pebble.NoSync)
 	if err = errors.Join(err, x.db.Flush()); err != nil {
@@ -153,7 +153,7 @@ func (f *indexFiles) checkSegments(x *index, segs *segments) error {
 	}
 	for number, bytes := range live {
 		if bytes > 0 && !segs.has(number) {
-			return badFolder(fmt.Sprintf("the segment %s, with %d bytes in use, is missing: restore it from a backup. To go on without its content, remove the folder %s, which is made again from the segments that are left",
+			return badFolder(fmt.Sprintf("the segment %s, with %d bytes in use, is missing: restore it from a backup. To continue without its content, remove the folder %s, which is rebuilt from the remaining segments",
 				filepath.Join(f.dir, "segments", segmentName(number)), bytes, f.indexDir()), nil)
 		}
 	}

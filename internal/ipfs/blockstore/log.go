@@ -52,7 +52,7 @@ type log struct {
 
 // stale is the error of a batch whose records were given up.
 func stale() error {
-	return &nodegate.Error{Op: "blockstore.log", Code: nodegate.InsufficientStorage, Msg: msgFull + ": the disk was full meanwhile, send it again"}
+	return &nodegate.Error{Op: "blockstore.log", Code: nodegate.InsufficientStorage, Msg: msgFull + ": the disk was full in the meantime; send it again"}
 }
 
 // append writes a record and its data. Under the log's lock it tells the batch whose

@@ -34,13 +34,13 @@ type Report struct {
 // same holds for an index that can't be written.
 func (s *Store) Ready() error {
 	if s.index.failure() != nil {
-		return errors.New("the block store only reads because its index failed: look at the disk and restart")
+		return errors.New("the block store is read-only because its index failed: check the disk and restart")
 	}
 	if err := s.index.failing.Load(); err != nil && !isFull(*err) {
-		return errors.New("the block store takes no uploads because its index can't be written: look at the disk")
+		return errors.New("the block store accepts no uploads because its index can't be written: check the disk")
 	}
 	if err := s.log.failure(); err != nil {
-		return errors.New("the block store only reads after a failed sync: look at the disk and restart")
+		return errors.New("the block store is read-only after a failed sync: check the disk and restart")
 	}
 	return nil
 }

@@ -78,7 +78,7 @@ func Open(ctx context.Context, c Config) (*Store, error) {
 	c = c.withDefaults()
 	for _, dir := range []string{c.Dir, filepath.Join(c.Dir, "segments")} {
 		if err := os.MkdirAll(dir, 0o700); err != nil {
-			return nil, badFolder("the folder of the block store can't be made: "+err.Error(), err)
+			return nil, badFolder("the folder of the block store can't be created: "+err.Error(), err)
 		}
 	}
 	lock, err := vfs.Default.Lock(filepath.Join(c.Dir, "lock"))

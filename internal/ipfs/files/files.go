@@ -1,5 +1,5 @@
-// Package files is what people do with what they keep in the storage gateway: look
-// through it, name it, let it go, and take that back.
+// Package files lists, renames, unpins and restores an account's pinned files, for the
+// dashboard.
 package files
 
 import (

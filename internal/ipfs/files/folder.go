@@ -52,7 +52,7 @@ func Folder(pins []nodegate.Pin) ([]byte, error) {
 	for _, p := range pins {
 		id, err := cid.Decode(p.CID)
 		if kind := id.Prefix().Codec; err != nil || kind != cid.Raw && kind != cid.DagProtobuf {
-			return nil, badFolder(p.CID + " is no file and no folder: leave it out")
+			return nil, badFolder(p.CID + " is neither a file nor a folder: leave it out")
 		}
 		node.Links = append(node.Links, folderLink{Hash: jsonLink{id.String()}, Name: entryName(&p, taken), Tsize: p.Size})
 	}

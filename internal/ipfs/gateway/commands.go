@@ -80,7 +80,7 @@ func (c *command) takesApart(args []string) bool {
 	return c.decodes || c.follows && strings.Contains(args[0], "/")
 }
 
-// version answers as a Kubo of the version whose behaviour is matched: clients
+// version answers as a Kubo of the version whose behavior is matched: clients
 // look at it before they dare to call anything.
 func version(_ context.Context, c *call) error {
 	return c.answer.object(struct{ Version, Commit, Repo, System, Golang string }{

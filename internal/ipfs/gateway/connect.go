@@ -11,7 +11,7 @@ import (
 func (g *Gateway) connect(w http.ResponseWriter, req *http.Request) {
 	if g.cfg.Read == Nobody || !g.hosts.isOwn(req) || req.ProtoMajor != 1 {
 		w.Header().Set("Connection", "close")
-		plain(w, http.StatusForbidden, "this is no proxy: a tunnel leads to the gateway's own hosts only")
+		plain(w, http.StatusForbidden, "this is not a proxy: tunnels are allowed only to the gateway's own hosts")
 		return
 	}
 	w.WriteHeader(http.StatusOK)

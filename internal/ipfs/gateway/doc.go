@@ -1,4 +1,4 @@
-// Package gateway is the front end of the storage gateway: Kubo's RPC API v0 over
+// Package gateway is the HTTP front end of storage: Kubo's RPC API v0 over
 // HTTP, for clients that were made for Kubo.
 //
 // One table (commands.go) lists the commands with their arguments. A request is let

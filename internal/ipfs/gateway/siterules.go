@@ -74,7 +74,7 @@ func (r ruled) rules(short context.Context) ([]rule, error) {
 // the answer was sent.
 func (r ruled) apply(short context.Context, to string, status int) (*unixfs.Found, error) {
 	if to == "" {
-		return nil, failed("_redirects leads to an address that is too long: at most " + strconv.Itoa(maxTarget) + " bytes")
+		return nil, failed("_redirects leads to a URL that is too long: at most " + strconv.Itoa(maxTarget) + " bytes")
 	}
 	if status >= 300 && status < 400 {
 		r.answer.begun = true

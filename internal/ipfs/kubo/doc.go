@@ -1,12 +1,12 @@
-// Package kubo is the storage engine whose blocks lie on remote nodes that speak
+// Package kubo is the storage engine that keeps blocks on remote nodes with
 // Kubo's RPC API. It works on blocks, so that everything above it (files, CIDs,
 // answers) is the same as with the embedded store. Start at New in engine.go.
 //
 // # Nodes
 //
 // A node (node.go) is asked over pooled connections, with a limit on requests at
-// once and on every wait. One that fails three times in a row is left alone until a
-// probe finds it well (health.go). Nothing that a node says is believed: each block
+// once and on every wait. A node that fails three times in a row is not used until a
+// probe succeeds (health.go). Nothing that a node says is believed: each block
 // is hashed before it is used (read.go), each import must count as many blocks as
 // were sent (upload.go), each pin must be named in the answer (pinning.go).
 //
@@ -35,7 +35,7 @@
 // to further nodes where too few have it. It claims what it copies, as Commit does, so
 // that Collect finds what its owner has unpinned meanwhile.
 //
-// A Kubo loses a good pin when a second pin/add of the same content is cancelled. So
+// A Kubo loses a good pin when a second pin/add of the same content is canceled. So
 // content that somebody holds already is looked up before it is pinned, and a
 // pin/add does not end with the request that it is for.
 package kubo

@@ -130,7 +130,7 @@ func errBroken(cause error) error {
 
 // errWrong is the error of a block that no node has as it should be.
 func errWrong(c cid.Cid) error {
-	return &nodegate.Error{Op: "kubo.get", Code: nodegate.Damaged, Msg: "block " + c.String() + " is damaged on its storage node: the operator has to mend it there"}
+	return &nodegate.Error{Op: "kubo.get", Code: nodegate.Damaged, Msg: "block " + c.String() + " is damaged on its storage node: the operator has to repair it there"}
 }
 
 func errNoBlock(c cid.Cid) error {

@@ -125,7 +125,7 @@ func (n *node) probe(ctx context.Context) (hangs bool) {
 	var answer struct{ Version string }
 	body, err := n.whole(ctx, &request{command: "version", unlimited: true, wait: n.limits.probe}, maxAnswer)
 	if err == nil && (json.Unmarshal(body, &answer) != nil || answer.Version == "") {
-		err = n.failure(&fault{node: n.number, msg: "does not answer as a node does"})
+		err = n.failure(&fault{node: n.number, msg: "does not respond like a Kubo node"})
 	}
 	if err == nil && n.health.trial() {
 		n.log.Info("storage node is healthy again", "node", n.number)

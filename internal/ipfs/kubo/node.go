@@ -97,7 +97,7 @@ type watch struct {
 const minRate = 32 << 10
 
 // errStalled is why a request was ended that did not get on.
-var errStalled = errors.New("it does not get on")
+var errStalled = errors.New("it makes no progress")
 
 // renew gives the request its full wait again.
 func (w *watch) renew() { w.timer.Reset(w.wait) }
@@ -160,7 +160,7 @@ func (a *answer) send(r *request, traceparent string) error {
 	n := a.node
 	req, err := http.NewRequestWithContext(a.ctx, http.MethodPost, n.url+r.command+"?"+r.query.Encode(), r.body)
 	if err != nil {
-		return &fault{node: n.number, msg: "can't be asked", err: err}
+		return &fault{node: n.number, msg: "can't be called", err: err}
 	}
 	for name, value := range n.headers {
 		req.Header.Set(name, value)
@@ -246,7 +246,7 @@ func (n *node) whole(ctx context.Context, r *request, limit int64) ([]byte, erro
 		return nil, err
 	}
 	if int64(len(body)) > limit {
-		return nil, n.failure(&fault{node: n.number, msg: "answers more than there can be"})
+		return nil, n.failure(&fault{node: n.number, msg: "sent a response that is too large"})
 	}
 	if r.command != "version" { // what a node says of itself does not make it well
 		n.health.ok()

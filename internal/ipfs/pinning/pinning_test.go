@@ -201,7 +201,7 @@ func TestTriedAgain(t *testing.T) {
 	reached.Store(true)
 	until(t, "the request isn't tried again", func() bool { return status(t, s, r.ID) == nodegate.PinPinned })
 	for _, cid := range []string{"broken", "panics"} {
-		if r := add(t, s, cid); r.Status != nodegate.PinFailed || r.Details != "internal error: ask again, and tell the operator if it happens again" {
+		if r := add(t, s, cid); r.Status != nodegate.PinFailed || r.Details != "internal error: try again, and tell the operator if it happens again" {
 			t.Errorf("%s: %+v", cid, r)
 		}
 	}

@@ -103,7 +103,7 @@ func (s *Service) begin(r *nodegate.PinRequest) <-chan struct{} {
 	return done
 }
 
-var errTooLong = &nodegate.Error{Op: "pinning", Code: nodegate.ExecutionFailed, Msg: "the content could not be fetched within an hour: ask again to go on"}
+var errTooLong = &nodegate.Error{Op: "pinning", Code: nodegate.ExecutionFailed, Msg: "the content could not be fetched within an hour: request the pin again to continue"}
 
 // cancel stops the work on a request, if there is any here.
 func (s *Service) cancel(r request) {
@@ -216,7 +216,7 @@ func (s *Service) reason(e *nodegate.Error, err error) string {
 		return e.Msg
 	}
 	s.cfg.Log.Error("a pin request failed", "err", err)
-	return "internal error: ask again, and tell the operator if it happens again"
+	return "internal error: try again, and tell the operator if it happens again"
 }
 
 func (s *Service) complain(ctx context.Context, what string, err error) {

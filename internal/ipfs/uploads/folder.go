@@ -61,7 +61,7 @@ func write(ctx context.Context, dir string, up *Upload, part io.Reader) (int64, 
 	case ctx.Err() != nil:
 		err = ctx.Err()
 	case from.err != nil:
-		err = &nodegate.Error{Op: "uploads.append", Code: nodegate.InvalidInput, Msg: "the part broke off: send the rest", Err: from.err}
+		err = &nodegate.Error{Op: "uploads.append", Code: nodegate.InvalidInput, Msg: "the part ended early: send the rest", Err: from.err}
 	case err != nil:
 		err = failed("append", err)
 	default:
@@ -91,7 +91,7 @@ func (s *source) Read(b []byte) (int, error) {
 func ended(part io.Reader) error {
 	var more [1]byte
 	if n, _ := io.ReadFull(part, more[:]); n > 0 {
-		return &nodegate.Error{Op: "uploads.append", Code: nodegate.InvalidInput, Msg: "the part is longer than the file was said to be"}
+		return &nodegate.Error{Op: "uploads.append", Code: nodegate.InvalidInput, Msg: "the part goes beyond the announced size of the file"}
 	}
 	return nil
 }

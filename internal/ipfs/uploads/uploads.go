@@ -164,7 +164,7 @@ func (u *Uploads) forget(id string) {
 func (u *Uploads) check(wanted *Upload) error {
 	switch {
 	case wanted.Size <= 0:
-		return &nodegate.Error{Op: "uploads.begin", Code: nodegate.InvalidInput, Msg: "say how large the file is, in bytes"}
+		return &nodegate.Error{Op: "uploads.begin", Code: nodegate.InvalidInput, Msg: "give the size of the file, in bytes"}
 	case len(wanted.Name) > maxName || len(wanted.Modified) > maxName:
 		return &nodegate.Error{Op: "uploads.begin", Code: nodegate.InvalidInput, Msg: fmt.Sprintf("the file's name is too long: at most %d bytes are allowed", maxName)}
 	case u.cfg.MaxSize > 0 && wanted.Size > u.cfg.MaxSize:
@@ -176,7 +176,7 @@ func (u *Uploads) check(wanted *Upload) error {
 // Append adds a part that begins at an offset, and returns what has arrived in all. What
 // comes beyond the file's size is refused.
 //
-// Returns NotFound, Conflict when the part doesn't begin where the last one ended, with how
+// Returns NotFound, Conflict when the part doesn't start where the last one ended, with how
 // much has arrived, Busy while another part arrives, and InsufficientStorage. After a part
 // that breaks off the upload goes on with what came of it.
 func (u *Uploads) Append(ctx context.Context, accountID, id string, offset int64, part io.Reader) (received int64, err error) {
@@ -187,7 +187,7 @@ func (u *Uploads) Append(ctx context.Context, accountID, id string, offset int64
 	up := o.Upload
 	defer func() { u.give(o, up) }()
 	if offset != up.Received {
-		return up.Received, &nodegate.Error{Op: "uploads.append", Code: nodegate.Conflict, Msg: "the part doesn't begin where the last one ended: reload the page and try again"}
+		return up.Received, &nodegate.Error{Op: "uploads.append", Code: nodegate.Conflict, Msg: "the part doesn't start where the last one ended: reload the page and try again"}
 	}
 	if err := u.cfg.Guard.Check(); err != nil {
 		return up.Received, err

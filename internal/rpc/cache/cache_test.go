@@ -143,7 +143,7 @@ func TestSetBack(t *testing.T) {
 	ask(t, c, "eth_call", `[{},"0x5a"]`)
 	node.setHead(nodegate.Head{Number: 100, Finalized: 91, Fork: 2})
 	if _, trace := ask(t, c, "eth_call", `[{},"0x5a"]`); outcome(trace) != "hit" {
-		t.Errorf("after a reorganisation: %q", outcome(trace))
+		t.Errorf("after a reorganization: %q", outcome(trace))
 	}
 	ask(t, c, "eth_gasPrice", `[]`) // sees the head
 	node.answer = func(context.Context, string, string) (string, error) {

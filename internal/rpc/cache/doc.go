@@ -7,7 +7,7 @@
 //
 //   - what can't change (the chain id, an answer of a finalized block, what a block hash
 //     names) stays until the room is needed;
-//   - an answer of a block that is not final yet lives until the chain reorganises, and
+//   - an answer of a block that is not final yet lives until the chain reorganizes, and
 //     is asked for once more when the block is final;
 //   - what changes with every block (the gas price) lives for one block;
 //   - null, errors, pending blocks and blocks beyond the head are never kept.

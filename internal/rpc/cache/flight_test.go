@@ -181,14 +181,14 @@ func TestFailure(t *testing.T) {
 	}
 }
 
-// TestKnowsMore: a caller that has seen a newer head, a reorganisation or a sent
+// TestKnowsMore: a caller that has seen a newer head, a reorganization or a sent
 // transaction doesn't get the answer of a call that began before.
 func TestKnowsMore(t *testing.T) {
 	for name, happen := range map[string]func(*testing.T, *script, *Cache){
 		"a new block": func(_ *testing.T, n *script, _ *Cache) {
 			n.setHead(nodegate.Head{Number: 101, Finalized: 90, Fork: 1})
 		},
-		"a reorganisation": func(_ *testing.T, n *script, _ *Cache) {
+		"a reorganization": func(_ *testing.T, n *script, _ *Cache) {
 			n.setHead(nodegate.Head{Number: 100, Finalized: 90, Fork: 2})
 		},
 		"a sent transaction": func(t *testing.T, n *script, c *Cache) { ask(t, c, "eth_sendRawTransaction", `["0x"]`) },

@@ -75,7 +75,7 @@ func (v version) block(at int) string {
 }
 
 // receipt: the block of height n has transaction n or, where its id is odd, n-1: a
-// reorganisation may move a transaction to the next block, or out of the chain.
+// reorganization may move a transaction to the next block, or out of the chain.
 func (v version) receipt(hash string) string {
 	for at, id := range v.blocks {
 		if hashOf(uint64(at)-id%2) == hash {
@@ -232,7 +232,7 @@ func (w *world) check(t *rapid.T, q *asked) {
 	t.Fatalf("%s %s = %s, want %s of %v (head told: %v)", q.name, q.params, q.got, w.now().answer(q.name, q.params), w.now(), w.versions[q.from])
 }
 
-// TestModel lets a chain grow, reorganise and become final, with calls in between and
+// TestModel lets a chain grow, reorganize and become final, with calls in between and
 // in progress meanwhile.
 func TestModel(t *testing.T) {
 	hits, all := 0, 0
@@ -298,7 +298,7 @@ func runModel(t *rapid.T, hits, all *int) {
 		},
 		"land": func(t *rapid.T) { land(t, rapid.Bool().Draw(t, "afresh")) },
 		"grow": func(t *rapid.T) { w.move(0, rapid.IntRange(1, 3).Draw(t, "blocks")) },
-		"reorganise": func(t *rapid.T) {
+		"reorganize": func(t *rapid.T) {
 			drop := rapid.IntRange(0, min(3, w.now().head()-w.now().finalized)).Draw(t, "drop")
 			w.move(drop, drop+rapid.IntRange(0, 1).Draw(t, "more"))
 		},

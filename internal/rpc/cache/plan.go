@@ -14,7 +14,7 @@ type life uint8
 const (
 	never     life = iota
 	oneBlock       // while the head is the same
-	untilFork      // until a reorganisation, or until its block is final and it is asked for again
+	untilFork      // until a reorganization, or until its block is final and it is asked for again
 	byHash         // what a hash names: always true, though the block may leave the chain
 	always         // final
 )

@@ -149,7 +149,7 @@ func (d devClock) setGasLimit(_ context.Context, row *method.Row, params []json.
 		return nil, err
 	}
 	if gas < minGasLimit || gas > maxGasLimit {
-		return nil, badParam(0, fmt.Sprintf("a block's gas limit is from %d to %d", minGasLimit, maxGasLimit))
+		return nil, badParam(0, fmt.Sprintf("a block's gas limit must be from %d to %d", minGasLimit, maxGasLimit))
 	}
 	p := d.producer()
 	return done(row, p.configure(func(s *settings) error {
@@ -198,7 +198,7 @@ func (d devClock) everyUnit(row *method.Row, params []json.RawMessage, unit uint
 		return nil, err
 	}
 	if n > maxInterval/unit || n > 0 && n*unit < minInterval {
-		return nil, badParam(0, "an interval is from 100 milliseconds to a day, or 0 for none")
+		return nil, badParam(0, "an interval must be 100 milliseconds to a day, or 0 for none")
 	}
 	ms := n * unit
 	return done(row, d.producer().configure(func(s *settings) error { s.Interval = &ms; return nil }))

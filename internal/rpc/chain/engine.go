@@ -229,5 +229,5 @@ func openError(err error) error {
 		return badData("chain.open", fmt.Sprintf("the data folder holds another chain (genesis %s, configured %s): use another data folder or the old genesis",
 			mismatch.Stored, mismatch.New), nil)
 	}
-	return badData("chain.open", "the chain database can't be opened; restore it from a backup or remove the network's folder to start anew", err)
+	return badData("chain.open", "the chain database can't be opened; restore it from a backup, or remove the network's folder to start with an empty chain", err)
 }

@@ -46,7 +46,7 @@ func (p *producer) fail(err error) {
 func (p *producer) failure() error {
 	if err := p.broken.Load(); err != nil {
 		return &nodegate.Error{Op: "chain.flush", Code: nodegate.NoNode,
-			Msg: "this network has stopped because its disk failed: the operator has to check the disk and restart the server", Err: *err}
+			Msg: "this network has stopped because its disk failed: the operator must check the disk and restart the server", Err: *err}
 	}
 	return nil
 }

@@ -47,7 +47,7 @@ func prepareDir(cfg Config) error {
 	if err := clearUnfinished(dir); err != nil {
 		return err
 	}
-	if err := disk.WriteFile(filepath.Join(dir, importingName), []byte("The first start of this network is not complete. The next one begins again.\n")); err != nil {
+	if err := disk.WriteFile(filepath.Join(dir, importingName), []byte("The first start of this network is not complete. The next one starts over.\n")); err != nil {
 		return badData("chain.open", "can't write to the data folder "+dir, err)
 	}
 	return nil

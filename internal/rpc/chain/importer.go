@@ -42,7 +42,7 @@ func checkMarker(bc *core.BlockChain, dir string) error {
 		return err
 	}
 	if bc.GetCanonicalHash(m.number) != m.hash && bc.CurrentBlock().Number.Uint64() < m.number {
-		return badData("chain.open", fmt.Sprintf("the chain database has lost blocks: it ends at %d, below the %d that were imported; restore it from a backup or remove the network's folder to start anew",
+		return badData("chain.open", fmt.Sprintf("the chain database has lost blocks: it ends at %d, below the %d that were imported; restore it from a backup, or remove the network's folder to start to import the chain again",
 			bc.CurrentBlock().Number, m.number), nil)
 	}
 	keepImportedFinal(bc, m.number)

@@ -27,7 +27,7 @@ func checkParts(dir string) error {
 		return err
 	}
 	if m.journal && !exists(dir, journalName) {
-		return missing(filepath.Join(dir, journalName), "To go on without it and lose the transactions that wait to be mined, remove the line that begins with \"journal\" from "+filepath.Join(dir, markerName))
+		return missing(filepath.Join(dir, journalName), "To continue without it and lose the transactions that wait to be mined, remove the line that begins with \"journal\" from "+filepath.Join(dir, markerName))
 	}
 	database := filepath.Join(dir, nodeName, "chaindata")
 	format, _ := filepath.Glob(filepath.Join(database, "marker.format-version.*")) // the pattern is good
@@ -163,7 +163,7 @@ func lostBlocks(dir string, s txjournal.State, head uint64) error {
 }
 
 func journalError(dir string, err error) error {
-	return badData("chain.open", fmt.Sprintf("the file %s can't be used: restore the whole folder from a backup. To go on without it and lose the transactions that wait to be mined, remove it and the line that begins with \"journal\" from %s",
+	return badData("chain.open", fmt.Sprintf("the file %s can't be used: restore the whole folder from a backup. To continue without it and lose the transactions that wait to be mined, remove it and the line that begins with \"journal\" from %s",
 		filepath.Join(dir, journalName), filepath.Join(dir, markerName)), err)
 }
 

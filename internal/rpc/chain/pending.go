@@ -27,7 +27,7 @@ const fewPending = 20
 func (d devSender) pendingTransactions(ctx context.Context) ([]byte, error) {
 	hashes := d.pendingHashes()
 	if len(hashes) > maxPending {
-		return nil, &nodegate.Error{Op: "chain.pending", Code: nodegate.ResponseTooLarge, Msg: fmt.Sprintf("response too large: %d transactions are pending, and at most %d are shown. Ask for yours by hash", len(hashes), maxPending)}
+		return nil, &nodegate.Error{Op: "chain.pending", Code: nodegate.ResponseTooLarge, Msg: fmt.Sprintf("response too large: %d transactions are pending, and at most %d are shown. Request yours by hash", len(hashes), maxPending)}
 	}
 	if len(hashes) <= fewPending {
 		return d.show(ctx, hashes)

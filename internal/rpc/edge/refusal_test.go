@@ -143,7 +143,7 @@ func TestUpgradeRequired(t *testing.T) {
 	for method, status := range map[string]int{"GET": http.StatusUpgradeRequired, "POST": http.StatusMethodNotAllowed} {
 		req, _ := http.NewRequest(method, "http://"+h.addr+"/net/ws/v3/"+goodKey, nil)
 		res, body := do(t, http.DefaultClient, req)
-		mustRefuse(t, res, body, status, "this address is for WebSockets")
+		mustRefuse(t, res, body, status, "this URL is for WebSockets")
 		if res.Header.Get("Sec-WebSocket-Version") != "13" || method == "GET" && (res.Header.Get("Upgrade") != "websocket" || res.Header.Get("Connection") != "Upgrade") {
 			t.Errorf("%s: %v", method, res.Header)
 		}

@@ -102,7 +102,7 @@ func (e *Edge) serveSocket(w http.ResponseWriter, req *http.Request, r route) er
 
 // notASocket is the answer to a request that doesn't ask for a WebSocket.
 func notASocket(w http.ResponseWriter, req *http.Request) error {
-	e := &nodegate.Error{Op: "edge.socket", Code: nodegate.HTTPMethod, Msg: "this address is for WebSockets (version 13): connect with ws:// or use /v3 for HTTP"}
+	e := &nodegate.Error{Op: "edge.socket", Code: nodegate.HTTPMethod, Msg: "this URL is for WebSockets (version 13): connect with ws:// or use /v3 for HTTP"}
 	h := w.Header()
 	h.Set("Sec-WebSocket-Version", "13")
 	if req.Method != http.MethodGet {

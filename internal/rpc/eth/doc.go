@@ -1,4 +1,4 @@
-// Package eth is the nine methods of the specification as seen by a client:
+// Package eth implements the nine methods of the specification for clients:
 // their parameters, rules, dialects and answer shapes. It is a Node over a Node:
 // it checks each call, rewrites its parameters into one canonical form and passes
 // it on; what comes back is shaped for the network's dialect.

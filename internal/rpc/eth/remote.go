@@ -135,6 +135,6 @@ func orNull(result []byte, fix fixer) ([]byte, bool) {
 func nonsense(name string) error {
 	return &nodegate.Error{
 		Op: "eth.answer", Code: nodegate.Internal, Msg: "internal error",
-		Err: errors.New("a node's answer to " + name + " has not the form of one"),
+		Err: errors.New("a node's response to " + name + " is malformed"),
 	}
 }

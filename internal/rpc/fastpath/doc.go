@@ -1,4 +1,4 @@
-// Package fastpath is a short way for the requests that matter most: small
+// Package fastpath is a fast path for the most frequent requests: small
 // HTTP/1.1 POSTs of JSON that arrive whole. It reads them, has them answered and
 // writes the answer with one system call each, on the connection's own goroutine.
 //

@@ -51,7 +51,7 @@ func (b *filler) step(ctx context.Context, f *follower) (more bool) {
 	}
 	if err != nil {
 		b.rest = time.Now().Add(backfillPause)
-		f.log.Warn("the ledger could not fetch an older block: the backfill pauses", "pause", backfillPause, "err", err)
+		f.log.Warn("the ledger can't fetch an older block: pausing the backfill", "pause", backfillPause, "err", err)
 	}
 	return err == nil
 }

@@ -54,7 +54,7 @@ func (f *fetcher) byNumber(ctx context.Context, number uint64) (*fetched, error)
 	}
 	b, err := f.block(ctx, rawBlock{block: raw}, nil)
 	if err == nil && b.Number != number {
-		err = &unproven{"a node gave a block of another height"}
+		err = &unproven{"a node returned a block at another height"}
 	}
 	return b, f.count(err)
 }
@@ -131,9 +131,9 @@ func (f *fetcher) header(ctx context.Context, number uint64) (h *verify.Header, 
 	case finding != nil:
 		return nil, nil, &unproven{finding.What}
 	case h == nil:
-		return nil, nil, &unproven{"the network's headers have their own hash"}
+		return nil, nil, &unproven{"the network hashes headers in its own way"}
 	case h.Number != number:
-		return nil, nil, &unproven{"a node gave a block of another height"}
+		return nil, nil, &unproven{"a node returned a block at another height"}
 	}
 	return h, raw, nil
 }
@@ -174,11 +174,11 @@ func (f *fetcher) prove(raw []byte, want *[32]byte) (*fetched, error) {
 	}
 	fixed, ok := f.fix.Block(raw)
 	if !ok {
-		return nil, &unproven{"the block has not the form of one"}
+		return nil, &unproven{"the block is malformed"}
 	}
 	b := &fetched{Block: &store.Block{}}
 	if b.said, ok = members(nil, fixed); !ok || !fixedHex(b.Hash[:], find(b.said, "hash")) || want != nil && b.Hash != *want {
-		return nil, &unproven{"the block has another hash than it was asked for by, or none"}
+		return nil, &unproven{"the block's hash is missing or differs from the requested one"}
 	}
 	var finding *verify.Finding
 	if b.encoded, finding = f.check.Encode(b.Hash, raw); finding != nil {
@@ -276,7 +276,7 @@ func (f *fetcher) receipts(ctx context.Context, b *fetched) (verify.List, error)
 		b.receipts, ok = jsonrpc.Elements(nil, fixed)
 	}
 	if !ok || len(b.receipts) < len(b.Txs) {
-		return list, &unproven{"the receipts have not the form of some"}
+		return list, &unproven{"the receipts are malformed"}
 	}
 	b.Partial = b.Partial || len(b.receipts) > len(b.Txs)
 	return list, nil

@@ -230,7 +230,7 @@ func (f *follower) reset(why string) error {
 	f.node.show(nil)
 	f.node.repairs.clear()
 	f.vouchers.forget()
-	f.log.Warn("the ledger begins with an empty copy", "why", why)
+	f.log.Warn("the ledger starts with an empty copy", "why", why)
 	return f.store.Reset()
 }
 
@@ -270,7 +270,7 @@ func (f *follower) begin(ctx context.Context, head nodegate.Head, number uint64)
 	if err != nil {
 		return f.judge(ctx, head, number, err)
 	}
-	f.log.Info("the ledger begins a copy of the chain", "block", number, "head", head.Number)
+	f.log.Info("the ledger starts a copy of the chain", "block", number, "head", head.Number)
 	if _, _, ok := f.store.Tip(); ok {
 		f.node.show(nil)
 		return f.put(b)
@@ -323,7 +323,7 @@ func (f *follower) judge(ctx context.Context, head nodegate.Head, number uint64,
 	if f.tries++; f.tries < patience || number >= head.Number {
 		return err
 	}
-	f.log.Warn("the ledger passes over a block that it can't prove", "block", number, "err", err)
+	f.log.Warn("the ledger skips a block that it can't prove", "block", number, "err", err)
 	f.stuck, f.tries = 0, 0
 	return f.begin(ctx, head, max(number+1, f.start(head)))
 }

@@ -110,14 +110,14 @@ func (f *follower) mend(ctx context.Context) (more bool) {
 	}
 	if err := f.refetch(ctx, hash); err != nil {
 		f.mendAt = now.Add(repairPause)
-		f.log.Warn("the ledger could not fetch a damaged block again", "err", err)
+		f.log.Warn("the ledger can't fetch a damaged block again", "err", err)
 	}
 	return true
 }
 
 // restart lets go of the copy and has it emptied when it is opened again.
 func (f *follower) restart() {
-	f.log.Warn("the ledger begins with an empty copy", "why", "it is damaged, or an operator wants it")
+	f.log.Warn("the ledger starts with an empty copy", "why", "it is damaged, or an operator requested it")
 	f.node.show(nil)
 	f.node.repairs.clear()
 	f.store.Discard()

@@ -1,4 +1,4 @@
-// Package nonce lets a sender read its own transactions. A node that has just taken one
+// Package nonce lets a sender read its own transactions. A node that has just accepted one
 // may not count it yet, another node does not have it yet, and another server has not
 // seen it: a wallet that asks for its pending nonce right then would reuse it.
 //

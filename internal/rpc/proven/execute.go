@@ -89,7 +89,7 @@ var (
 	errNotPlain = errors.New("more than a plain call")
 	errForks    = &nodegate.Error{
 		Op: "proven.execute", Code: nodegate.Unverified,
-		Msg: "this network executes calls over proven state, and this block doesn't fit the forks that nodegate knows of the chain",
+		Msg: "this network executes calls over proven state, and this block doesn't match the forks of the chain that nodegate knows",
 	}
 	errRounds = &nodegate.Error{
 		Op: "proven.execute", Code: nodegate.Unverified,

@@ -22,7 +22,7 @@ var (
 	errNoBlock = errors.New("there is no such block")
 	errHeader  = &nodegate.Error{
 		Op: "proven.header", Code: nodegate.Unverified,
-		Msg: "this network proves what accounts hold, and the header of this block can't be proven",
+		Msg: "this network only returns proven state, and the header of this block can't be proven",
 	}
 )
 

@@ -153,11 +153,11 @@ func (n *Node) refused(ctx context.Context, name string, params []byte) ([]byte,
 var (
 	errUnproven = &nodegate.Error{
 		Op: "proven.call", Code: nodegate.Unverified,
-		Msg: "this network proves what accounts hold, and this call can't be proven. Name a block that exists by its number, its hash or latest",
+		Msg: "this network only returns proven state, and this call can't be proven. Name an existing block by its number, its hash or latest",
 	}
 	errNoProofs = &nodegate.Error{
 		Op: "proven.call", Code: nodegate.Unverified,
-		Msg: "this network proves what accounts hold, and none of its nodes gives proofs",
+		Msg: "this network only returns proven state, and none of its nodes returns proofs",
 	}
 )
 

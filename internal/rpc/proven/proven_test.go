@@ -148,7 +148,7 @@ func TestUnproven(t *testing.T) {
 func TestNoProofs(t *testing.T) {
 	n, c := over(2)
 	c.errors = map[string]error{"eth_getProof": &nodegate.Error{Code: nodegate.NodeFault, Number: -32601, Msg: "the method eth_getProof does not exist"}}
-	if got, _ := ask(t, n, "eth_getBalance", `["`+rich.Hex()+`","0x1"]`); !strings.Contains(got, "none of its nodes gives proofs") {
+	if got, _ := ask(t, n, "eth_getBalance", `["`+rich.Hex()+`","0x1"]`); !strings.Contains(got, "none of its nodes returns proofs") {
 		t.Errorf("the balance is %s", got)
 	}
 }

@@ -73,11 +73,11 @@ func (n *Node) refusal() error {
 }
 
 var (
-	errUnproven = unverified("this network gives verified answers only: the ledger doesn't have what was asked for, and the word of a node is not enough. Ask for a recent block, transaction, receipt or log")
+	errUnproven = unverified("this network only returns verified responses, and the ledger doesn't have the requested data. Request a recent block, transaction, receipt or log")
 
-	errHeaderless = unverified("this network gives verified answers only: the ledger doesn't have what was asked for, and of nodes it takes blocks whose header hashes to their hash. Ask for a block that exists, or for a recent transaction, receipt or log")
+	errHeaderless = unverified("this network only returns verified responses. The ledger doesn't have the requested data, and from nodes it accepts only blocks whose header matches their hash. Request a block that exists, or a recent transaction, receipt or log")
 
-	errDisagreeable = unverified("this network gives answers that several nodes agree on, and this call can be sent to one node only. Use a method that reads blocks or state")
+	errDisagreeable = unverified("this network only returns responses that several nodes agree on, and this call can be sent to only one node. Use a method that reads blocks or state")
 )
 
 func unverified(msg string) error {

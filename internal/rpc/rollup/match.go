@@ -15,8 +15,8 @@ type matches struct {
 }
 
 // findMatches sorts all places by what follows them. The longest match of a
-// place among some others is then with one of its two neighbours among them, so
-// it is enough to keep the ranks of the places in reach in a set with neighbours.
+// place among some others is then with one of its two neighbors among them, so
+// it is enough to keep the ranks of the places in reach in a set with neighbors.
 // That bounds the time whatever the data.
 func findMatches(data []byte, rest func()) matches {
 	m := matches{near: make([]uint16, len(data)), far: make([]uint16, len(data))}
@@ -50,9 +50,9 @@ const restEvery = 16
 // longestIn is the longest match of the place with this rank among a set.
 func longestIn(set rankSet, r int, data []byte, sorted []int32) uint16 {
 	length := 0
-	for _, neighbour := range [2]int{set.below(r), set.above(r)} {
-		if neighbour >= 0 {
-			length = max(length, commonPrefix(data[sorted[r]:], data[sorted[neighbour]:]))
+	for _, neighbor := range [2]int{set.below(r), set.above(r)} {
+		if neighbor >= 0 {
+			length = max(length, commonPrefix(data[sorted[r]:], data[sorted[neighbor]:]))
 		}
 	}
 	return uint16(length)
@@ -123,7 +123,7 @@ func (d *dictionary) longest(s []byte) (length, work int) {
 	return length, work
 }
 
-// rankSet is a set of numbers that knows the neighbours of a number. The first
+// rankSet is a set of numbers that knows the neighbors of a number. The first
 // level has a bit for each number; each further level has a bit for each word of
 // the level before, set when that word is not zero.
 type rankSet struct{ levels [][]uint64 }

@@ -106,7 +106,7 @@ func refusal(err error) error {
 		return err
 	}
 	if e, answered := rueidis.IsRedisErr(err); answered && !e.IsLoading() {
-		return bad("Redis refuses us: check the user, the password and the database in its address")
+		return bad("Redis rejected the connection: check the user, the password and the database in its URL")
 	}
 	return nil
 }
@@ -180,7 +180,7 @@ func (s *Store) Take(ctx context.Context, a ratelimit.Ask) (ratelimit.Lease, err
 		return ratelimit.Lease{}, unreachable(op, err)
 	}
 	if len(got) != 6 {
-		return ratelimit.Lease{}, &nodegate.Error{Op: op, Code: nodegate.Internal, Msg: "Redis answers with something else than a lease"}
+		return ratelimit.Lease{}, &nodegate.Error{Op: op, Code: nodegate.Internal, Msg: "Redis didn't answer with a lease"}
 	}
 	return ratelimit.Lease{Granted: got[0], Rest: got[1], Day: got[2], Spent: got[3], Incarnation: got[4], Asks: got[5]}, nil
 }

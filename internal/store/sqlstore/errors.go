@@ -46,9 +46,9 @@ func describeTaken(column string) string {
 	case strings.HasPrefix(column, "accounts_email"):
 		return "the e-mail address is taken: sign in, or use another one"
 	case strings.HasPrefix(column, "key_values_digest"):
-		return "the API key is taken: make another one"
+		return "this API key already exists: create another one"
 	default:
-		return "this exists already"
+		return "this already exists"
 	}
 }
 
@@ -65,7 +65,7 @@ func badConfig(msg string, err error) error {
 	return &nodegate.Error{Op: "sqlstore.open", Code: nodegate.BadConfig, Msg: msg, Err: err}
 }
 
-var errNoDatabase = errors.New("it does not begin as a SQLite database does")
+var errNoDatabase = errors.New("it doesn't start like a SQLite database")
 
 func noDatabase(path string, err error) error {
 	return badConfig(path+" is not a SQLite database: move it away, or choose another file", err)
@@ -83,7 +83,7 @@ func explainSQLite(path string, err error) error {
 	case lib.SQLITE_CORRUPT:
 		return badConfig("the database "+path+" is damaged: restore it from a backup", err)
 	case lib.SQLITE_BUSY:
-		return badConfig("the database "+path+" is locked: end the program that holds it", err)
+		return badConfig("the database "+path+" is locked: stop the program that uses it", err)
 	default:
 		return badConfig("can't open the database "+path+": check that this user may read and write it and that the disk is not full", err)
 	}

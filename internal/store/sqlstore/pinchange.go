@@ -295,7 +295,7 @@ func errQuota() error {
 }
 
 func errRemoving() error {
-	return &nodegate.Error{Op: "sqlstore.pins", Code: nodegate.Busy, Msg: "the content is being removed at this moment: try again", RetryAfter: retryAfter}
+	return &nodegate.Error{Op: "sqlstore.pins", Code: nodegate.Busy, Msg: "the content is being removed: try again", RetryAfter: retryAfter}
 }
 
 func noPin(msg string) error {

@@ -111,7 +111,7 @@ func errManyPins(requests, bytes int64, b nodegate.PinRequestBounds) error {
 
 func errWaitingPins(most int64) error {
 	return &nodegate.Error{Op: "sqlstore.pinRequests", Code: nodegate.AccountBusy, RetryAfter: 5 * time.Second, Msg: fmt.Sprintf(
-		"%d pin requests wait already, which is the most: wait for some to end, or delete them", most)}
+		"%d pin requests are already waiting, which is the maximum: wait for some to finish, or delete them", most)}
 }
 
 // PinRequest finds a request of an account.

@@ -66,7 +66,7 @@ func copyTo(ctx context.Context, path, to string) (size int64, err error) {
 		return 0, err
 	}
 	if free, err := disk.Free(filepath.Dir(to)); err == nil && free < 3*info.Size() {
-		return 0, badConfig("there is no room for a copy of the database in "+os.TempDir()+": name another folder with TMPDIR", nil)
+		return 0, badConfig("there is not enough space for a copy of the database in "+os.TempDir()+": name another folder with TMPDIR", nil)
 	}
 	f, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {

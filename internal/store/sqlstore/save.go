@@ -101,7 +101,7 @@ func checkTexts(c *nodegate.Change) error {
 		texts = append(texts, k.ID, k.AccountID, k.Name)
 	}
 	if !storable(texts...) {
-		return &nodegate.Error{Op: "sqlstore.save", Code: nodegate.InvalidInput, Msg: "a text has characters that can't be stored: use UTF-8 without zero bytes"}
+		return &nodegate.Error{Op: "sqlstore.save", Code: nodegate.InvalidInput, Msg: "the text has characters that can't be stored: use UTF-8 without zero bytes"}
 	}
 	return nil
 }

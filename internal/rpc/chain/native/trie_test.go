@@ -116,7 +116,7 @@ func TestWalkEmbeddedNodes(t *testing.T) {
 	source := nodes.source(t)
 	for _, key := range keys {
 		compareWalk(t, opened, root, source, key)
-		for _, at := range []int{0, 15, 30, 31} { // neighbours that are not there
+		for _, at := range []int{0, 15, 30, 31} { // neighbors that are not there
 			absent := key
 			absent[at] ^= 0x11
 			compareWalk(t, opened, root, source, absent)

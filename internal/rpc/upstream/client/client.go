@@ -251,7 +251,7 @@ func statusCause(h *head) error {
 	case h.status >= 300 && h.status < 400:
 		return breach("the node answers with a redirect (status " + status + "): configure the URL it leads to")
 	case h.status == http.StatusUnauthorized || h.status == http.StatusForbidden:
-		return breach("the node refuses us with status " + status + ": check its key or headers")
+		return breach("the node rejected the request with status " + status + ": check its key or headers")
 	case h.status >= 300:
 		return breach("the node answers with status " + status)
 	}

@@ -164,7 +164,7 @@ func TestHostileProxy(t *testing.T) {
 				_, err = io.WriteString(c, "X: y\r\n")
 			}
 		}, "it does not answer CONNECT in HTTP/1.1"},
-		"a page":    {func(c net.Conn) { _, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n<html>") }, "it sends bytes of its own into the tunnel"},
+		"a page":    {func(c net.Conn) { _, _ = io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\n<html>") }, "it sends bytes into the tunnel before the node does"},
 		"a refusal": {func(c net.Conn) { _, _ = io.WriteString(c, "HTTP/1.1 403 SECRET\r\n\r\n") }, "status 403; allow CONNECT"},
 	} {
 		t.Run(name, func(t *testing.T) {

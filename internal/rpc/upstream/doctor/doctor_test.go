@@ -55,7 +55,7 @@ func TestExamine(t *testing.T) {
 		n := devnet(good, doctor.Node{Name: "other", URL: one.URL("rollup", key)})
 		for _, n.ChainID = range []uint64{1337, 0} {
 			_, findings := doctor.Examine(t.Context(), n)
-			if list := strings.Join(problems(findings), "\n"); !strings.Contains(list, "other: is of chain 1338") || strings.Contains(list, "good: is of chain") {
+			if list := strings.Join(problems(findings), "\n"); !strings.Contains(list, "other: serves chain 1338") || strings.Contains(list, "good: serves chain") {
 				t.Errorf("found %s", list)
 			}
 		}
@@ -69,7 +69,7 @@ func TestExamine(t *testing.T) {
 	})
 	t.Run("a key that is wrong", func(t *testing.T) {
 		_, findings := doctor.Examine(t.Context(), devnet(doctor.Node{Name: "x", URL: one.URL("devnet", "0000"), WS: one.WS("devnet", "0000")}))
-		if list := problems(findings); len(list) != 2 || !strings.Contains(list[0], "can't be asked") {
+		if list := problems(findings); len(list) != 2 || !strings.Contains(list[0], "can't be reached") {
 			t.Errorf("found %q", list)
 		}
 	})
@@ -177,7 +177,7 @@ func TestExamineStranger(t *testing.T) {
 			defer server.Close()
 			reports, findings := doctor.Examine(t.Context(), devnet(doctor.Node{Name: "x", URL: server.URL + "/swordfish"}))
 			list := strings.Join(problems(findings), "\n")
-			if reports[0].Err == nil || !strings.Contains(list, "x: can't be asked") || !strings.Contains(list, "no node can be asked") {
+			if reports[0].Err == nil || !strings.Contains(list, "x: can't be reached") || !strings.Contains(list, "no node can be used") {
 				t.Errorf("found %s", list)
 			}
 			if strings.Contains(list, "swordfish") {

@@ -25,13 +25,13 @@ func judge(n *Network, reports []Report) []Finding {
 			list = append(list, Finding{Node: r.Node, Problem: problem, Text: fmt.Sprintf(format, args...)})
 		}
 		if r.Err != nil {
-			add(true, "can't be asked: %v. Check its address, its headers and what is between", r.Err)
+			add(true, "can't be reached: %v. Check its URL, its headers and the network in between", r.Err)
 			continue
 		}
 		if r.ChainID != chain {
-			add(true, "is of chain %d, and the network is chain %d: it is never asked. Remove it, or correct chain_id", r.ChainID, chain)
+			add(true, "serves chain %d, but the network is chain %d: it is never used. Remove it, or correct chain_id", r.ChainID, chain)
 		} else if r.Genesis != "" && genesis != "" && r.Genesis != genesis {
-			add(true, "has another first block than the others (%s): it is another chain with the same id", r.Genesis)
+			add(true, "has a different genesis block than the others (%s): it serves another chain with the same chain ID", r.Genesis)
 		}
 		judgeHead(n, r, add)
 		judgeMethods(n, r, add)
@@ -40,7 +40,7 @@ func judge(n *Network, reports []Report) []Finding {
 			add(true, "has no subscriptions over its ws: %v. New blocks are polled; correct ws, or remove it", r.Events)
 		}
 		if r.P50 > slow {
-			add(false, "is slow: half of its answers take %v and more", r.P50.Round(time.Millisecond))
+			add(false, "is slow: median latency is %v", r.P50.Round(time.Millisecond))
 		}
 	}
 	return append(append(list, judgeNetwork(n, reports)...), judgeLedger(n, reports)...)
@@ -50,9 +50,9 @@ type say func(problem bool, format string, args ...any)
 
 func judgeHead(n *Network, r *Report, add say) {
 	if r.Syncing {
-		add(true, "is syncing: it is not asked until it has caught up")
+		add(true, "is syncing: it is not used until it has caught up")
 	} else if r.Lag > n.MaxLag {
-		add(true, "is %d blocks behind: it is not asked until it is at most %d (max_lag) behind", r.Lag, n.MaxLag)
+		add(true, "is %d blocks behind: it is not used until it is at most %d (max_lag) behind", r.Lag, n.MaxLag)
 	}
 }
 
@@ -101,7 +101,7 @@ func judgeNetwork(n *Network, reports []Report) []Finding {
 		events = events || n.Nodes[i].WS != "" && r.Events == nil
 	}
 	if usable == 0 {
-		add(true, "no node can be asked: the network answers 503 and /readyz/<network> says no")
+		add(true, "no node can be used: calls get 503, and /readyz/<network> reports not ready")
 		return list
 	}
 	if len(reports) == 1 {

@@ -19,7 +19,7 @@ func TestJudge(t *testing.T) {
 		{"syncing", func(r *Report) { r.Syncing = true }, true, "is syncing"},
 		{"behind", func(r *Report) { r.Head, r.Lag = 990, 10 }, true, "is 10 blocks behind"},
 		{"a little behind", func(r *Report) { r.Head, r.Lag = 995, 5 }, false, ""},
-		{"another first block", func(r *Report) { r.Genesis = "0xh" }, true, "another first block"},
+		{"another first block", func(r *Report) { r.Genesis = "0xh" }, true, "has a different genesis block"},
 		{"no events", func(r *Report) { r.Events = errors.New("closed") }, true, "has no subscriptions over its ws: closed"},
 		{"slow", func(r *Report) { r.P50 = time.Second }, false, "is slow"},
 		{"narrow logs", func(r *Report) { r.Logs = 100 }, false, "answers eth_getLogs over 100 blocks at most"},

@@ -194,7 +194,7 @@ type keptAnswer struct {
 	confirmed bool // clients were shown this very block
 }
 
-// forkModel is a network whose nodes reorganise, fall behind and catch up.
+// forkModel is a network whose nodes reorganize, fall behind and catch up.
 type forkModel struct {
 	tracker *Tracker
 	nodes   []*modelNode
@@ -241,7 +241,7 @@ func (m *forkModel) look() {
 func (m *forkModel) step(t *rapid.T) {
 	n := m.nodes[rapid.IntRange(0, len(m.nodes)-1).Draw(t, "which")]
 	switch rapid.IntRange(0, 5).Draw(t, "what") {
-	case 0: // a reorganisation, to a shorter, equal or longer chain
+	case 0: // a reorganization, to a shorter, equal or longer chain
 		depth := rapid.IntRange(1, 5).Draw(t, "depth")
 		n.chain = n.chain[:max(len(n.chain)-depth, 2)]
 		m.mine(n, rapid.IntRange(0, 6).Draw(t, "new"))
@@ -313,7 +313,7 @@ func TestForkCoversEveryChange(t *testing.T) {
 }
 
 // TestForkSparesProgress: while one node reports every block of a chain that does not
-// reorganise, no lateness and no gap of the others counts.
+// reorganize, no lateness and no gap of the others counts.
 func TestForkSparesProgress(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := newForkModel(t)

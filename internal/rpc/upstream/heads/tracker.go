@@ -150,7 +150,7 @@ func (t *Tracker) believe(n *Node, yes bool) {
 		return
 	}
 	if !was {
-		n.SetWhy("claims a block far beyond what the others have")
+		n.SetWhy("reports an implausible head")
 		t.cfg.Log.Warn("node reports an implausible head: ignored", "node", n.Name, "reported", n.claim.Number, "others", t.best.Load())
 	}
 	n.Head.Store(0)

@@ -126,12 +126,12 @@ func (b *ballot) undecided(ctx context.Context, leader *vote) (outcome, error) {
 		b.blame(nil)
 		return outcome{}, &nodegate.Error{
 			Op: "upstream.agree", Code: nodegate.Unverified,
-			Msg: fmt.Sprintf("this network needs the same answer from %d nodes, and its nodes gave different ones. Try again in a moment; the operator finds the nodes in the log", b.query.agree),
+			Msg: fmt.Sprintf("this network needs the same answer from %d nodes, and its nodes returned different ones. Try again in a moment; the server log names the nodes", b.query.agree),
 		}
 	}
 	return outcome{}, &nodegate.Error{
 		Op: "upstream.agree", Code: nodegate.Unverified,
-		Msg: fmt.Sprintf("this network needs the same answer from %d nodes, and %d answered. Try again in a moment; if it lasts, the operator can add nodes or lower agree", b.query.agree, len(leader.nodes)),
+		Msg: fmt.Sprintf("this network needs the same answer from %d nodes, and %d responded. Try again in a moment; if it lasts, the operator can add nodes or lower agree", b.query.agree, len(leader.nodes)),
 	}
 }
 
@@ -162,9 +162,9 @@ func (ns *nodeSet) disagreed(q *query, names []string, outvoted bool) {
 	if last != 0 && now-last < int64(sayAgain) || !ns.differed.CompareAndSwap(last, now) {
 		return
 	}
-	text := "nodes gave different answers to the same call"
+	text := "nodes returned different responses to the same call"
 	if outvoted {
-		text = "nodes gave another answer than the others agree on"
+		text = "nodes returned another response than the others agree on"
 	}
 	ns.log.Warn(text, "nodes", strings.Join(names, ", "), "method", q.info.NodeLabel(), "block", q.block)
 }

@@ -70,7 +70,7 @@ func TestAgreed(t *testing.T) {
 				if a.count(c.name) != 1 || b.count(c.name) != 1 || third.count(c.name) != 0 {
 					t.Errorf("the nodes were asked %d, %d and %d times", a.count(c.name), b.count(c.name), third.count(c.name))
 				}
-				if strings.Contains(logs.String(), "answers to the same call") {
+				if strings.Contains(logs.String(), "responses to the same call") {
 					t.Error(logs)
 				}
 			})
@@ -96,7 +96,7 @@ func TestAgreedOnNothing(t *testing.T) {
 		if n := asked(balanceCall, a, b); n != 6 {
 			t.Errorf("3 calls asked %d times", n)
 		}
-		if text := logs.String(); strings.Count(text, "nodes gave different answers") != 1 || !strings.Contains(text, `nodes="a, b"`) && !strings.Contains(text, `nodes="b, a"`) {
+		if text := logs.String(); strings.Count(text, "nodes returned different responses") != 1 || !strings.Contains(text, `nodes="a, b"`) && !strings.Contains(text, `nodes="b, a"`) {
 			t.Errorf("the log: %s", text)
 		}
 	})
@@ -122,7 +122,7 @@ func TestOutvoted(t *testing.T) {
 		if n := asked(balanceCall, a, b, liar); n > 90 {
 			t.Errorf("30 calls asked three nodes %d times", n)
 		}
-		if !strings.Contains(logs.String(), "another answer than the others agree on") || !strings.Contains(logs.String(), "nodes=liar") {
+		if !strings.Contains(logs.String(), "another response than the others agree on") || !strings.Contains(logs.String(), "nodes=liar") {
 			t.Errorf("the log: %s", logs)
 		}
 	})
@@ -170,7 +170,7 @@ func TestAgreedAlone(t *testing.T) {
 		p, _ := openFakes(t, nil, a, b)
 		settle()
 		b.set(func() { b.down = true })
-		if got, _, err := agreeOn(t, p, balanceCall, balanceAt); !errors.Is(err, nodegate.Unverified) || !strings.Contains(err.Error(), "from 2 nodes, and 1 answered") {
+		if got, _, err := agreeOn(t, p, balanceCall, balanceAt); !errors.Is(err, nodegate.Unverified) || !strings.Contains(err.Error(), "from 2 nodes, and 1 responded") {
 			t.Errorf("%s, %v", got, err)
 		}
 		if got, told, err := agreeOn(t, p, "eth_gasPrice", "[]"); err != nil || got != `"0x7"` || told.Verified != nodegate.LevelNone {

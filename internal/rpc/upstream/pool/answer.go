@@ -87,8 +87,8 @@ func (j *judge) result(n *node, q *query, o *outcome) verdict {
 
 // Answers that are JSON-RPC and nonsense all the same.
 var (
-	errUnasked = errors.New("the node's answer is about something else than was asked")
-	errNull    = errors.New("the node answers null where there is always an answer")
+	errUnasked = errors.New("the node's response is for a different request")
+	errNull    = errors.New("the node returned null for a call that always has a result")
 )
 
 func (j *judge) null(n *node, q *query, o *outcome) verdict {

@@ -127,7 +127,7 @@ func (a *asker) rest(n *node, err error) {
 		d = f.RetryAfter
 	}
 	n.credits.rest(d, time.Now())
-	n.setWhy("asks to be left alone for a while")
+	n.setWhy("rate limited by the node")
 }
 
 // look asks a node something for ourselves. It costs credits and is never refused.

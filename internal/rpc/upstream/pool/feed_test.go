@@ -102,7 +102,7 @@ func TestNewHeads(t *testing.T) {
 				b.reorg("bb", 108, 110)
 				settle()
 				if got, want := numbers(collect(heads)), "bb108 bb109 bb110"; got != want {
-					t.Errorf("after a reorganisation: %s, want %s", got, want)
+					t.Errorf("after a reorganization: %s, want %s", got, want)
 				}
 				a.grow(genesisBranch, 107)
 				a.reorg("bb", 108, 111)
@@ -142,7 +142,7 @@ func logOf(h heads.Header, address, topic string) string {
 		strings.Repeat(address, 20), strings.Repeat(topic, 32), h.Hash, h.Number)
 }
 
-// answerLogs gives every block two logs, and honours no filter: the pool must.
+// answerLogs gives every block two logs, and honors no filter: the pool must.
 func answerLogs(f *fake) func(context.Context, string, []byte) ([]byte, error) {
 	return func(_ context.Context, m string, params []byte) ([]byte, error) {
 		if m != "eth_getLogs" {

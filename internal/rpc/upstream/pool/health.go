@@ -182,7 +182,7 @@ func (w *watcher) lookSlow(ctx context.Context) error {
 		return err
 	}
 	if !h.identity.is(chain) {
-		return foreign("it was of the network's and is no more")
+		return foreign("its chain ID has changed")
 	}
 	raw, err := h.ask.look(ctx, n, method.EthSyncing, "")
 	if err == nil {

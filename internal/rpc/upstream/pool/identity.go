@@ -42,7 +42,7 @@ func (i *identity) admit(chain uint64, genesis string) error {
 		i.genesis = genesis
 	}
 	if genesis != "" && genesis != i.genesis {
-		return foreign("another genesis block than the network's")
+		return foreign("its genesis block differs from the network's")
 	}
 	return nil
 }
@@ -50,7 +50,7 @@ func (i *identity) admit(chain uint64, genesis string) error {
 // foreign is the error of a node that belongs to another chain.
 type foreign string
 
-func (f foreign) Error() string { return "the node is of another chain: " + string(f) }
+func (f foreign) Error() string { return "the node serves another chain: " + string(f) }
 
 var errNoBlock = errors.New("the node's block can't be read")
 

@@ -83,7 +83,7 @@ func (h *health) hold(ctx context.Context, n *node) error {
 		return err
 	}
 	if chain, ok := hexjson.Quantity(raw); !ok || !h.sameChain(ctx, n, chain) {
-		return errors.New("its WebSocket is of another chain than its other address")
+		return errors.New("its WebSocket serves another chain than its HTTP URL")
 	}
 	sub, err := s.Subscribe(ctx, []byte(`["newHeads"]`))
 	if err != nil {

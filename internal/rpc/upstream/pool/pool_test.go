@@ -117,7 +117,7 @@ func TestOtherChain(t *testing.T) {
 		if !p.Status()[0].Healthy {
 			other = 0 // c was first, and the network is what it is
 		}
-		if why := p.Status()[other].Why; !strings.Contains(why, "another genesis block") {
+		if why := p.Status()[other].Why; !strings.Contains(why, "its genesis block differs") {
 			t.Errorf("why: %q", why)
 		}
 		if !strings.Contains(logs.String(), "node not used") {

@@ -75,7 +75,7 @@ func (q *quota) spent() bool { return q.until.Load() != 0 && q.left(time.Now()) 
 
 // why says until when the node rests.
 func (q *quota) why() string {
-	return "has used up its credits; rests until " + time.Unix(0, q.until.Load()).UTC().Format("2006-01-02 15:04 UTC")
+	return "credits used up; not used until " + time.Unix(0, q.until.Load()).UTC().Format("2006-01-02 15:04 UTC")
 }
 
 // now is what was used so far.

@@ -38,7 +38,7 @@ func TestCreditsPerDay(t *testing.T) {
 		if a.count("eth_getBalance") != 10 || b.count("eth_getBalance") != 20 {
 			t.Errorf("%d and %d calls", a.count("eth_getBalance"), b.count("eth_getBalance"))
 		}
-		if s := p.Status()[0]; s.Healthy || !strings.Contains(s.Why, "rests until 2000-01-02 00:00 UTC") {
+		if s := p.Status()[0]; s.Healthy || !strings.Contains(s.Why, "not used until 2000-01-02 00:00 UTC") {
 			t.Errorf("status %+v", s)
 		}
 		looks := a.count("eth_getBlockByNumber")

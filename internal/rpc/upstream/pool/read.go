@@ -156,7 +156,7 @@ func sent(err error) bool {
 }
 
 var (
-	errStale   = errors.New("the node lacks a block that it claims to have")
+	errStale   = errors.New("the node lacks a block that it reported")
 	errHuge    = errors.New("the node's answer is too large, and another node's is not")
 	errTooWide = errors.New("the node allows fewer blocks in one log query")
 )

@@ -334,8 +334,8 @@ func say(text string) spoiler {
 	return func(w http.ResponseWriter, _ *http.Request, _ string, _ []byte) { _, _ = io.WriteString(w, text) }
 }
 
-// behaviours are the twelve of the faults table, and some more.
-func behaviours() map[string]spoiler {
+// behaviors are the twelve of the faults table, and some more.
+func behaviors() map[string]spoiler {
 	return map[string]spoiler{
 		"wrong id":       replace(`"id":`, `"id":9`),
 		"a page":         say("<html><body>It works!</body></html>"),
@@ -411,7 +411,7 @@ func jump(by int64) spoiler {
 func TestHostileNodes(t *testing.T) {
 	s := startChain(t)
 	mine(t, s, 10)
-	for name, spoil := range behaviours() {
+	for name, spoil := range behaviors() {
 		for _, when := range []string{"always", "later"} {
 			t.Run(name+" "+when, func(t *testing.T) {
 				t.Parallel()

@@ -19,7 +19,7 @@ import (
 	"github.com/nodegate/nodegate/internal/rpc/upstream/pool"
 )
 
-// reorgNode is a node whose chain reorganises. A block is known by the version of the
+// reorgNode is a node whose chain reorganizes. A block is known by the version of the
 // chain that brought it, and that is also what the node says of any balance in it.
 type reorgNode struct {
 	mu     sync.Mutex
@@ -95,9 +95,9 @@ func heightOf(quoted string) int {
 // depth is how many blocks each version of the chain replaces.
 const depth = 3
 
-// reorganise replaces the newest blocks and adds one. Each head's number says to which
+// reorganize replaces the newest blocks and adds one. Each head's number says to which
 // version it belongs.
-func (n *reorgNode) reorganise(version int) {
+func (n *reorgNode) reorganize(version int) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.blocks = n.blocks[:len(n.blocks)-depth]
@@ -111,7 +111,7 @@ const (
 	versions  = 12
 )
 
-// TestNoOrphansBehindTheCache: a chain that reorganises all the time stands behind the pool, the
+// TestNoOrphansBehindTheCache: a chain that reorganizes all the time stands behind the pool, the
 // cache and the tags. Who was shown a head never gets an answer that this head replaced,
 // and the cache still answers.
 func TestNoOrphansBehindTheCache(t *testing.T) {
@@ -132,7 +132,7 @@ func TestNoOrphansBehindTheCache(t *testing.T) {
 		})
 	}
 	for version := 1; version <= versions && !t.Failed(); version++ {
-		remote.reorganise(version)
+		remote.reorganize(version)
 		wait(t, "the new head", func() bool {
 			head, err := top.Head(t.Context())
 			return err == nil && head.Number == uint64(firstHead+version)

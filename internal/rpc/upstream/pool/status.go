@@ -72,7 +72,7 @@ func (ns *nodeSet) explain(n *node, lag uint64) (healthy bool, why string) {
 		if n.breaker.lied.Load() {
 			return false, "ejected for a false answer: " + n.why
 		}
-		return false, "put aside after failures in a row: " + n.why
+		return false, "ejected after consecutive failures: " + n.why
 	case unusable:
 		return false, n.why
 	}
@@ -80,7 +80,7 @@ func (ns *nodeSet) explain(n *node, lag uint64) (healthy bool, why string) {
 	case n.Syncing.Load():
 		return false, "is syncing"
 	case n.Doubted.Load():
-		return false, "claims a block far beyond what the others have"
+		return false, "reports an implausible head"
 	case lag > ns.maxLag:
 		return false, "is behind the others"
 	}

@@ -97,7 +97,7 @@ func (s *service) playCurl(t *testing.T, p *page, b, want *block) (answer string
 	return answer, why == ""
 }
 
-// hasResult is what an example without an answer has to fulfil.
+// hasResult is what an example without an answer must fulfill.
 func hasResult(answer string) string {
 	v, err := decode(answer)
 	if err != nil {

@@ -161,9 +161,9 @@ func entries(t *testing.T, path, variable string) (list []*ast.KeyValueExpr) {
 	return list
 }
 
-// TestRoomsTable holds the table of docs/architecture.md to the rules that the
-// house's test enforces.
-func TestRoomsTable(t *testing.T) {
+// TestPackagesTable compares the table of docs/architecture.md with the rules that
+// test/house enforces.
+func TestPackagesTable(t *testing.T) {
 	listed := map[string]string{}
 	for _, line := range readPage(t, filepath.Join(root, "docs", "architecture.md")).lines {
 		if cells := tableRow(line); len(cells) == 3 && (cells[0] == "." || strings.Contains(cells[0], "/")) {
@@ -171,28 +171,28 @@ func TestRoomsTable(t *testing.T) {
 		}
 	}
 	if rules := importRules(t); !maps.Equal(listed, rules) {
-		t.Errorf("the table of rooms says\n%v\nthe house's test\n%v", listed, rules)
+		t.Errorf("the table of packages says\n%v\nmayImport of test/house\n%v", listed, rules)
 	}
 }
 
-// importRules reads mayImport from the house's test.
+// importRules reads mayImport from test/house.
 func importRules(t *testing.T) map[string]string {
 	t.Helper()
 	rules := map[string]string{}
 	for _, pair := range entries(t, "test/house/house_test.go", "mayImport") {
-		var rooms []string
-		for _, room := range pair.Value.(*ast.CompositeLit).Elts {
-			rooms = append(rooms, roomName(t, room))
+		var packages []string
+		for _, name := range pair.Value.(*ast.CompositeLit).Elts {
+			packages = append(packages, packageName(t, name))
 		}
-		if rooms == nil {
-			rooms = []string{"nothing"}
+		if packages == nil {
+			packages = []string{"nothing"}
 		}
-		rules[roomName(t, pair.Key)] = strings.Join(rooms, ", ")
+		rules[packageName(t, pair.Key)] = strings.Join(packages, ", ")
 	}
 	return rules
 }
 
-func roomName(t *testing.T, e ast.Expr) string {
+func packageName(t *testing.T, e ast.Expr) string {
 	t.Helper()
 	name, err := strconv.Unquote(e.(*ast.BasicLit).Value)
 	if err != nil {

@@ -197,7 +197,7 @@ func oldUsageGoes(t *testing.T, s Store) {
 		{start.Add(48*time.Hour + 2*time.Minute), 0, 1, 1, "both minutes went"},
 		{start.Add(90 * 24 * time.Hour), 0, 1, 0, "hours stay 90 days"},
 		{start.Add(90*24*time.Hour + time.Hour), 0, 0, 1, "the hour went"},
-		{start.Add(9000 * 24 * time.Hour), 0, 0, -1, "days stay for ever"},
+		{start.Add(9000 * 24 * time.Hour), 0, 0, -1, "days stay permanently"},
 	} {
 		n := must[int64](t)(s.PurgeUsage(t.Context(), c.now))
 		if c.purged >= 0 { // later ones also forget the batch, whose age is today's

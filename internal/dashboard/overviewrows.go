@@ -51,7 +51,9 @@ func keysByCredits(v *visit) (list []keyCredits, err error) {
 	}
 	ids := make([]string, 0, len(today))
 	for id := range today {
-		ids = append(ids, id)
+		if id != "" { // counted without a key: one of the others
+			ids = append(ids, id)
+		}
 	}
 	slices.SortFunc(ids, func(a, b string) int {
 		return cmp.Or(cmp.Compare(today[b].Credits, today[a].Credits), cmp.Compare(a, b))
@@ -68,7 +70,7 @@ func keysByCredits(v *visit) (list []keyCredits, err error) {
 		}
 		list = append(list, keyCredits{Name: name, Path: "/usage?key=" + id, Credits: today[id].Credits})
 	}
-	rest := keyCredits{Name: "others"}
+	rest := keyCredits{Name: "others", Credits: today[""].Credits}
 	for _, id := range ids[len(top):] {
 		rest.Credits += today[id].Credits
 	}

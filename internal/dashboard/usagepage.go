@@ -201,6 +201,10 @@ func filtersOf(q report.Query, names map[string]string) (list []link) {
 	return list
 }
 
+// otherKeys names usage that is counted without a key, because its account used too many
+// different ones at once.
+const otherKeys = "other keys"
+
 // usageRows are the groups, each with the page that is narrowed to it.
 func usageRows(r *report.Result, names map[string]string) (rows []usageRow) {
 	for _, g := range r.Groups {
@@ -209,6 +213,8 @@ func usageRows(r *report.Result, names map[string]string) (rows []usageRow) {
 		switch {
 		case g.Rest:
 			row.Shown = "all others"
+		case q.By == nodegate.ByKey && g.Name == "":
+			row.Shown = otherKeys
 		case q.By == nodegate.ByKey:
 			q.KeyID, q.By, row.Shown = g.Name, nodegate.ByMethod, names[g.Name]
 		case q.By == nodegate.ByNetwork:
@@ -218,7 +224,7 @@ func usageRows(r *report.Result, names map[string]string) (rows []usageRow) {
 		default:
 			q.Outcome, q.By = g.Name, nodegate.ByMethod
 		}
-		if !g.Rest {
+		if !g.Rest && g.Name != "" {
 			row.Path = usageAddress("/usage", q)
 		}
 		rows = append(rows, row)
@@ -236,6 +242,8 @@ func stacksOf(r *report.Result, names map[string]string) (s stacks) {
 		switch {
 		case part.Rest:
 			name = "all others"
+		case r.Query.Stack == nodegate.ByKey && part.Name == "":
+			name = otherKeys
 		case r.Query.Stack == nodegate.ByKey:
 			name = cmp.Or(names[part.Name], "no name")
 		}

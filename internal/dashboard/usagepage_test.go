@@ -83,3 +83,20 @@ func TestChange(t *testing.T) {
 		}
 	}
 }
+
+// TestOtherKeys: usage that is counted without a key has a name, and no page of its own.
+func TestOtherKeys(t *testing.T) {
+	d, cookie, keys := usedKeys(t)
+	k := nodegate.UsageKey{AccountID: keys[0].AccountID, Network: "devnet", Method: "other", Outcome: "ok"}
+	batch := &nodegate.UsageBatch{Server: "test", Number: 2, Rows: []nodegate.Usage{{UsageKey: k, At: nodegate.ByMinute.Start(time.Now()), Requests: 1000, Credits: 10}}}
+	if err := d.store.AddUsage(t.Context(), batch); err != nil {
+		t.Fatal(err)
+	}
+	page := d.ask(http.MethodGet, "/usage?by=key&stack=key", cookie, nil).Body.String()
+	if !strings.Contains(page, "<td>other keys</td>") || !strings.Contains(page, ">other keys</span>") || strings.Contains(page, "no name") {
+		t.Errorf("the page doesn't name usage without a key: %s", page)
+	}
+	if page := d.ask(http.MethodGet, "/", cookie, nil).Body.String(); !strings.Contains(page, "others") || strings.Contains(page, `"/usage?key="`) {
+		t.Error("the overview links to usage without a key")
+	}
+}

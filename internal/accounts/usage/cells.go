@@ -23,6 +23,8 @@ type cells struct {
 	max   int64
 	full  chan struct{} // asks for a flush when there are too many cells
 
+	budgets budgets
+
 	mu    sync.Mutex
 	names map[string]string // of networks, methods and outcomes, each once in memory
 }
@@ -45,22 +47,28 @@ type sums struct {
 }
 
 func newCells(r *rows, limit int) *cells {
+	seed := maphash.MakeSeed()
 	return &cells{
-		seed: maphash.MakeSeed(), rows: r, max: int64(limit), full: make(chan struct{}, 1), names: map[string]string{},
+		seed: seed, rows: r, max: int64(limit), full: make(chan struct{}, 1), names: map[string]string{}, budgets: budgets{seed: seed},
 	}
 }
 
-// hash leaves out the account, which the key stands for.
+// hash leaves out the account, which the key stands for where there is one.
 func (c *cells) hash(k *nodegate.UsageKey) uint64 {
 	const odd = 0x9e3779b97f4a7c15
-	h := maphash.String(c.seed, k.KeyID)
+	owner := k.KeyID
+	if owner == "" {
+		owner = k.AccountID
+	}
+	h := maphash.String(c.seed, owner)
 	h = h*odd ^ maphash.String(c.seed, k.Method)
 	h = h*odd ^ maphash.String(c.seed, k.Network)
 	return h*odd ^ maphash.String(c.seed, k.Outcome)
 }
 
+// add counts an event of a minute. It leaves in k what the event is counted under.
 func (c *cells) add(k *nodegate.UsageKey, e *Event, minute int64) {
-	at := c.lock(k)
+	at := c.lock(k, minute)
 	of := &at.Value
 	defer of.mu.Unlock()
 	if of.minute != minute {
@@ -76,9 +84,35 @@ func (c *cells) add(k *nodegate.UsageKey, e *Event, minute int64) {
 	of.bytesOut += e.BytesOut
 }
 
-// lock finds or makes a cell and locks it.
-func (c *cells) lock(k *nodegate.UsageKey) *entry {
-	hash := c.hash(k)
+// lock finds or makes a cell and locks it. A cell without events in this minute yet needs a
+// place in its account's budget; one that gets none loses detail, and another cell counts.
+func (c *cells) lock(k *nodegate.UsageKey, minute int64) *entry {
+	for {
+		hash := c.hash(k)
+		if at := c.index.Find(hash, *k); at != nil {
+			at.Value.mu.Lock()
+			if at.Value.minute == minute && !at.Value.gone {
+				return at
+			}
+			at.Value.mu.Unlock()
+		}
+		if c.budgets.admit(k, hash, minute) {
+			return c.lockAdmitted(hash, k)
+		}
+		coarsen(k)
+	}
+}
+
+// coarsen takes the next detail from what is beyond the budget.
+func coarsen(k *nodegate.UsageKey) {
+	if k.Method != other {
+		k.Method = other
+	} else {
+		k.KeyID = ""
+	}
+}
+
+func (c *cells) lockAdmitted(hash uint64, k *nodegate.UsageKey) *entry {
 	for {
 		at := c.index.Find(hash, *k)
 		if at == nil {
@@ -132,7 +166,8 @@ func (c *cells) empty(at *entry) {
 
 // collect moves all sums to the rows, and drops cells that have had none for a
 // while, or none now when there are too many.
-func (c *cells) collect() {
+func (c *cells) collect(minute int64) {
+	c.budgets.collect(minute)
 	rounds := int32(idleRounds)
 	if c.count.Load() > c.max {
 		rounds = 1

@@ -7,6 +7,10 @@
 // is lost or counted twice while the process lives. A process that is killed loses
 // what it recorded since the last flush.
 //
+// Each account has a budget of distinct cells by the minute, the hour and the day. Beyond it
+// the method of an event is "other", and beyond a second budget its key is "": the totals
+// stay exact, and the rows are bounded.
+//
 // While the store is unavailable, rows wait in memory. When there are too many, the oldest
 // minutes become one at the start of their hour, and the oldest hours one at the
 // start of their day: the totals stay, the detail is lost.

@@ -22,7 +22,7 @@ func (r *Recorder) Flush(ctx context.Context) error {
 		return nodegate.ErrTimeout("usage.flush", ctx.Err())
 	}
 	defer func() { r.flushing <- struct{}{} }()
-	r.cells.collect()
+	r.cells.collect(r.minute.Load())
 	for {
 		if r.pending == nil {
 			r.pending = r.nextBatch()

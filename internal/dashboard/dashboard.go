@@ -83,6 +83,7 @@ type Dashboard struct {
 	pace     *pace
 	changed  tokenbucket.Set[string] // changes, by account
 	status   statusBoard
+	turns    reportTurns
 
 	snippets *snippet.Set
 	book     *apidoc.Book

@@ -14,7 +14,11 @@ import (
 func storageFigures(v *visit, data *filesData) error {
 	now := time.Now()
 	first := nodegate.ByDay.Start(now).AddDate(0, 0, 1-len(data.Days))
-	r, err := v.cfg.Reports.Make(v.req.Context(), report.Query{
+	reports, err := reportsOf(v)
+	if err != nil {
+		return err
+	}
+	r, err := reports.Make(v.req.Context(), report.Query{
 		AccountID: v.account.ID, Network: "storage", Range: report.Custom, From: first, To: first.AddDate(0, 0, len(data.Days)),
 	}, v.plan(), now)
 	if err != nil {

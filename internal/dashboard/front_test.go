@@ -122,6 +122,7 @@ func TestWhoUsesCredits(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	handOver(v) // the account's next page can make its reports
 	body := d.ask(http.MethodGet, "/", member, nil).Body.String()
 	if !today.Equal(nodegate.ByDay.Start(time.Now())) {
 		t.Log("the day ended meanwhile, and its credits with it")

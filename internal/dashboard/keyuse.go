@@ -19,7 +19,11 @@ type keyRow struct {
 // keyRows are keys with their use, and the credits that all keys of the account used today.
 func keyRows(v *visit, keys []*nodegate.Key) (rows []keyRow, all int64, err error) {
 	ctx, now, plan := v.req.Context(), time.Now(), v.plan()
-	today, err := v.cfg.Reports.KeysToday(ctx, v.account.ID, now)
+	reports, err := reportsOf(v)
+	if err != nil {
+		return nil, 0, err
+	}
+	today, err := reports.KeysToday(ctx, v.account.ID, now)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -30,7 +34,7 @@ func keyRows(v *visit, keys []*nodegate.Key) (rows []keyRow, all int64, err erro
 	for i, k := range keys {
 		ids[i] = k.ID
 	}
-	last, err := v.cfg.Reports.LastUsed(ctx, v.account.ID, ids, now)
+	last, err := reports.LastUsed(ctx, v.account.ID, ids, now)
 	for _, k := range keys {
 		row := keyRow{Key: k, LastUsed: last[k.ID], Previous: previousUntil(k, now)}
 		row.Today, row.Own = report.Share{Used: today[k.ID].Credits, Limit: plan.CreditsPerDay}, false

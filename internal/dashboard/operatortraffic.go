@@ -46,7 +46,11 @@ func trafficPage(v *visit) error {
 
 // serviceUsage is a report over all accounts. Only operators get here.
 func serviceUsage(v *visit, span report.Range, by report.Dimension) (*report.Result, error) {
-	return v.cfg.Reports.Make(v.req.Context(), report.Query{AccountID: "*", Range: span, By: by}, nodegate.Plan{}, time.Now())
+	reports, err := reportsOf(v)
+	if err != nil {
+		return nil, err
+	}
+	return reports.Make(v.req.Context(), report.Query{AccountID: "*", Range: span, By: by}, nodegate.Plan{}, time.Now())
 }
 
 func trafficPlots(r *report.Result) []plot {

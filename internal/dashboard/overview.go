@@ -51,8 +51,11 @@ type startData struct {
 func overviewPage(v *visit) error {
 	data := &overviewData{Networks: networkRows(v), Status: v.cfg.Status != nil, HasCard: v.account.Card.Valid(time.Now()), Health: healthOf(v)}
 	day := report.Query{AccountID: v.account.ID, Range: report.Day, By: nodegate.ByOutcome, Compare: true}
-	var err error
-	if data.Today, err = v.cfg.Reports.Make(v.req.Context(), day, v.plan(), time.Now()); err != nil {
+	reports, err := reportsOf(v)
+	if err != nil {
+		return err
+	}
+	if data.Today, err = reports.Make(v.req.Context(), day, v.plan(), time.Now()); err != nil {
 		return err
 	}
 	if data.Users, err = keysByCredits(v); err != nil {
@@ -96,7 +99,11 @@ func (d *overviewData) sparks() {
 
 // usageOf is the account's report of a range.
 func usageOf(v *visit, span report.Range, by report.Dimension) (*report.Result, error) {
-	return v.cfg.Reports.Make(v.req.Context(), report.Query{AccountID: v.account.ID, Range: span, By: by}, v.plan(), time.Now())
+	reports, err := reportsOf(v)
+	if err != nil {
+		return nil, err
+	}
+	return reports.Make(v.req.Context(), report.Query{AccountID: v.account.ID, Range: span, By: by}, v.plan(), time.Now())
 }
 
 // failure is one reason why requests failed.

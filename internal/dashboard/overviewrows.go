@@ -45,7 +45,11 @@ const mostUsers = 3
 // keysByCredits are the keys that used the most of today's credits. Nothing is said where there
 // is one only.
 func keysByCredits(v *visit) (list []keyCredits, err error) {
-	today, err := v.cfg.Reports.KeysToday(v.req.Context(), v.account.ID, time.Now())
+	reports, err := reportsOf(v)
+	if err != nil {
+		return nil, err
+	}
+	today, err := reports.KeysToday(v.req.Context(), v.account.ID, time.Now())
 	if err != nil || len(today) < 2 {
 		return nil, err
 	}

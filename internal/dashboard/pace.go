@@ -121,17 +121,22 @@ func (v *visit) paced() error {
 }
 
 // handOver ends the time that a page is charged for. What follows waits for somebody else,
-// for a node, a password's turn or the client, and has limits of its own.
+// for a node, a password's turn or the client, and has limits of its own. The account's next
+// page can make its reports then.
 func handOver(v *visit) {
 	if v.ready.IsZero() {
 		v.ready = time.Now()
+	}
+	if v.endTurn != nil {
+		v.endTurn()
+		v.endTurn = nil
 	}
 }
 
 // charge counts a page at its end, for its address and its account.
 func charge(v *visit, begun time.Time, account string, reserved float64) {
 	handOver(v)
-	cost := v.pace.cost(v.ready.Sub(begun))
+	cost := v.pace.cost(v.ready.Sub(begun) - v.waited)
 	v.pace.settle(v.clientOf(v.req), 1, cost)
 	if account != "" {
 		v.pace.settle(account, reserved, cost)

@@ -22,7 +22,11 @@ type countedKey struct {
 // work: those with the most failures first. The one with the id is among them. The second
 // value is the last hour of all keys.
 func countedKeys(v *visit, id string) (list []countedKey, all report.Sums, err error) {
-	hour, err := v.cfg.Reports.KeysOfHour(v.req.Context(), v.account.ID, time.Now())
+	reports, err := reportsOf(v)
+	if err != nil {
+		return nil, all, err
+	}
+	hour, err := reports.KeysOfHour(v.req.Context(), v.account.ID, time.Now())
 	if err != nil {
 		return nil, all, err
 	}

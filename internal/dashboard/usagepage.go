@@ -122,7 +122,11 @@ func usageReport(v *visit) (*report.Result, error) {
 	if q.By == "" {
 		q.By = nodegate.ByMethod
 	}
-	return v.cfg.Reports.Make(v.req.Context(), q, v.plan(), time.Now())
+	reports, err := reportsOf(v)
+	if err != nil {
+		return nil, err
+	}
+	return reports.Make(v.req.Context(), q, v.plan(), time.Now())
 }
 
 // keyNames are the names of the keys in a report, revoked ones too, by id.

@@ -21,6 +21,8 @@ type visit struct {
 	account *nodegate.Account // nil for a stranger
 	token   string            // of the session
 	ready   time.Time         // when its own work was done; see handOver
+	waited  time.Duration     // for its turn to make reports
+	endTurn func()            // ends the turn; nil without one
 }
 
 // handler runs a route: the same checks for each, in one order.

@@ -29,7 +29,7 @@ func (s *usageRows) LastUsed(ctx context.Context, accountID string, keyIDs []str
 		parts = append(parts, fmt.Sprintf("SELECT key_id, MAX(at) AS at FROM %s%s WHERE account = $1 AND at >= $%d AND key_id IN (%s) GROUP BY key_id",
 			usageTable(by), withoutMethods, len(args), strings.Join(names, ", ")))
 	}
-	err := s.each(ctx, "lastUsed", "usage", "SELECT key_id, MAX(at) FROM ("+strings.Join(parts, " UNION ALL ")+") AS used GROUP BY key_id", args, func(row scan) error {
+	err := s.report(ctx, "lastUsed", "usage", "SELECT key_id, MAX(at) FROM ("+strings.Join(parts, " UNION ALL ")+") AS used GROUP BY key_id", args, func(row scan) error {
 		var (
 			id string
 			at stamp

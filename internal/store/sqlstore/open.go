@@ -74,7 +74,10 @@ func newStore(c *conn, auditKey []byte) *Store {
 
 // conn is an open database.
 type conn struct {
-	reader, writer *sql.DB // the same one on Postgres
+	reader, writer *sql.DB       // the same one on Postgres
+	reports        *sql.DB       // for what may read many rows; reader on Postgres
+	reportTurns    chan struct{} // holds an element for each report that reads
+	reportWait     time.Duration // for a turn
 	dialect        *dialect
 	log            *slog.Logger
 	closed         atomic.Bool
@@ -108,15 +111,26 @@ func OpenSQLite(ctx context.Context, path string, auditKey []byte, log *slog.Log
 	if err != nil {
 		return nil, err
 	}
-	reader, err := sqlitePool(path, max(4, runtime.NumCPU()), url.Values{"_query_only": {"1"}, "_busy_timeout": {strconv.FormatInt(stepTimeout.Milliseconds(), 10)}})
+	reader, err := sqlitePool(path, max(4, runtime.NumCPU()), readerSettings())
 	if err != nil {
 		return nil, errors.Join(err, writer.Close())
 	}
-	c := &conn{reader: reader, writer: writer, dialect: sqliteDialect(), log: log, observe: unobserved}
+	reports, err := sqlitePool(path, sqliteReports, readerSettings())
+	if err != nil {
+		return nil, errors.Join(err, reader.Close(), writer.Close())
+	}
+	c := &conn{
+		reader: reader, writer: writer, reports: reports, reportTurns: make(chan struct{}, sqliteReports), reportWait: reportWait,
+		dialect: sqliteDialect(), log: log, observe: unobserved,
+	}
 	if err := c.waitForWriter(ctx); err != nil {
 		return nil, errors.Join(explainSQLite(path, err), c.Close())
 	}
 	return migrated(ctx, c, auditKey)
+}
+
+func readerSettings() url.Values {
+	return url.Values{"_query_only": {"1"}, "_busy_timeout": {strconv.FormatInt(stepTimeout.Milliseconds(), 10)}}
 }
 
 // makePrivate makes the file for its owner only. SQLite gives the files beside it
@@ -209,7 +223,10 @@ func connectPostgres(ctx context.Context, dsn string, log *slog.Logger) (*conn, 
 	db.SetMaxOpenConns(postgresConnections)
 	db.SetMaxIdleConns(postgresConnections)
 	db.SetConnMaxIdleTime(connectionIdle)
-	c := &conn{reader: db, writer: db, dialect: postgresDialect(), log: log, observe: unobserved}
+	c := &conn{
+		reader: db, writer: db, reports: db, reportTurns: make(chan struct{}, postgresReports), reportWait: reportWait,
+		dialect: postgresDialect(), log: log, observe: unobserved,
+	}
 	pinged, cancel := context.WithTimeout(ctx, stepTimeout)
 	defer cancel()
 	if err := db.PingContext(pinged); err != nil {
@@ -243,5 +260,5 @@ func migrated(ctx context.Context, c *conn, auditKey []byte) (*Store, error) {
 func (c *conn) Close() error {
 	c.closed.Store(true)
 	// The writer last: it folds the write-ahead log into the file.
-	return errors.Join(c.reader.Close(), c.writer.Close())
+	return errors.Join(c.reports.Close(), c.reader.Close(), c.writer.Close())
 }

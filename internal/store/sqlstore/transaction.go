@@ -107,12 +107,16 @@ type scan func(into ...any) error
 // renewEvery is how many rows are one step.
 const renewEvery = 1000
 
-// each calls row for every row that a query finds.
-func (c *conn) each(ctx context.Context, op, noun, query string, args []any, row func(scan) error) (err error) {
+// each calls row for every row that a query finds. What may read many rows is for report.
+func (c *conn) each(ctx context.Context, op, noun, query string, args []any, row func(scan) error) error {
+	return c.eachOf(ctx, c.reader, op, noun, query, args, row)
+}
+
+func (c *conn) eachOf(ctx context.Context, db *sql.DB, op, noun, query string, args []any, row func(scan) error) (err error) {
 	defer c.done(false, time.Now(), &err)
 	ctx, p, end := withPatience(ctx)
 	defer end()
-	rows, err := c.reader.QueryContext(ctx, query, args...)
+	rows, err := db.QueryContext(ctx, query, args...)
 	if err != nil {
 		return c.fail(op, noun, err)
 	}

@@ -171,7 +171,7 @@ func (s *usageRows) Usage(ctx context.Context, q nodegate.UsageQuery) ([]nodegat
 	for i := range u.Latency {
 		into = append(into, &u.Latency[i])
 	}
-	err := s.each(ctx, "usage", "usage", fmt.Sprintf("SELECT %s, %s FROM %s WHERE %s ORDER BY at, account, key_id, network, method, outcome LIMIT %d",
+	err := s.report(ctx, "usage", "usage", fmt.Sprintf("SELECT %s, %s FROM %s WHERE %s ORDER BY at, account, key_id, network, method, outcome LIMIT %d",
 		usageKey, strings.Join(counters(), ", "), usageTable(q.By), where, s.maxRows+1), args, func(row scan) error {
 		err := row(into...)
 		u.At = time.UnixMicro(at).UTC()
@@ -194,7 +194,7 @@ func tooMuch(op string) error {
 // Spent sums the credits of a day.
 func (s *usageRows) Spent(ctx context.Context, day time.Time) (*nodegate.Spent, error) {
 	spent := &nodegate.Spent{Accounts: map[string]int64{}, Keys: map[string]int64{}}
-	err := s.each(ctx, "spent", "usage", `SELECT account, key_id, CAST(SUM(credits) AS BIGINT) FROM usage_day
+	err := s.each(ctx, "spent", "usage", `SELECT account, key_id, CAST(SUM(credits) AS BIGINT) FROM usage_day_keys
 		WHERE at = $1 GROUP BY account, key_id HAVING SUM(credits) > 0`, []any{nodegate.ByDay.Start(day).UnixMicro()}, func(row scan) error {
 		var (
 			account, key string

@@ -10,7 +10,7 @@ import (
 // UsageByDay sums an account's usage over all its keys, by day.
 func (s *usageRows) UsageByDay(ctx context.Context, accountID string, from, to time.Time) ([]nodegate.DayUsage, error) {
 	var list []nodegate.DayUsage
-	err := s.each(ctx, "usageByDay", "usage", `SELECT at, CAST(SUM(requests) AS BIGINT), CAST(SUM(credits) AS BIGINT) FROM usage_day
+	err := s.report(ctx, "usageByDay", "usage", `SELECT at, CAST(SUM(requests) AS BIGINT), CAST(SUM(credits) AS BIGINT) FROM usage_day_all
 		WHERE account = $1 AND at >= $2 AND at < $3 GROUP BY at ORDER BY at`,
 		[]any{cleaned(accountID), from.UnixMicro(), to.UnixMicro()}, func(row scan) error {
 			var (

@@ -101,11 +101,11 @@ func (s *usageRows) SumUsage(ctx context.Context, q nodegate.UsageSums) ([]nodeg
 	return list, nil
 }
 
-// maxParts is how many parts of one query run at once.
-const maxParts = 4
+// maxParts is how many parts of one query run at once: there is a connection for each.
+const maxParts = sqliteReports
 
 // split divides the time of a query by key, the one that reads much, where the database
-// runs in this process: each part then has a core.
+// runs in this process: each part then has a connection and a core.
 func (s *usageRows) split(q nodegate.UsageSums) []nodegate.UsageSums {
 	first := q.Resolution.Start(q.From)
 	spans := q.To.Sub(first) / q.Resolution.Length()
@@ -177,7 +177,11 @@ func (s *usageRows) sumPart(ctx context.Context, q nodegate.UsageSums, used span
 	for i := range u.Latency {
 		into = append(into, &u.Latency[i])
 	}
-	err = s.each(ctx, "sumUsage", "usage", query, args, func(row scan) error {
+	read := s.report
+	if isLight(&q) {
+		read = s.each
+	}
+	err = read(ctx, "sumUsage", "usage", query, args, func(row scan) error {
 		err := row(into...)
 		u.At = q.From.Add(time.Duration(step) * q.Step).UTC()
 		list = append(list, u)

@@ -1,8 +1,10 @@
 package nodegate
 
 import (
+	"encoding/json"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -71,6 +73,7 @@ const (
 	maxAllowed     = 30  // entries of one allowlist
 	maxAllowedText = 256 // bytes of one entry
 	maxKeyName     = 64
+	maxSettings    = 8 << 10 // bytes of all settings together, as JSON
 )
 
 // Live tells whether the key works at a time.
@@ -109,6 +112,23 @@ func (s *KeySettings) Normalize() error {
 		return invalid("a limit of credits can't be negative")
 	}
 	return nil
+}
+
+// CheckSize refuses settings that take too much of the store and of memory. Settings from
+// before the limit stay, and can be changed as long as they don't grow.
+//
+// Returns InvalidInput.
+func (s *KeySettings) CheckSize(before *KeySettings) error {
+	size := s.size()
+	if size <= maxSettings || size <= before.size() {
+		return nil
+	}
+	return invalid("the key's settings have " + strconv.Itoa(size) + " bytes in all, and at most 8,192 bytes (8 KiB) are allowed: shorten its lists")
+}
+
+func (s *KeySettings) size() int {
+	text, _ := json.Marshal(s) // strings, numbers and lists of them can't fail
+	return len(text)
 }
 
 // each leaves the caller's list alone.

@@ -51,6 +51,39 @@ func TestSettingsForms(t *testing.T) {
 	}
 }
 
+// TestSettingsSize: the settings of a key have a bound in all. Those from before stay and can
+// shrink.
+func TestSettingsSize(t *testing.T) {
+	agents := func(n, length int) (s KeySettings) {
+		for range n {
+			s.UserAgents = append(s.UserAgents, strings.Repeat("a", length))
+		}
+		return s
+	}
+	small, large, larger := agents(30, 250), agents(30, 256), agents(30, 256)
+	small.Methods = []string{"eth_call"}
+	for range 30 {
+		large.Origins = append(large.Origins, "https://app.example.com")
+		larger.Origins = append(larger.Origins, "https://an.app.example.com")
+	}
+	if err := small.CheckSize(&KeySettings{}); err != nil {
+		t.Errorf("%v", err)
+	}
+	err := large.CheckSize(&KeySettings{})
+	if !errors.Is(err, InvalidInput) || !strings.Contains(err.Error(), "8,192 bytes") || !strings.Contains(err.Error(), "8579 bytes") {
+		t.Errorf("too large: %v", err)
+	}
+	if err := large.CheckSize(&larger); err != nil {
+		t.Errorf("settings that shrink: %v", err)
+	}
+	if err := large.CheckSize(&large); err != nil {
+		t.Errorf("settings that stay: %v", err)
+	}
+	if err := larger.CheckSize(&large); !errors.Is(err, InvalidInput) {
+		t.Errorf("settings that grow: %v", err)
+	}
+}
+
 // TestNormalizeCopies leaves what the caller holds as it is.
 func TestNormalizeCopies(t *testing.T) {
 	mine := []string{"HTTPS://A.COM"}

@@ -31,6 +31,8 @@ type KeyStore interface {
 	KeyByDigest(ctx context.Context, d Digest) (*Key, error)
 	// KeysOf lists an account's keys, revoked ones too, oldest first.
 	KeysOf(ctx context.Context, accountID string) ([]*Key, error)
+	// KeysAfter lists some of KeysOf, beginning after a key; nil begins with the oldest.
+	KeysAfter(ctx context.Context, accountID string, after *Key, limit int) ([]*Key, error)
 	// ListKeys lists some of an account's keys: live ones before revoked ones, both
 	// newest first.
 	ListKeys(ctx context.Context, q KeyQuery) ([]*Key, error)
@@ -200,6 +202,7 @@ var ErrLastOperator = &Error{Op: "store.save", Code: InvalidInput, Msg: "this ac
 type KeyLimits struct {
 	Live    int64 // keys that are not revoked
 	Created int64 // keys created since Since, revoked ones too
+	Revoked int64 // keys that were revoked before Since: a new key deletes the oldest beyond it
 	Since   time.Time
 }
 

@@ -134,7 +134,7 @@ func (cmd *accountExport) Run(a *app) error {
 }
 
 func (c *control) export(w io.Writer, account *nodegate.Account) error {
-	return c.WriteExport(c.app.ctx, w, account.ID, func(each func(nodegate.Pin) bool) error { return c.eachPin(account.ID, each) })
+	return c.Accounts.WriteExport(c.app.ctx, w, account.ID, func(each func(nodegate.Pin) bool) error { return c.eachPin(account.ID, each) })
 }
 
 // exportTo writes the export to a new file that only this user can read. Without a whole one

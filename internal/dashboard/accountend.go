@@ -4,26 +4,37 @@ import (
 	"net/http"
 
 	"github.com/nodegate/nodegate"
-	"github.com/nodegate/nodegate/internal/accounts/account"
 )
 
 // exportAccount sends all that is kept about the account, as a file.
 func exportAccount(v *visit) error {
-	e, err := v.cfg.Accounts.Export(v.req.Context(), v.account.ID)
-	if err != nil {
-		return err
-	}
-	h := v.w.Header()
-	h.Set("Content-Type", "application/json")
-	h.Set("Content-Disposition", `attachment; filename="nodegate-account.json"`)
 	var pins func(each func(nodegate.Pin) bool) error
 	if v.cfg.Files != nil {
 		pins = func(each func(nodegate.Pin) bool) error { return v.cfg.Files.Each(v.req.Context(), v.account.ID, each) }
 	}
-	if err := account.WriteExport(v.w, e, pins); err != nil {
+	file := &exportFile{w: v.w}
+	err := v.cfg.Accounts.WriteExport(v.req.Context(), file, v.account.ID, pins)
+	if err != nil && file.begun {
 		panic(http.ErrAbortHandler) // a part must not pass for the whole
 	}
-	return nil
+	return err
+}
+
+// exportFile is the download. It begins with the first bytes, so that an error before them can
+// be answered with a page.
+type exportFile struct {
+	w     http.ResponseWriter
+	begun bool
+}
+
+func (f *exportFile) Write(b []byte) (int, error) {
+	if !f.begun {
+		f.begun = true
+		h := f.w.Header()
+		h.Set("Content-Type", "application/json")
+		h.Set("Content-Disposition", `attachment; filename="nodegate-account.json"`)
+	}
+	return f.w.Write(b)
 }
 
 // deleteData is the page before the end of an account.

@@ -4,13 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"log/slog"
 	"net/http"
 	"path/filepath"
 
 	"github.com/nodegate/nodegate"
-	"github.com/nodegate/nodegate/internal/accounts/account"
 	"github.com/nodegate/nodegate/internal/config"
 )
 
@@ -26,15 +24,6 @@ func EachPin(ctx context.Context, cfg *config.Config, c *Control, log *slog.Logg
 	}
 	defer func() { err = errors.Join(err, e.Close()) }()
 	return e.Pins(ctx, accountID, each)
-}
-
-// WriteExport writes all that is kept about an account as JSON; pins lists its pins.
-func (c *Control) WriteExport(ctx context.Context, w io.Writer, accountID string, pins func(each func(nodegate.Pin) bool) error) error {
-	e, err := c.Accounts.Export(ctx, accountID)
-	if err != nil {
-		return err
-	}
-	return account.WriteExport(w, e, pins)
 }
 
 // pinsNow is the admin listener's POST /storage/pins: the pins of an account, a line of JSON

@@ -63,19 +63,23 @@ func (s *apiKeys) CreateKey(ctx context.Context, actor nodegate.Actor, accountID
 var errUnverified = &nodegate.Error{Op: "account.key", Code: nodegate.Forbidden, Msg: "verify the account's e-mail address first: Settings on the dashboard, or nodegate account verify"}
 
 // Keys that were created and revoked stay in the store, so their number is bounded by
-// the day. Plans with few keys still leave enough to replace them now and then.
+// the day. Plans with few keys still leave enough to replace them now and then. Of those that
+// were revoked longer ago, the oldest are deleted.
 const (
-	createdSpan   = 24 * time.Hour
-	minKeysPerDay = 100
+	createdSpan    = 24 * time.Hour
+	minKeysPerDay  = 100
+	revokedKeys    = 1_000
+	maxRevokedKeys = 10_000 // of plans without a limit
 )
 
 // keyLimits are the bounds for one more key of an account.
 func (s *apiKeys) keyLimits(a *nodegate.Account) nodegate.KeyLimits {
 	most := s.plans.PlanOf(a).Keys
+	since := now().Add(-createdSpan)
 	if most <= 0 {
-		return nodegate.KeyLimits{}
+		return nodegate.KeyLimits{Revoked: maxRevokedKeys, Since: since}
 	}
-	return nodegate.KeyLimits{Live: most, Created: max(most, minKeysPerDay), Since: now().Add(-createdSpan)}
+	return nodegate.KeyLimits{Live: most, Created: max(most, minKeysPerDay), Revoked: max(most, revokedKeys), Since: since}
 }
 
 func (s *apiKeys) keyValue(id, value string) nodegate.KeyValue {
@@ -90,6 +94,9 @@ func (s *apiKeys) checkSettings(a *nodegate.Account, name string, settings *node
 		return err
 	}
 	if err := settings.Normalize(); err != nil {
+		return err
+	}
+	if err := settings.CheckSize(&before); err != nil {
 		return err
 	}
 	if err := checkMethodNames(settings.Methods, before.Methods); err != nil {

@@ -1,6 +1,7 @@
 package account
 
 import (
+	"bytes"
 	"context"
 	"reflect"
 	"slices"
@@ -31,7 +32,7 @@ func TestForeignKeys(t *testing.T) {
 	noKey := []string{
 		"Create", "Find", "List", "SetPlan", "SetDevelopment", "CreateKey", "Keys", "ListKeys", "CountKeys", "BeginCard", "PutCard", "RemoveCard",
 		"SignIn", "SignUp", "PlanOf", "Plans", "PlanNames", "SetPlans", "Session", "SignOut", "SetPassword", "ChangePassword", "Audit", "VerifyAudit", "AuditBefore", "Record", "Search", "Statement", "Device", "Close",
-		"Delete", "DeleteOwn", "EndSession", "EndSessions", "Export", "Link", "Mails", "NewLink", "RequestEmail", "RequestReset", "RequestSignUp", "RequestVerify",
+		"Delete", "DeleteOwn", "EndSession", "EndSessions", "WriteExport", "Link", "Mails", "NewLink", "RequestEmail", "RequestReset", "RequestSignUp", "RequestVerify",
 		"Sessions", "SetMail", "SetOperator", "SetSuspended", "KeepOperator", "StandardPlan", "UseLink",
 		"KeyProblems", "SealReceipt", "OpenReceipt", // they read no key; for receipts see TestReceipt
 	}
@@ -101,7 +102,7 @@ func TestMissingAccounts(t *testing.T) {
 		"SetSuspended": func() error { return d.SetSuspended(ctx, actor(), "a-nobody", true) },
 		"SetOperator":  func() error { return d.SetOperator(ctx, actor(), "a-nobody", true) },
 		"KeepOperator": func() error { return d.KeepOperator().Delete(ctx, actor(), "a-nobody") },
-		"Export":       func() error { _, err := d.Export(ctx, "a-nobody"); return err },
+		"WriteExport":  func() error { return d.WriteExport(ctx, new(bytes.Buffer), "a-nobody", nil) },
 		"EndSessions":  func() error { return d.EndSessions(ctx, actor(), "a-nobody") },
 		"EndSession":   func() error { return d.EndSession(ctx, actor(), "no token", "0011223344556677") },
 		"Sessions":     func() error { _, err := d.Sessions(ctx, "no token"); return err },

@@ -19,6 +19,7 @@ func calls(s *Store) map[string]func(context.Context) error {
 		"Key":            func(ctx context.Context) error { _, err := s.Key(ctx, "a", "k"); return err },
 		"KeyByDigest":    func(ctx context.Context) error { _, err := s.KeyByDigest(ctx, nodegate.Digest{}); return err },
 		"KeysOf":         func(ctx context.Context) error { _, err := s.KeysOf(ctx, "a"); return err },
+		"KeysAfter":      func(ctx context.Context) error { _, err := s.KeysAfter(ctx, "a", nil, 1); return err },
 		"ListKeys": func(ctx context.Context) error {
 			_, err := s.ListKeys(ctx, nodegate.KeyQuery{AccountID: "a", Limit: 1})
 			return err

@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/nodegate/nodegate"
@@ -40,6 +41,47 @@ func (t *tx) checkKeyLimits(c *nodegate.Change) error {
 		return err
 	}
 	return nil
+}
+
+// maxDeleted is how many revoked keys go with a new one, so that none takes long.
+const maxDeleted = 100
+
+// deleteRevoked makes room for a new key: of the keys that were revoked before the limit's
+// time the newest stay. By then all servers have refused them for long.
+func deleteRevoked(t *tx, c *nodegate.Change) error {
+	if c.Key.Version != 0 || c.Keys.Revoked <= 0 {
+		return nil
+	}
+	old, err := oldRevoked(t, c)
+	if err != nil || len(old) == 0 {
+		return err
+	}
+	which, args := amongIDs(old, nil)
+	ids := strings.TrimPrefix(which, " AND id")
+	for _, from := range []string{"key_values WHERE key_id", "key_secrets WHERE key_id", "keys WHERE id"} {
+		if _, err := t.exec("DELETE FROM "+from+ids, args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func oldRevoked(t *tx, c *nodegate.Change) (ids []string, err error) {
+	defer t.renew()
+	rows, err := t.QueryContext(t.ctx, "SELECT id FROM keys WHERE account = $1 AND "+keyState+" = 1 AND revoked < $2 ORDER BY "+keyOrder+" LIMIT $3 OFFSET $4",
+		c.Key.AccountID, stamp{c.Keys.Since}, maxDeleted, c.Keys.Revoked)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var id string
+		if err := rows.Scan(&id); err != nil {
+			return nil, err
+		}
+		ids = append(ids, id)
+	}
+	return ids, rows.Err()
 }
 
 func (t *tx) countKeys(which string, args ...any) (n int64, err error) {

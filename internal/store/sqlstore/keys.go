@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"math"
 
 	"github.com/nodegate/nodegate"
 )
@@ -42,6 +43,20 @@ func (s *keyTable) key(ctx context.Context, where string, args ...any) (*nodegat
 // KeysOf lists an account's keys, revoked ones too, oldest first.
 func (s *keyTable) KeysOf(ctx context.Context, accountID string) ([]*nodegate.Key, error) {
 	return s.keys(ctx, "keysOf", "WHERE k.account = $1 ORDER BY COALESCE(k.created, 0), k.id, v.position, s.position", cleaned(accountID))
+}
+
+// KeysAfter lists some of KeysOf.
+func (s *keyTable) KeysAfter(ctx context.Context, accountID string, after *nodegate.Key, limit int) ([]*nodegate.Key, error) {
+	created, id := int64(math.MinInt64), ""
+	if after != nil {
+		created, id = 0, after.ID
+		if !after.Created.IsZero() {
+			created = after.Created.UnixMicro()
+		}
+	}
+	return s.keys(ctx, "keysAfter", `WHERE k.id IN (SELECT id FROM keys WHERE account = $1 AND (COALESCE(created, 0) > $2 OR COALESCE(created, 0) = $2 AND id > $3)
+		ORDER BY COALESCE(created, 0), id LIMIT $4) ORDER BY COALESCE(k.created, 0), k.id, v.position, s.position`,
+		cleaned(accountID), created, cleaned(id), max(limit, 0))
 }
 
 // LiveKeys lists all keys that are not revoked, in the order of ids.

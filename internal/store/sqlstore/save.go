@@ -32,6 +32,9 @@ func (s *changeTable) Save(ctx context.Context, c *nodegate.Change) error {
 			if err := t.checkKeyLimits(c); err != nil {
 				return err
 			}
+			if err := deleteRevoked(t, c); err != nil {
+				return err
+			}
 			if err := t.saveKey(c.Key); err != nil {
 				return err
 			}

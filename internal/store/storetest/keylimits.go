@@ -3,6 +3,7 @@ package storetest
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -108,4 +109,62 @@ func keysInParallel(t *testing.T, s Store) {
 	all.Wait()
 	same(t, "keys that were added", added.Load(), int64(most))
 	same(t, "keys that are there", len(must[[]*nodegate.Key](t)(s.KeysOf(t.Context(), "a"))), most)
+}
+
+// revokedKeysBounded has more revoked keys than the bound: the oldest go with a new key, and
+// neither those revoked lately nor live ones, nor another account's.
+func revokedKeysBounded(t *testing.T, s Store) {
+	saveAccount(t, s, newAccount("a"))
+	saveAccount(t, s, newAccount("b"))
+	for i := range 8 {
+		k := newKey(map[bool]string{true: "b", false: "a"}[i == 7], fmt.Sprint("k", i))
+		k.Created = noon().Add(time.Duration(i-100) * time.Hour).UTC()
+		saveKey(t, s, k)
+		switch {
+		case i == 0: // live
+			continue
+		case i == 1:
+			k.Revoked = noon().UTC()
+		default:
+			k.Revoked = noon().Add(-50 * time.Hour).UTC()
+		}
+		saveKey(t, s, k)
+	}
+	limits := nodegate.KeyLimits{Revoked: 3, Since: noon().Add(-24 * time.Hour)}
+	if err := addKey(t, s, newKey("a", "new"), limits); err != nil {
+		t.Fatal(err)
+	}
+	var ids []string
+	for _, k := range must[[]*nodegate.Key](t)(s.KeysOf(t.Context(), "a")) {
+		ids = append(ids, k.ID)
+	}
+	slices.Sort(ids)
+	same(t, "the keys", ids, []string{"k0", "k1", "k4", "k5", "k6", "new"})
+	same(t, "the other account's", len(must[[]*nodegate.Key](t)(s.KeysOf(t.Context(), "b"))), 1)
+	if err := addKey(t, s, newKey("a", "k2"), limits); err != nil { // nothing is left of the one before
+		t.Error(err)
+	}
+}
+
+// keysInParts lists keys a few at a time: the same as all at once.
+func keysInParts(t *testing.T, s Store) {
+	saveAccount(t, s, newAccount("a"))
+	for i := range 7 {
+		k := newKey("a", fmt.Sprint("k", i*3%7))
+		if k.Created = noon().Add(time.Duration(i/2) * time.Hour).UTC(); i == 0 {
+			k.Created = time.Time{}
+		}
+		saveKey(t, s, k)
+	}
+	var list []*nodegate.Key
+	var after *nodegate.Key
+	for {
+		part := must[[]*nodegate.Key](t)(s.KeysAfter(t.Context(), "a", after, 2))
+		if len(part) == 0 {
+			break
+		}
+		list, after = append(list, part...), part[len(part)-1]
+	}
+	same(t, "the keys", list, must[[]*nodegate.Key](t)(s.KeysOf(t.Context(), "a")))
+	same(t, "how many", len(list), 7)
 }

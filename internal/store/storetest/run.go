@@ -75,6 +75,8 @@ func Run(t *testing.T, open func(t *testing.T) Store) {
 		{"keys are counted", keysCounted},
 		{"live keys are bounded", liveKeysBounded},
 		{"created keys are bounded", createdKeysBounded},
+		{"revoked keys are bounded", revokedKeysBounded},
+		{"keys in parts", keysInParts},
 		{"the bound of keys holds in parallel", keysInParallel},
 		{"what is not there", notThere},
 		{"when keys were used last", lastUsed},

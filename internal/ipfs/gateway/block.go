@@ -47,7 +47,7 @@ type lsObject struct {
 	Links []unixfs.Entry
 }
 
-// lsAnswer is the answer of ls, or a line of its stream.
+// lsAnswer is a line of the stream of ls. The whole answer has this form too.
 type lsAnswer struct{ Objects []lsObject }
 
 // list shows the entries of directories.
@@ -61,31 +61,77 @@ func list(ctx context.Context, c *call) error {
 	if err := c.query.Err(); err != nil {
 		return err
 	}
-	var answer lsAnswer
-	for _, arg := range c.args {
-		links, err := c.gateway.objects.Ls(ctx, arg, look, encoder)
-		if err != nil {
-			return err
-		}
-		answer.Objects = append(answer.Objects, lsObject{Hash: arg, Links: links})
-	}
+	lister := c.gateway.objects.Lister(look, encoder)
 	if stream {
-		return c.streamList(answer)
+		return c.streamList(ctx, lister)
 	}
-	return c.answer.object(answer)
+	return sendFolders(ctx, c, lister)
 }
 
-// streamList sends a line for each entry.
-func (c *call) streamList(answer lsAnswer) error {
-	out := c.answer.stream()
-	for _, o := range answer.Objects {
-		for _, e := range o.Links {
-			if err := out.send(lsAnswer{[]lsObject{{o.Hash, []unixfs.Entry{e}}}}); err != nil {
+// sendFolders answers all directories as one object.
+func sendFolders(ctx context.Context, c *call, lister *unixfs.Lister) error {
+	body := gather(c)
+	if err := body.text(`{"Objects":[`); err != nil {
+		return err
+	}
+	for i, arg := range c.args {
+		if err := body.folder(ctx, lister, i, arg); err != nil {
+			return err
+		}
+	}
+	if err := body.text("]}"); err != nil {
+		return err
+	}
+	return body.send(c.answer)
+}
+
+// folder appends the i-th directory, as an lsObject.
+func (g *gathered) folder(ctx context.Context, lister *unixfs.Lister, i int, arg string) error {
+	name, err := encodeInTurn(ctx, arg)
+	if err != nil {
+		return err
+	}
+	before := `{"Hash":` + string(name) + `,"Links":[`
+	if i > 0 {
+		before = "," + before
+	}
+	err = lister.Ls(ctx, arg, func(e unixfs.Entry) error {
+		if err := g.text(before); err != nil {
+			return err
+		}
+		before = ","
+		return g.value(ctx, e)
+	})
+	if err != nil {
+		return err
+	}
+	if before != "," { // it has no entries
+		if err := g.text(before); err != nil {
+			return err
+		}
+	}
+	return g.text("]}")
+}
+
+// streamList sends a line for each entry as it is found. The first lines are kept back, so
+// that what is wrong with a short list is told.
+func (c *call) streamList(ctx context.Context, lister *unixfs.Lister) error {
+	c.answer.stream()
+	return keptBack(c.answer, func(out io.Writer) error {
+		for _, arg := range c.args {
+			err := lister.Ls(ctx, arg, func(e unixfs.Entry) error {
+				line, err := encodeInTurn(ctx, lsAnswer{[]lsObject{{arg, []unixfs.Entry{e}}}})
+				if err == nil {
+					_, err = out.Write(append(line, '\n'))
+				}
+				return err
+			})
+			if err != nil {
 				return err
 			}
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // blockGet sends one block.

@@ -21,11 +21,23 @@ func objectDiff(ctx context.Context, c *call) error {
 	if err != nil {
 		return err
 	}
-	changes := make([]objectChange, len(found))
-	for i, f := range found {
-		changes[i] = objectChange{f.Kind, f.Path, slashedOrNull(f.Before), slashedOrNull(f.After)}
+	body, before := gather(c), `{"Changes":[`
+	for _, f := range found {
+		if err := body.text(before); err != nil {
+			return err
+		}
+		before = ","
+		if err := body.value(ctx, objectChange{f.Kind, f.Path, slashedOrNull(f.Before), slashedOrNull(f.After)}); err != nil {
+			return err
+		}
 	}
-	return c.answer.object(struct{ Changes []objectChange }{changes})
+	if len(found) > 0 {
+		before = ""
+	}
+	if err := body.text(before + "]}"); err != nil {
+		return err
+	}
+	return body.send(c.answer)
 }
 
 func slashedOrNull(c cid.Cid) *slashed {

@@ -13,7 +13,6 @@ import (
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/budget"
-	"github.com/nodegate/nodegate/internal/fairshare"
 	"github.com/nodegate/nodegate/internal/ipfs/pinning"
 	"github.com/nodegate/nodegate/internal/ipfs/unixfs"
 	"github.com/nodegate/nodegate/internal/web"
@@ -230,10 +229,9 @@ func (p *pinsCall) list(ctx context.Context) error {
 func (p *pinsCall) sendList(ctx context.Context, page pinning.Page) error {
 	body := fmt.Appendf(nil, `{"count":%d,"results":[`, page.Count)
 	for i, r := range page.Results {
-		var item []byte
-		var err error
-		if turn := fairshare.Do(ctx, func() { item, err = json.Marshal(statusOfPin(r)) }); turn != nil || err != nil {
-			return errors.Join(turn, err)
+		item, err := encodeInTurn(ctx, statusOfPin(r))
+		if err != nil {
+			return err
 		}
 		if i > 0 {
 			body = append(body, ',')

@@ -32,8 +32,7 @@ func refs(ctx context.Context, c *call) error {
 	}
 	out := c.answer.stream()
 	walk := unixfs.NewRefs(c.gateway.objects, options, func(r unixfs.Ref) error {
-		text := strings.NewReplacer("<src>", encoder.Encode(r.From), "<dst>", encoder.Encode(r.To), "<linkname>", r.Name)
-		return out.send(refLine{Ref: text.Replace(form)})
+		return sendRef(c, out, form, encoder, r)
 	})
 	for _, root := range roots {
 		err := walk.Root(ctx, root)
@@ -45,6 +44,20 @@ func refs(ctx context.Context, c *call) error {
 		}
 	}
 	return c.answer.whole()
+}
+
+// sendRef sends a line. A client chooses how often a name is in it, and the name may be long.
+func sendRef(c *call, out *lines, form string, encoder unixfs.Encoder, r unixfs.Ref) error {
+	const placed = "<linkname>"
+	size := 3 * int64(len(form)+strings.Count(form, placed)*len(r.Name)) // the text and its JSON
+	if size > tarBuffer {
+		if err := holdAnswer(&c.hold, size); err != nil {
+			return err
+		}
+		defer c.hold.Shrink(size)
+	}
+	text := strings.NewReplacer("<src>", encoder.Encode(r.From), "<dst>", encoder.Encode(r.To), placed, r.Name)
+	return out.send(refLine{Ref: text.Replace(form)})
 }
 
 // refOptions reads the options of refs.

@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/ipfs/go-cid"
+
+	"github.com/nodegate/nodegate/internal/budget"
 )
 
 // Below visits the blocks below several roots, each once, and without the roots
@@ -13,6 +15,7 @@ type Below struct {
 	objects *Objects
 	walk    walk
 	visited map[blockKey]struct{}
+	notes   notes // of visited
 	visit   func(cid.Cid) error
 	lost    func(cid.Cid, error)
 }
@@ -24,11 +27,13 @@ func (o *Objects) Below(limits Limits, visit func(cid.Cid) error, lost func(cid.
 }
 
 // Root visits what is below a root and was not visited yet: many roots over the same
-// blocks take no longer than one.
+// blocks take no longer than one. What the walk keeps in mind stays reserved in the
+// request's hold.
 //
 // Returns TooLarge beyond the limit of blocks, Timeout, or what visit returns.
 func (b *Below) Root(ctx context.Context, root cid.Cid) error {
 	w := &b.walk
+	w.notes.hold, b.notes.hold = budget.From(ctx), budget.From(ctx)
 	todo := []step{{root, 0}}
 	for len(todo) > 0 {
 		s := todo[len(todo)-1]
@@ -51,8 +56,9 @@ func (b *Below) Root(ctx context.Context, root cid.Cid) error {
 			return cancelled(ctx.Err())
 		case err != nil:
 			b.lost(s.cid, err)
-		case len(todo)+len(links) > maxPending:
-			return tooLarge("too many links at once: at most %d", maxPending)
+		}
+		if err := w.pending(len(todo) + len(links)); err != nil {
+			return err
 		}
 		for _, l := range slices.Backward(links) {
 			todo = append(todo, step{l, s.depth + 1})
@@ -68,6 +74,9 @@ func (b *Below) once(c cid.Cid) error {
 		return nil
 	}
 	b.visited[k] = struct{}{}
+	if err := b.notes.keep(len(b.visited), 0); err != nil {
+		return err
+	}
 	return b.visit(c)
 }
 

@@ -96,7 +96,7 @@ func TestDAGBombs(t *testing.T) {
 		run  func() error
 		want string
 	}{
-		"ls of a shard": {func() error { _, err := o.Ls(t.Context(), shard.String(), true, Encoder{}); return err }, "linked twice"},
+		"ls of a shard": {func() error { _, err := lsOf(t.Context(), o, shard.String(), true, Encoder{}); return err }, "linked twice"},
 		"tar of shards": {func() error { return tarOf(shard) }, "linked twice"},
 		"page of a shard": {func() error {
 			e, err := mustFind(t, o, shard).Open(t.Context())
@@ -156,10 +156,10 @@ func TestWideListing(t *testing.T) {
 		b = appendLink(b, fmt.Sprint(i), m.keep(cid.DagProtobuf, simpleNode(kindFile, []byte(fmt.Sprint(i)), stat{})), 0)
 	}
 	dir := m.keep(cid.DagProtobuf, append(b, simpleNode(kindDirectory, nil, stat{})...))
-	if _, err := o.Ls(t.Context(), dir.String(), true, Encoder{}); err == nil || !strings.Contains(err.Error(), "storage.max_nodes") {
+	if _, err := lsOf(t.Context(), o, dir.String(), true, Encoder{}); err == nil || !strings.Contains(err.Error(), "storage.max_nodes") {
 		t.Errorf("ls: %v", err)
 	}
-	if list, err := o.Ls(t.Context(), dir.String(), false, Encoder{}); err != nil || len(list) != 200 {
+	if list, err := lsOf(t.Context(), o, dir.String(), false, Encoder{}); err != nil || len(list) != 200 {
 		t.Errorf("without looking into the entries: %d, %v", len(list), err)
 	}
 }
@@ -182,7 +182,7 @@ func TestNULInNames(t *testing.T) {
 	}
 	leaf := m.keep(cid.Raw, []byte("x"))
 	old := m.keep(cid.DagProtobuf, append(appendLink(nil, "a\x00b", leaf, 1), simpleNode(kindDirectory, nil, stat{})...))
-	if list, err := o.Ls(t.Context(), old.String(), true, Encoder{}); err != nil || len(list) != 1 || list[0].Name != "a\x00b" {
+	if list, err := lsOf(t.Context(), o, old.String(), true, Encoder{}); err != nil || len(list) != 1 || list[0].Name != "a\x00b" {
 		t.Errorf("ls: %v, %v", list, err)
 	}
 	tree, err := o.Get(t.Context(), old.String())

@@ -121,7 +121,12 @@ func (o *Objects) Cat(ctx context.Context, paths []string, span Span) (*Content,
 			c.Close()
 			return nil, err
 		}
-		c.pieces = append(c.pieces, o.reader(ctx, f, skip, want))
+		piece := o.reader(ctx, f, skip, want)
+		c.pieces = append(c.pieces, piece)
+		if err := piece.open(len(c.pieces) == 1, f); err != nil {
+			c.Close()
+			return nil, err
+		}
 	}
 	return c, nil
 }

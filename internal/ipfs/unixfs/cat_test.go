@@ -184,7 +184,7 @@ func TestLs(t *testing.T) {
 	m, out := added(t, "", file("d/b", noise(600_000)), file("d/a", "x"), symlink("d/s", "to"), directory("d/empty"), upload{name: "d/e/x", content: "1"})
 	o := New(m)
 	enc := ParseEncoder(NewQuery(nil))
-	list, err := o.Ls(t.Context(), out.Roots[0].CID.String(), true, enc)
+	list, err := lsOf(t.Context(), o, out.Roots[0].CID.String(), true, enc)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,11 +198,11 @@ func TestLs(t *testing.T) {
 	if diff := cmp.Diff(want, list); diff != "" {
 		t.Error(diff)
 	}
-	list, err = o.Ls(t.Context(), out.Roots[0].CID.String()+"/b", true, enc)
+	list, err = lsOf(t.Context(), o, out.Roots[0].CID.String()+"/b", true, enc)
 	if err != nil || len(list) != 3 || list[0].Size != 262144 || list[0].Type != 2 || list[0].Name != "" {
 		t.Errorf("blocks of a file: %+v, %v", list, err)
 	}
-	list, err = o.Ls(t.Context(), out.Roots[0].CID.String(), false, enc)
+	list, err = lsOf(t.Context(), o, out.Roots[0].CID.String(), false, enc)
 	if err != nil || list[0].Type != 0 || list[0].Size != 0 {
 		t.Errorf("without looking: %+v, %v", list, err)
 	}

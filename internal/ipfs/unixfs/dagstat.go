@@ -7,6 +7,7 @@ import (
 	"github.com/ipfs/go-cid"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/budget"
 )
 
 // DagStat counts the blocks of several DAGs.
@@ -27,7 +28,8 @@ type DagSize struct {
 // Returns NotFound when a block is missing, TooLarge beyond the limits, which are for all
 // DAGs together.
 func (o *Objects) DagStat(ctx context.Context, roots []cid.Cid, limits Limits, progress func(*DagStat) error) (*DagStat, error) {
-	s := &dagStat{get: o.bounded(o.get), limits: limits, progress: progress, seen: map[blockKey]struct{}{}}
+	s := &dagStat{get: o.bounded(o.get), limits: limits, progress: progress, seen: map[blockKey]struct{}{}, notes: notes{hold: budget.From(ctx)}}
+	defer s.notes.release()
 	for _, root := range roots {
 		if err := s.add(ctx, root); err != nil {
 			return nil, err
@@ -42,6 +44,7 @@ type dagStat struct {
 	get      getter
 	limits   Limits
 	seen     map[blockKey]struct{}
+	notes    notes
 	progress func(*DagStat) error
 }
 
@@ -68,6 +71,9 @@ func (s *dagStat) count(c cid.Cid, data []byte) error {
 	if _, again := s.seen[k]; !again {
 		s.seen[k] = struct{}{}
 		s.sum.Unique.add(size)
+		if err := s.notes.keep(len(s.seen), 0); err != nil {
+			return err
+		}
 	}
 	return s.progress(&s.sum)
 }

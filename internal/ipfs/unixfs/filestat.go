@@ -9,6 +9,7 @@ import (
 	"github.com/ipfs/go-cid"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/budget"
 )
 
 // FileStat is what the first block of a file or a directory says about it.
@@ -74,7 +75,8 @@ func (s *FileStat) describe(ctx context.Context, raw []byte) error {
 //
 // Returns TooLarge beyond the limits.
 func (s *FileStat) Local(ctx context.Context, limits Limits) (whole bool, size uint64, err error) {
-	l := &locality{get: s.objects.bounded(s.objects.get), limit: limits.blocks(), known: map[blockKey]local{}}
+	l := &locality{get: s.objects.bounded(s.objects.get), limit: limits.blocks(), known: map[blockKey]local{}, notes: notes{hold: budget.From(ctx)}}
+	defer l.notes.release()
 	all, err := l.below(ctx, s.CID, s.raw, 0)
 	return all.whole, all.size, err
 }
@@ -87,9 +89,11 @@ type local struct {
 
 // locality looks at each block once, however often it is linked.
 type locality struct {
-	get   getter
-	limit int
-	known map[blockKey]local
+	get     getter
+	limit   int
+	known   map[blockKey]local
+	notes   notes
+	waiting int // links above the block that is looked at, and its own
 }
 
 func (l *locality) below(ctx context.Context, c cid.Cid, raw []byte, depth int) (local, error) {
@@ -98,6 +102,10 @@ func (l *locality) below(ctx context.Context, c cid.Cid, raw []byte, depth int) 
 	}
 	links, err := linksInTurn(ctx, c, raw)
 	if err != nil {
+		return local{}, err
+	}
+	defer func() { l.waiting -= len(links) }()
+	if err := l.wait(len(links)); err != nil {
 		return local{}, err
 	}
 	sum := local{whole: true, size: uint64(len(raw))}
@@ -109,6 +117,12 @@ func (l *locality) below(ctx context.Context, c cid.Cid, raw []byte, depth int) 
 		sum.whole, sum.size = sum.whole && inner.whole, sum.size+inner.size
 	}
 	return sum, nil
+}
+
+// wait notes links that are to be looked at.
+func (l *locality) wait(n int) error {
+	l.waiting += n
+	return l.notes.keep(len(l.known), l.waiting)
 }
 
 // child looks at a block below another. One that is missing is no error.

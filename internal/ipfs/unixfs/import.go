@@ -183,7 +183,8 @@ func (in *importer) pinRoots(ctx context.Context) error {
 // pinRoot pins a root if all below it is there. Only a caller that went away, or a
 // limit, ends the import.
 func (in *importer) pinRoot(ctx context.Context, r *ImportedRoot) error {
-	w := newWalk(inlineOr(in.batch.Get), in.limits, func(Walked) {})
+	w := newWalk(ctx, inlineOr(in.batch.Get), in.limits, func(Walked) {})
+	defer w.notes.release()
 	err := w.run(ctx, r.CID)
 	if err == nil {
 		in.batch.Pin(nodegate.Pin{CID: r.CID.String(), Recursive: true, Size: w.done.Bytes, Created: time.Now().UTC()})

@@ -21,32 +21,62 @@ type Entry struct {
 	ModTime time.Time
 }
 
-// Ls lists a directory in the order of names, or the blocks of a file. Looking
-// into each entry tells its type and its size.
-func (o *Objects) Ls(ctx context.Context, text string, look bool, enc Encoder) ([]Entry, error) {
-	r, err := o.Resolve(ctx, text)
+// Lister lists the directories that one request names. The limits of the request are for
+// all of them together.
+type Lister struct {
+	objects *Objects
+	get     getter
+	look    bool
+	encoder Encoder
+	left    int // entries that may still be listed
+}
+
+// Lister returns one. Looking into each entry tells its type and its size.
+func (o *Objects) Lister(look bool, enc Encoder) *Lister {
+	return &Lister{objects: o, get: o.listing(), look: look, encoder: enc, left: maxEntries}
+}
+
+// Ls hands the entries of a directory to each, in the order of names, or the blocks of a
+// file.
+//
+// Returns NotFound, TooLarge beyond the limits, or what each returns.
+func (l *Lister) Ls(ctx context.Context, text string, each func(Entry) error) error {
+	r, err := l.objects.Resolve(ctx, text)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	get := o.listing()
-	raw, err := get(ctx, r.CID)
+	raw, err := l.get(ctx, r.CID)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	links, err := get.lsLinks(ctx, r.CID, raw)
+	links, err := l.get.lsLinks(ctx, r.CID, raw)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	list := make([]Entry, 0, len(links))
-	for _, l := range links {
-		e := Entry{Name: l.name, Hash: enc.Encode(l.cid)}
-		if err := get.look(ctx, &e, l, look); err != nil {
-			return nil, err
+	if l.left -= len(links); l.left < 0 {
+		return tooLarge("too many entries in one listing: at most %d. List fewer directories at once", maxEntries)
+	}
+	release, err := holdLinks(ctx, links)
+	if err != nil {
+		return err
+	}
+	defer release()
+	slices.SortStableFunc(links, func(a, b link) int { return strings.Compare(a.name, b.name) })
+	return l.each(ctx, links, each)
+}
+
+// each looks into the entries, one after the other.
+func (l *Lister) each(ctx context.Context, links []link, each func(Entry) error) error {
+	for _, to := range links {
+		e := Entry{Name: to.name, Hash: l.encoder.Encode(to.cid)}
+		if err := l.get.lookInto(ctx, &e, to, l.look); err != nil {
+			return err
 		}
-		list = append(list, e)
+		if err := each(e); err != nil {
+			return err
+		}
 	}
-	slices.SortStableFunc(list, func(a, b Entry) int { return strings.Compare(a.Name, b.Name) })
-	return list, nil
+	return nil
 }
 
 // lsLinks are the entries of a directory; of anything else, its plain links.
@@ -70,8 +100,8 @@ func (g getter) lsLinks(ctx context.Context, c cid.Cid, raw []byte) ([]link, err
 	return g.entries(ctx, n, u)
 }
 
-// look fills in what an entry's own block says.
-func (g getter) look(ctx context.Context, e *Entry, l link, deep bool) error {
+// lookInto fills in what an entry's own block says.
+func (g getter) lookInto(ctx context.Context, e *Entry, l link, deep bool) error {
 	if l.cid.Type() == cid.Raw {
 		e.Type, e.Size = kindFile, l.size
 		return nil

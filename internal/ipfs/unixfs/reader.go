@@ -51,6 +51,8 @@ type level struct {
 	ahead map[int]chan fetched
 	leafy bool // its children seem to be leaves
 	held  int
+
+	reserved int64
 }
 
 // fetched is a block, or why there is none.
@@ -68,6 +70,20 @@ func (o *Objects) reader(ctx context.Context, f *opened, skip, want int64) *read
 		r.err = r.descend(f.root, f.fs)
 	}
 	return r
+}
+
+// open reserves the root of one of several files, which are all opened before the first of
+// them is read. What was reserved for the download is enough for the first.
+func (r *reader) open(first bool, f *opened) error {
+	if r.err != nil || first {
+		return r.err
+	}
+	cost := int64(len(f.root.raw)) + int64(len(f.root.links))*linkCost
+	if err := reserve(r.hold, cost, readLess); err != nil {
+		return err
+	}
+	r.reserved += cost
+	return nil
 }
 
 // next returns the next bytes, or io.EOF after the last. They are good until the next
@@ -105,6 +121,8 @@ func (r *reader) advance() error {
 	top := r.stack[len(r.stack)-1]
 	if top.next == len(top.links) {
 		r.held -= top.held
+		r.hold.Shrink(top.reserved)
+		r.reserved -= top.reserved
 		r.stack = r.stack[:len(r.stack)-1]
 		return nil
 	}
@@ -159,8 +177,13 @@ func (r *reader) descend(n *node, u *unixfs) error {
 	if len(r.stack) >= maxDepth || r.held+len(n.raw) > maxPathBytes {
 		return failed("malformed file: its blocks are nested too deeply")
 	}
+	cost := levelCost(n)
+	if err := reserve(r.hold, cost, readLess); err != nil {
+		return err
+	}
 	r.held += len(n.raw)
-	r.stack = append(r.stack, &level{links: n.links, sizes: u.blockSizes, held: len(n.raw), ahead: map[int]chan fetched{}})
+	r.reserved += cost
+	r.stack = append(r.stack, &level{links: n.links, sizes: u.blockSizes, held: len(n.raw), reserved: cost, ahead: map[int]chan fetched{}})
 	return nil
 }
 

@@ -1,6 +1,7 @@
 package unixfs
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -101,4 +102,13 @@ func TestVerifyFindsMissing(t *testing.T) {
 	if err := NewRefs(o, RefOptions{MaxDepth: 1}, func(Ref) error { return nil }).Root(t.Context(), broken); !errors.Is(err, nodegate.NotFound) {
 		t.Errorf("refs: %v", err)
 	}
+}
+
+// lsOf lists a directory whole.
+func lsOf(ctx context.Context, o *Objects, text string, look bool, enc Encoder) (list []Entry, err error) {
+	err = o.Lister(look, enc).Ls(ctx, text, func(e Entry) error {
+		list = append(list, e)
+		return nil
+	})
+	return list, err
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"github.com/ipfs/go-cid"
+
+	"github.com/nodegate/nodegate/internal/budget"
 )
 
 // Ref is a link from one block to another.
@@ -24,6 +26,7 @@ type Refs struct {
 	get     getter
 	each    func(Ref) error
 	seen    map[blockKey]int // the depth at which a block was seen
+	notes   notes
 }
 
 // NewRefs begins a listing within the limits of one request.
@@ -37,6 +40,7 @@ func NewRefs(o *Objects, options RefOptions, each func(Ref) error) *Refs {
 // Returns NotFound for a block that is missing, TooLarge beyond the limits, or what each
 // returns.
 func (r *Refs) Root(ctx context.Context, root cid.Cid) error {
+	r.notes.hold = budget.From(ctx)
 	raw, err := r.get(ctx, root)
 	if err != nil {
 		return err
@@ -53,10 +57,18 @@ func (r *Refs) below(ctx context.Context, from cid.Cid, raw []byte, depth int) e
 	if err != nil {
 		return err
 	}
+	release, err := holdLinks(ctx, links)
+	if err != nil {
+		return err
+	}
+	defer release()
 	for _, l := range links {
 		deeper, named := r.visit(l.cid, depth)
 		if !deeper && !named {
 			continue
+		}
+		if err := r.notes.keep(len(r.seen), 0); err != nil {
+			return err
 		}
 		inner, err := r.get(ctx, l.cid)
 		if err != nil {

@@ -9,6 +9,7 @@ import (
 	"github.com/ipfs/go-cid"
 	"github.com/spaolacci/murmur3"
 
+	"github.com/nodegate/nodegate/internal/budget"
 	"github.com/nodegate/nodegate/internal/fairshare"
 )
 
@@ -97,12 +98,13 @@ func (g getter) entries(ctx context.Context, n *node, u *unixfs) ([]link, error)
 }
 
 // someEntries lists a directory up to a number of entries, and tells whether there
-// are more.
+// are more. What a listing takes is reserved until it returns: see holdLinks.
 func (g getter) someEntries(ctx context.Context, n *node, u *unixfs, most int) (list []link, more bool, err error) {
 	if u.kind != kindShard {
 		return n.links[:min(len(n.links), most)], len(n.links) > most, nil
 	}
-	s := &shards{get: g, most: most, seen: map[blockKey]struct{}{}}
+	s := &shards{get: g, most: most, seen: map[blockKey]struct{}{}, hold: budget.From(ctx)}
+	defer func() { s.hold.Shrink(s.held) }()
 	if err = s.add(ctx, n, u, 0); errors.Is(err, errMore) {
 		return s.list, true, nil
 	}
@@ -118,6 +120,8 @@ type shards struct {
 	most int // entries
 	list []link
 	seen map[blockKey]struct{} // shards in shards
+	hold *budget.Hold          // of the request
+	held int64                 // of it
 }
 
 // add appends what is in a shard. A shard in a shard has a name of only digits; below
@@ -130,6 +134,11 @@ func (s *shards) add(ctx context.Context, n *node, u *unixfs, used int) error {
 	if used += bits; used > 64 {
 		return failed("sharded directory too deep")
 	}
+	cost := linksCost(n.links) + blockCost
+	if err := reserve(s.hold, cost, listLess); err != nil {
+		return err
+	}
+	s.held += cost
 	for _, l := range n.links {
 		switch {
 		case len(l.name) < digits:

@@ -199,6 +199,11 @@ func (a *archive) directory(ctx context.Context, t *Tree, at string, depth int) 
 	if err != nil {
 		return err
 	}
+	release, err := holdLinks(ctx, links)
+	if err != nil {
+		return err
+	}
+	defer release()
 	for _, l := range links {
 		if strings.ContainsRune(l.name, 0) {
 			return failed("the entry %q can't be in a tar archive: use dag/export, which keeps every name", l.name)

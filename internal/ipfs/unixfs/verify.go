@@ -7,6 +7,7 @@ import (
 	"github.com/ipfs/go-cid"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/budget"
 )
 
 // BadBlock is a block that can't be read.
@@ -15,12 +16,16 @@ type BadBlock struct {
 	Err string
 }
 
+// badCost is about what such a block takes until it is reported.
+const badCost = 384
+
 // Verifier checks that DAGs are whole. What it found whole it does not read again.
 type Verifier struct {
 	get    getter
 	limits Limits
 	left   int // blocks that may still be read
 	whole  map[blockKey]struct{}
+	notes  notes // of whole, and of the DAG that is checked
 }
 
 // NewVerifier begins a check within the limits, which are for all DAGs together.
@@ -33,6 +38,7 @@ func NewVerifier(o *Objects, limits Limits) *Verifier {
 // Returns TooLarge beyond the limits, or Timeout.
 func (v *Verifier) Check(ctx context.Context, root cid.Cid) ([]BadBlock, error) {
 	var bad []BadBlock
+	v.notes.hold = budget.From(ctx)
 	todo, seen := []step{{root, 0}}, map[blockKey]struct{}{}
 	for len(todo) > 0 {
 		s := todo[len(todo)-1]
@@ -48,6 +54,9 @@ func (v *Verifier) Check(ctx context.Context, root cid.Cid) ([]BadBlock, error) 
 			bad = append(bad, BadBlock{s.cid, badReason(err)})
 		case len(todo)+len(links) > maxPending:
 			return nil, tooLarge("too many links at once: at most %d", maxPending)
+		}
+		if err := v.notes.keep(len(v.whole)+len(seen), len(todo)+len(links)+badCost/stepCost*len(bad)); err != nil {
+			return nil, err
 		}
 		for i := len(links) - 1; i >= 0; i-- {
 			todo = append(todo, step{links[i], s.depth + 1})

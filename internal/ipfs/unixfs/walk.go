@@ -8,6 +8,7 @@ import (
 	"github.com/ipfs/go-cid"
 
 	"github.com/nodegate/nodegate/internal/background"
+	"github.com/nodegate/nodegate/internal/budget"
 	"github.com/nodegate/nodegate/internal/fairshare"
 	"github.com/nodegate/nodegate/internal/ipfs/identity"
 )
@@ -49,18 +50,20 @@ type walk struct {
 	todo    []step
 	busy    int
 	seen    map[blockKey]struct{}
+	notes   notes
 	done    Walked
 	err     error
 }
 
 func walkAll(ctx context.Context, get getter, root cid.Cid, limits Limits, progress func(Walked)) (Walked, error) {
-	w := newWalk(get, limits, progress)
+	w := newWalk(ctx, get, limits, progress)
+	defer w.notes.release()
 	err := w.run(ctx, root)
 	return w.done, err
 }
 
-func newWalk(get getter, limits Limits, progress func(Walked)) *walk {
-	w := &walk{get: get, limit: limits.blocks(), progress: progress, seen: map[blockKey]struct{}{}}
+func newWalk(ctx context.Context, get getter, limits Limits, progress func(Walked)) *walk {
+	w := &walk{get: get, limit: limits.blocks(), progress: progress, seen: map[blockKey]struct{}{}, notes: notes{hold: budget.From(ctx)}}
 	w.changed.L = &w.mu
 	return w
 }
@@ -110,7 +113,15 @@ func (w *walk) push(c cid.Cid, depth int) error {
 	}
 	w.seen[k] = struct{}{}
 	w.todo = append(w.todo, step{c, depth})
-	return nil
+	return w.notes.keep(len(w.seen), len(w.todo))
+}
+
+// pending checks whether so many blocks may wait.
+func (w *walk) pending(n int) error {
+	if n > maxPending {
+		return tooLarge("too many links at once: at most %d", maxPending)
+	}
+	return w.notes.keep(0, n)
 }
 
 func (w *walk) work(ctx context.Context) {
@@ -172,7 +183,8 @@ func (w *walk) finish(s step, size int, links []cid.Cid, err error) {
 // inOrder goes through all blocks below a root, parents before children and these
 // in order, each once.
 func inOrder(ctx context.Context, get getter, root cid.Cid, limits Limits, visit func(c cid.Cid, data []byte) error) error {
-	w := &walk{limit: limits.blocks(), seen: map[blockKey]struct{}{}}
+	w := &walk{limit: limits.blocks(), seen: map[blockKey]struct{}{}, notes: notes{hold: budget.From(ctx)}}
+	defer w.notes.release()
 	todo := []step{{root, 0}}
 	for len(todo) > 0 {
 		s := todo[len(todo)-1]
@@ -195,8 +207,8 @@ func inOrder(ctx context.Context, get getter, root cid.Cid, limits Limits, visit
 		if err != nil {
 			return err
 		}
-		if len(todo)+len(links) > maxPending {
-			return tooLarge("too many links at once: at most %d", maxPending)
+		if err := w.pending(len(todo) + len(links)); err != nil {
+			return err
 		}
 		for _, l := range slices.Backward(links) {
 			todo = append(todo, step{l, s.depth + 1})

@@ -76,6 +76,7 @@ type PinRequestQuery struct {
 	Statuses      []PinRequestStatus
 	After, Before time.Time // when they were created, both included; zero is no bound
 	Limit         int       // any so many of them; 0 is no limit
+	Brief         bool      // only ID, CID and Status are read
 }
 
 // PinRequestBounds is what an account may have.

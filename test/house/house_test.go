@@ -53,7 +53,7 @@ var mayImport = map[string][]string{
 	"internal/ipfs/gateway":          {"", "internal/budget", "internal/obs", "internal/web", "internal/method/permit", "internal/accounts/usage", "internal/accounts/requestlog", "internal/ipfs/unixfs", "internal/ipfs/pinning", "internal/fairshare", "internal/background", "internal/tokenbucket", "internal/tracing"},
 	"internal/ipfs/identity":         {},
 	"internal/ipfs/kubo":             {"", "internal/ipfs/blockstore", "internal/ipfs/identity", "internal/tracing"},
-	"internal/ipfs/pinning":          {"", "internal/fairshare"},
+	"internal/ipfs/pinning":          {"", "internal/budget", "internal/fairshare", "internal/tokenbucket"},
 	"internal/ipfs/unixfs":           {"", "internal/budget", "internal/fairshare", "internal/background", "internal/ipfs/identity"},
 	"internal/localca":               {"", "internal/disk"},
 	"internal/method":                {"internal/spelling"},

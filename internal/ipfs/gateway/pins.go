@@ -42,7 +42,8 @@ var pinsCommands = map[string]*command{
 // newPinning makes the service that pins what is asked for.
 func (g *Gateway) newPinning() *pinning.Service {
 	return pinning.New(pinning.Config{
-		Store: g.cfg.PinRequests, PinOf: g.cfg.Engine.PinOf, Pins: g.cfg.Engine.Pins, Pin: g.pinFor, Unpin: g.unpinFor, Log: g.cfg.Log,
+		Store: g.cfg.PinRequests, PinOf: g.cfg.Engine.PinOf, Pins: g.cfg.Engine.Pins, Pin: g.pinFor, Unpin: g.unpinFor,
+		Apart: g.shares.listApart, Log: g.cfg.Log,
 	})
 }
 

@@ -137,6 +137,19 @@ func (p *place) counted(ctx context.Context, beside time.Duration, work func(con
 	return err
 }
 
+// listApart does what takes as long as a list of pin requests, for a request that is small
+// otherwise: one at a time in the process, and at low priority from the start.
+func (s *shares) listApart(ctx context.Context, owner string, work func(context.Context) error) (err error) {
+	if err := s.lists.Acquire(ctx, owner); err != nil {
+		return err
+	}
+	defer s.lists.Release(owner)
+	fairshare.TakeTurns(ctx)
+	background.Low(func(t *background.Thread) { err = work(fairshare.Alone(ctx, t.Lower, t.Rest)) })
+	s.spent.Spend(owner, (atLeast + fairshare.Spent(ctx)).Seconds(), allowance)
+	return err
+}
+
 // lowStreams is how many files are sent, and pins read, at low priority at once. A slow client
 // keeps the thread of its file, and other long work needs some too.
 const lowStreams = 16

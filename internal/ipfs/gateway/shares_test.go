@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/fairshare"
@@ -139,5 +140,28 @@ func TestCompressor(t *testing.T) {
 	z.left, z.ctx = 1<<20, fairshare.With(ctx, pool, "a")
 	if _, err := z.Write(data); !errors.Is(err, context.Canceled) {
 		t.Errorf("a client that has gone: %v", err)
+	}
+}
+
+// TestListApart: such work waits for lists in progress, and counts for the account.
+func TestListApart(t *testing.T) {
+	s := newShares(Config{})
+	ctx := fairshare.With(t.Context(), s.work, "a")
+	_ = s.lists.Try("b")
+	short, cancel := context.WithTimeout(ctx, 10*time.Millisecond)
+	defer cancel()
+	if err := s.listApart(short, "a", func(context.Context) error { t.Error("it ran beside a list"); return nil }); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("beside a list: %v", err)
+	}
+	s.lists.Release("b")
+	failure := errors.New("failed")
+	err := s.listApart(ctx, "a", func(ctx context.Context) error {
+		if s.lists.Used() != 1 {
+			t.Error("other lists run beside it")
+		}
+		return errors.Join(failure, fairshare.Do(ctx, func() { time.Sleep(100 * time.Millisecond) }))
+	})
+	if !errors.Is(err, failure) || s.lists.Used() != 0 || fairshare.Spent(ctx) < 100*time.Millisecond || s.spent.Spend("a", 0, allowance) == 0 {
+		t.Errorf("%v, spent %v", err, fairshare.Spent(ctx))
 	}
 }

@@ -86,6 +86,7 @@ func (s *Service) List(ctx context.Context, q Query) (Page, error) {
 
 func (s *Service) askedFor(ctx context.Context, q nodegate.PinRequestQuery, grow func(int64) error) (map[string]*asked, error) {
 	known := map[string]*asked{}
+	q.Brief = true
 	err := eachRequest(ctx, s.cfg.Store, q, func(r *nodegate.PinRequest) error {
 		a := known[r.CID]
 		if a == nil {

@@ -25,6 +25,7 @@ type engine struct {
 	pins  map[string]nodegate.Pin
 	pin   func(ctx context.Context, cid string) error // before a pin is made; nil is nothing
 	unpin func()                                      // before a pin is taken off
+	lists atomic.Int64                                // of all pins
 	wait  time.Duration                               // of an answer for its result; 0 is as long as a test takes
 }
 
@@ -39,6 +40,7 @@ func (e *engine) PinOf(_ context.Context, accountID, cid string) (nodegate.Pin, 
 }
 
 func (e *engine) Pins(_ context.Context, accountID string, each func(nodegate.Pin) bool) error {
+	e.lists.Add(1)
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, p := range e.pins {
@@ -322,5 +324,67 @@ func TestListMemory(t *testing.T) {
 	}
 	if _, err := s.List(t.Context(), q); !errors.Is(err, full) {
 		t.Errorf("without memory: %v", err)
+	}
+}
+
+// fullStore takes no more requests, and notes how requests are looked at.
+type fullStore struct {
+	nodegate.PinRequestStore
+	full         bool
+	scans, metas atomic.Int64 // looks at all requests of an account, and the metadata they read
+}
+
+func (f *fullStore) AddPinRequest(ctx context.Context, r *nodegate.PinRequest, now time.Time, b nodegate.PinRequestBounds) error {
+	if f.full {
+		return &nodegate.Error{Code: nodegate.QuotaReached, Msg: "too many pin requests"}
+	}
+	return f.PinRequestStore.AddPinRequest(ctx, r, now, b)
+}
+
+func (f *fullStore) PinRequests(ctx context.Context, q nodegate.PinRequestQuery, each func(*nodegate.PinRequest) error) error {
+	if q.CIDs == nil {
+		f.scans.Add(1)
+	}
+	return f.PinRequestStore.PinRequests(ctx, q, func(r *nodegate.PinRequest) error {
+		if len(r.Meta) > 0 {
+			f.metas.Add(1)
+		}
+		return each(r)
+	})
+}
+
+// TestFullAccount: an account that has all requests it may makes the server look for those
+// whose pins are gone now and then, and not with each request that it sends.
+func TestFullAccount(t *testing.T) {
+	e := &engine{pins: map[string]nodegate.Pin{}}
+	store := &fullStore{}
+	s, _ := openOver(t, e, sqlitetest.New(t), func(s nodegate.PinRequestStore) nodegate.PinRequestStore {
+		store.PinRequestStore = s
+		return store
+	})
+	var ids []string
+	for i := range 10 {
+		r, err := s.Add(t.Context(), "a", pinning.Ask{CID: fmt.Sprint("c", i), Meta: map[string]string{"m": "x"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, r.ID)
+	}
+	_ = e.Unpin(t.Context(), "a", "c3")
+	store.full = true
+	store.metas.Store(0)
+	time.Sleep(400 * time.Millisecond) // the newest requests are left alone
+	for range 5 {
+		if _, err := s.Add(t.Context(), "a", pinning.Ask{CID: "more"}); !errors.Is(err, nodegate.QuotaReached) {
+			t.Errorf("the error is %v", err)
+		}
+	}
+	if scans, metas, all := store.scans.Load(), store.metas.Load(), e.lists.Load(); scans != 1 || metas != 0 || all != 0 {
+		t.Errorf("five requests looked %d times at all requests, read metadata %d times and listed all pins %d times", scans, metas, all)
+	}
+	for i, id := range ids {
+		if _, err := store.PinRequest(t.Context(), "a", id); errors.Is(err, nodegate.NotFound) != (i == 3) {
+			t.Errorf("request %d: %v", i, err)
+		}
 	}
 }

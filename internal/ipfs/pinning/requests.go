@@ -8,7 +8,9 @@ import (
 	"time"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/internal/budget"
 	"github.com/nodegate/nodegate/internal/fairshare"
+	"github.com/nodegate/nodegate/internal/tokenbucket"
 )
 
 // Config is what requests are kept and worked on with.
@@ -23,6 +25,10 @@ type Config struct {
 	Pin func(ctx context.Context, accountID, cid, name string) error
 	// Unpin takes a pin off. Returns NotFound.
 	Unpin func(ctx context.Context, accountID, cid string) error
+
+	// Apart does work for an account that takes long, in the account's share of the server and
+	// where it holds up nobody else. Without it the work is done at once.
+	Apart func(ctx context.Context, accountID string, work func(context.Context) error) error
 
 	Log *slog.Logger
 
@@ -51,6 +57,8 @@ type Service struct {
 	stop  context.CancelFunc
 	ended sync.WaitGroup
 
+	swept tokenbucket.Set[string] // accounts whose requests were swept lately
+
 	mu      sync.Mutex
 	closed  bool
 	running map[request]context.CancelFunc
@@ -65,6 +73,9 @@ func New(cfg Config) *Service {
 		if *d == 0 {
 			*d = standard
 		}
+	}
+	if cfg.Apart == nil {
+		cfg.Apart = func(ctx context.Context, _ string, work func(context.Context) error) error { return work(ctx) }
 	}
 	s := &Service{cfg: cfg, slots: fairshare.New(workers, accountWorkers), wake: make(chan struct{}, 1), running: map[request]context.CancelFunc{}}
 	s.life, s.stop = context.WithCancel(context.Background())
@@ -146,7 +157,7 @@ func (s *Service) prepare(ctx context.Context, accountID, cid string) error {
 		return err
 	}
 	if !live {
-		_, err := s.forget(ctx, nodegate.PinRequestQuery{AccountID: accountID, CIDs: []string{cid}}, func(string) bool { return false })
+		_, err := s.forget(ctx, nodegate.PinRequestQuery{AccountID: accountID, CIDs: []string{cid}}, gone)
 		return err
 	}
 	wanted, err := s.wanted(ctx, accountID, cid)
@@ -155,6 +166,8 @@ func (s *Service) prepare(ctx context.Context, accountID, cid string) error {
 	}
 	return s.save(ctx, found(&pin))
 }
+
+func gone(context.Context, string) (bool, error) { return false, nil }
 
 // await waits for a result, but not for long.
 func (s *Service) await(ctx context.Context, done <-chan struct{}) {
@@ -265,35 +278,64 @@ func (s *Service) release(ctx context.Context, accountID, cid string) error {
 	return err
 }
 
-// sweep deletes all requests of an account whose pins were taken off, and returns how many
-// those were.
-func (s *Service) sweep(ctx context.Context, accountID string) (int, error) {
-	live := map[string]bool{}
-	err := s.cfg.Pins(ctx, accountID, func(p nodegate.Pin) bool {
-		live[p.CID] = p.Recursive
-		return true
-	})
-	if err != nil {
-		return 0, err
+// sweeps is how often the requests of an account are swept: to look at all of them takes long.
+var sweeps = tokenbucket.Rate{PerSecond: 1. / 60, Burst: 1}
+
+// sweep deletes requests of an account whose pins were taken off, and returns how many those
+// were. It does so once a minute at most, where it holds up nobody.
+func (s *Service) sweep(ctx context.Context, accountID string) (swept int, err error) {
+	if _, ok := s.swept.Take(accountID, 1, sweeps); !ok {
+		return 0, nil
 	}
-	return s.forget(ctx, nodegate.PinRequestQuery{AccountID: accountID}, func(cid string) bool { return live[cid] })
+	err = s.cfg.Apart(ctx, accountID, func(ctx context.Context) error {
+		swept, err = s.forget(ctx, nodegate.PinRequestQuery{AccountID: accountID}, func(ctx context.Context, cid string) (bool, error) {
+			_, live, err := s.pinOf(ctx, accountID, cid)
+			return live, err
+		})
+		return err
+	})
+	return swept, err
 }
 
-// forget deletes the requests that ended with their pins. The newest are left: what they
+// maxSwept is how many requests are deleted at once. What is left is found the next time.
+const maxSwept = 1000
+
+// forget deletes requests that ended with their pins. The newest are left: what they
 // ask for may have been pinned a moment ago, while another request for it was removed.
-func (s *Service) forget(ctx context.Context, q nodegate.PinRequestQuery, live func(cid string) bool) (int, error) {
-	var gone []string
-	q.Before, q.Statuses = time.Now().Add(-s.cfg.Lease), []nodegate.PinRequestStatus{nodegate.PinPinned}
-	err := s.cfg.Store.PinRequests(ctx, q, func(r *nodegate.PinRequest) error {
-		if !live(r.CID) {
-			gone = append(gone, r.ID)
+func (s *Service) forget(ctx context.Context, q nodegate.PinRequestQuery, live func(ctx context.Context, cid string) (bool, error)) (int, error) {
+	q.Before, q.Statuses, q.Brief = time.Now().Add(-s.cfg.Lease), []nodegate.PinRequestStatus{nodegate.PinPinned}, true
+	pinned, err := readWhole(ctx, s.cfg.Store, q)
+	gone := 0
+	for _, r := range pinned {
+		if err != nil || q.CIDs == nil && gone == maxSwept {
+			break
 		}
-		return nil
-	})
-	for _, id := range gone {
-		if err == nil {
-			err = s.cfg.Store.DeletePinRequest(ctx, q.AccountID, id)
+		begun, there := time.Now(), false
+		there, err = live(ctx, r.cid)
+		fairshare.Count(ctx, time.Since(begun)) // no turn: a database may have to answer
+		if err != nil || there {
+			continue
+		}
+		gone++
+		if err = s.cfg.Store.DeletePinRequest(ctx, q.AccountID, r.id); errors.Is(err, nodegate.NotFound) {
+			err = nil // another request found it, too
 		}
 	}
-	return len(gone), err
+	return gone, err
+}
+
+// stored is what names a request in the store.
+type stored struct{ id, cid string }
+
+// storedBytes is what one takes in memory, about.
+const storedBytes = 192
+
+// readWhole reads all requests of a query before anything else is asked of the store.
+func readWhole(ctx context.Context, store nodegate.PinRequestStore, q nodegate.PinRequestQuery) (list []stored, err error) {
+	hold := budget.From(ctx)
+	err = eachRequest(ctx, store, q, func(r *nodegate.PinRequest) error {
+		list = append(list, stored{r.ID, r.CID})
+		return hold.Grow(storedBytes)
+	})
+	return list, err
 }

@@ -35,6 +35,12 @@ func scanPinRequest(account string, row scan) (*nodegate.PinRequest, error) {
 	return r, json.Unmarshal([]byte(meta), &r.Meta)
 }
 
+// scanBriefly reads what tells requests apart, without the texts of clients.
+func scanBriefly(account string, row scan) (*nodegate.PinRequest, error) {
+	r := &nodegate.PinRequest{AccountID: account}
+	return r, row(&r.ID, &r.CID, &r.Status)
+}
+
 // lease is how a time is stored in the column leased.
 func lease(t time.Time) int64 {
 	if t.IsZero() {
@@ -124,7 +130,11 @@ func (s *pinRequestTables) PinRequest(ctx context.Context, accountID, id string)
 
 // PinRequests hands an account's requests to each.
 func (s *pinRequestTables) PinRequests(ctx context.Context, q nodegate.PinRequestQuery, each func(*nodegate.PinRequest) error) error {
-	query, args := "SELECT "+pinRequestColumns+" FROM pin_requests WHERE account = $1", []any{cleaned(q.AccountID)}
+	columns, scanned := pinRequestColumns, scanPinRequest
+	if q.Brief {
+		columns, scanned = "id, cid, status", scanBriefly
+	}
+	query, args := "SELECT "+columns+" FROM pin_requests WHERE account = $1", []any{cleaned(q.AccountID)}
 	and := func(condition string, value any) {
 		args = append(args, value)
 		query += fmt.Sprintf(" AND "+condition, len(args))
@@ -153,7 +163,7 @@ func (s *pinRequestTables) PinRequests(ctx context.Context, q nodegate.PinReques
 		query += fmt.Sprintf(" LIMIT %d", q.Limit)
 	}
 	return s.each(ctx, "pinRequests", "pin request", query, args, func(row scan) error {
-		r, err := scanPinRequest(q.AccountID, row)
+		r, err := scanned(q.AccountID, row)
 		if err != nil {
 			return err
 		}

@@ -50,6 +50,13 @@ func pinRequestsRoundTrip(t *testing.T, s Store) {
 	}
 	ask(t, s, r)
 	same(t, "a request", must[*nodegate.PinRequest](t)(s.PinRequest(t.Context(), "a", "one")), r)
+	err := s.PinRequests(t.Context(), nodegate.PinRequestQuery{AccountID: "a", Brief: true}, func(got *nodegate.PinRequest) error {
+		same(t, "a request, briefly", got, &nodegate.PinRequest{AccountID: "a", ID: "one", CID: "c1", Status: nodegate.PinPinned})
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
 	again := *r
 	again.Name = "other"
 	ask(t, s, &again)
@@ -58,7 +65,7 @@ func pinRequestsRoundTrip(t *testing.T, s Store) {
 		_, err := s.PinRequest(t.Context(), "a", id)
 		is(t, id, err, nodegate.NotFound)
 	}
-	_, err := s.PinRequest(t.Context(), "b", "one")
+	_, err = s.PinRequest(t.Context(), "b", "one")
 	is(t, "of another account", err, nodegate.NotFound)
 	is(t, "deleting another's", s.DeletePinRequest(t.Context(), "b", "one"), nodegate.NotFound)
 	is(t, "a name with a zero byte", s.AddPinRequest(t.Context(), &nodegate.PinRequest{AccountID: "a", ID: "x", Name: "\x00"}, at, manyRequests()), nodegate.InvalidInput)

@@ -207,14 +207,13 @@ const addedShown = 5
 // make the page say that something else was stored.
 func justAdded(v *visit, cids []string) (list []added, err error) {
 	for _, cid := range cids[:min(len(cids), addedShown)] {
-		found, err := v.cfg.Files.List(v.req.Context(), files.Query{AccountID: v.account.ID, Search: cid})
-		if err != nil {
+		p, err := v.cfg.Files.Pin(v.req.Context(), v.account.ID, cid)
+		switch {
+		case errors.Is(err, nodegate.NotFound):
+		case err != nil:
 			return nil, err
-		}
-		for _, p := range found.Pins {
-			if p.CID == cid {
-				list = append(list, added{Name: p.Name, Hash: p.CID, Size: byteSize(p.Size)})
-			}
+		default:
+			list = append(list, added{Name: p.Name, Hash: p.CID, Size: byteSize(p.Size)})
 		}
 	}
 	return list, nil

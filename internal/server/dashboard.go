@@ -36,7 +36,7 @@ func (s *Server) openDashboard() (http.Handler, error) {
 		Operator: dashboard.Operator{Networks: s.networks.states, System: operator.system, Cordon: s.cordons().set},
 	}
 	if s.storage.gateway != nil {
-		c.Storage, c.Files, c.Uploads = s.storage.gateway.ServeGranted, files.New(shelf{s.storage.engine, s.storage.engine.Begin}), s.storage.parts
+		c.Storage, c.Files, c.Uploads = s.storage.gateway.ServeGranted, files.New(shelf{s.storage.engine, s.storage.engine.Begin}, s.storage.gateway.InShare), s.storage.parts
 		received := gateway.NewReceived(s.storage.gateway)
 		c.Parts = dashboard.Parts{MayReceive: received.May, Received: received.Count, Store: received.Serve}
 		if s.cfg.Storage.Gateway != "off" {

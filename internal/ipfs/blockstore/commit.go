@@ -10,8 +10,8 @@ import (
 
 const (
 	groupSize    = 512              // requests that share one sync
-	groupEntries = 2048             // blocks that their batches enter in the index, about
-	smallBatch   = 64               // blocks of a batch that goes before large ones
+	groupEntries = 2048             // blocks and pins that their batches enter in the index, about
+	smallBatch   = 64               // blocks and pins of a batch that goes before large ones
 	flushEvery   = 30 * time.Second // how much of the log a start replays at most
 )
 
@@ -134,7 +134,7 @@ func (c *committer) commitSmall(during *Batch) {
 			behind[r.batch.account] = true
 			return false
 		}
-		list, entries = append(list, r), entries+r.batch.blocks.count()
+		list, entries = append(list, r), entries+entriesOf(r.batch)
 		return true
 	})
 	c.commitGroup(list, func() {})
@@ -370,7 +370,10 @@ func (b *Batch) toEnter(list []found) []found {
 }
 
 // small tells whether the batch is entered in the index at once.
-func (b *Batch) small() bool { return b.blocks.count() <= smallBatch }
+func (b *Batch) small() bool { return entriesOf(b) <= smallBatch }
+
+// entriesOf is how many blocks and pins a batch enters in the index.
+func entriesOf(b *Batch) int { return b.blocks.count() + len(b.ops) }
 
 // apply makes the batch visible. After a crash before its end, a start replays it from
 // its first record on.

@@ -65,6 +65,9 @@ func (t *pinTable) dropLoose(list []loose) error {
 // each hands out the wanted pins of an account, by CID, until each says no.
 func (t *pinTable) each(ctx context.Context, account string, wanted func(*pinState) bool, each func(nodegate.Pin) bool) error {
 	return t.index.scan(accountKey(keyPin, account), func(_, value []byte) (bool, error) {
+		if err := ctx.Err(); err != nil { // a request without turns may end, too
+			return false, err
+		}
 		var p *pinState
 		var err error
 		if turnErr := fairshare.Do(ctx, func() { p, err = decodePinState(value) }); turnErr != nil {

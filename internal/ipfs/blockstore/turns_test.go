@@ -2,6 +2,7 @@ package blockstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
@@ -12,6 +13,8 @@ import (
 	"github.com/cockroachdb/pebble/vfs"
 	"github.com/ipfs/go-cid"
 	"github.com/multiformats/go-multihash"
+
+	"github.com/nodegate/nodegate"
 )
 
 // waiting hands commits to a committer that is busy, one after the other, lets it go on
@@ -201,5 +204,34 @@ func checkLarge(t *testing.T, s *Store, seed int, acked bool) {
 	}
 	if there != largeBlocks && (acked || there > 0) {
 		t.Errorf("%d of %d blocks of batch %d are there; acknowledged: %v", there, largeBlocks, seed, acked)
+	}
+}
+
+// TestManyPinsAreNoSmallBatch: pins are entered in the index as blocks are, so a batch of very
+// many doesn't go before others.
+func TestManyPinsAreNoSmallBatch(t *testing.T) {
+	s := open(t, testConfig(t))
+	b := s.Begin("a", 0)
+	for i := range smallBatch + 1 {
+		if !b.small() {
+			t.Errorf("a batch of %d pins is not small", i)
+		}
+		b.Pin(nodegate.Pin{CID: fmt.Sprint("c", i), Recursive: true})
+	}
+	if b.small() || entriesOf(b) != smallBatch+1 {
+		t.Errorf("a batch of %d pins is small", entriesOf(b))
+	}
+	if err := b.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	seen := 0
+	err := s.Pins(ctx, "a", func(nodegate.Pin) bool {
+		seen++
+		cancel()
+		return true
+	})
+	if !errors.Is(err, context.Canceled) || seen != 1 {
+		t.Errorf("%d pins were listed for a client that left: %v", seen, err)
 	}
 }

@@ -59,15 +59,37 @@ type Page struct {
 	Days   [HistoryDays]int64 // bytes of the pins at the end of each day, today last
 }
 
-// Files are the use cases.
-type Files struct{ shelf Shelf }
+// Share does work of an account in its share of the server, so that it holds up nobody else.
+type Share func(ctx context.Context, accountID string, work func(context.Context) error) error
 
-// New works on a shelf.
-func New(s Shelf) *Files { return &Files{shelf: s} }
+// Files are the use cases.
+type Files struct {
+	shelf Shelf
+	share Share
+}
+
+// New works on a shelf. What may take long is done in the account's share; without one it is
+// done at once.
+func New(s Shelf, share Share) *Files {
+	if share == nil {
+		share = func(ctx context.Context, _ string, work func(context.Context) error) error { return work(ctx) }
+	}
+	return &Files{shelf: s, share: share}
+}
 
 // List returns one page. It looks at every pin of the account and keeps the newest, so
 // that the memory is bounded whatever the account holds.
-func (f *Files) List(ctx context.Context, q Query) (Page, error) {
+//
+// Returns what the account's share does when the account has too much to do.
+func (f *Files) List(ctx context.Context, q Query) (page Page, err error) {
+	err = f.share(ctx, q.AccountID, func(ctx context.Context) error {
+		page, err = f.list(ctx, q)
+		return err
+	})
+	return page, err
+}
+
+func (f *Files) list(ctx context.Context, q Query) (Page, error) {
 	found, held := newest{most: Most}, newHistory(time.Now())
 	if err := f.shelf.Pins(ctx, q.AccountID, held.counting(found.matching(q.Search))); err != nil {
 		return Page{}, err

@@ -3,6 +3,7 @@ package files
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -60,7 +61,7 @@ func TestPagesAreTheNewest(t *testing.T) {
 		want := plain(all, search)
 		var got []nodegate.Pin
 		for page := 0; ; page++ {
-			p, err := New(all).List(context.Background(), Query{Search: search, Page: page})
+			p, err := New(all, nil).List(context.Background(), Query{Search: search, Page: page})
 			if err != nil || p.Total != int64(len(want)) || len(p.Pins) > PageSize || len(p.Gone) > maxUndo {
 				t.Fatalf("page %d: %d pins, %d in all, %v; want %d", page, len(p.Pins), p.Total, err, len(want))
 			}
@@ -87,4 +88,21 @@ func plain(all list, search string) (want []nodegate.Pin) {
 		return cmp.Or(b.Created.Compare(a.Created), strings.Compare(a.CID, b.CID))
 	})
 	return want
+}
+
+// TestListIsInItsShare: a list reads all pins of an account, so it is work of the account.
+func TestListIsInItsShare(t *testing.T) {
+	busy := errors.New("busy")
+	f := New(list{{CID: "c"}}, func(_ context.Context, accountID string, work func(context.Context) error) error {
+		if accountID != "a" {
+			return busy
+		}
+		return work(context.Background())
+	})
+	if p, err := f.List(t.Context(), Query{AccountID: "a"}); err != nil || p.Total != 1 {
+		t.Errorf("%+v, %v", p, err)
+	}
+	if _, err := f.List(t.Context(), Query{AccountID: "b"}); !errors.Is(err, busy) {
+		t.Errorf("the error is %v", err)
+	}
 }

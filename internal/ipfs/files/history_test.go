@@ -34,7 +34,7 @@ func TestHistory(t *testing.T) {
 
 // A name that can't be shown is refused before anything is asked.
 func TestBadNames(t *testing.T) {
-	f := New(list{})
+	f := New(list{}, nil)
 	for name, ok := range map[string]bool{
 		"a name": true, "": true, "  spaces  ": true, "тест 1": true, strings.Repeat("x", MaxName): true,
 		strings.Repeat("x", MaxName+1): false, "two\nlines": false, "nul\x00": false, "\xff": false,

@@ -2,7 +2,10 @@ package gateway
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"mime/multipart"
@@ -11,11 +14,14 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/ipfs/go-cid"
 	"github.com/multiformats/go-multihash"
 
+	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/budget"
+	"github.com/nodegate/nodegate/internal/fairshare"
 )
 
 // field appends a field of a protobuf message that has a length.
@@ -182,5 +188,74 @@ func TestWalksAreReserved(t *testing.T) {
 				t.Errorf("%+v", u)
 			}
 		})
+	}
+}
+
+// pinMany pins content that its CIDs hold themselves.
+func pinMany(t *testing.T, g *Gateway, n int) {
+	t.Helper()
+	b := g.cfg.Engine.Begin("a", 0)
+	for i := range n {
+		hash, err := multihash.Sum([]byte(fmt.Sprint(i)), multihash.IDENTITY, -1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.Pin(nodegate.Pin{CID: cid.NewCidV1(cid.Raw, hash).String(), Name: fmt.Sprint("pin ", i), Recursive: true, Created: time.Now()})
+	}
+	if err := b.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestListingOfManyPins: an account may have millions of pins. What a list of them keeps is
+// reserved and bounded.
+func TestListingOfManyPins(t *testing.T) {
+	const pins = 3 * fewKeys
+	for command, reserved := range map[string]int64{
+		"pin/ls": 4 << 20, "pin/ls?names=true&type=recursive": 2 << 20, "pin/ls?stream=true": 1 << 20, "pin/verify?verbose=true": 1 << 20,
+	} {
+		t.Run(command, func(t *testing.T) {
+			t.Parallel()
+			srv, g := served(t, budget.Config{Process: 64 << 20, Account: 8 << 20})
+			pinMany(t, g, pins)
+			req, _ := http.NewRequest(http.MethodPost, srv.URL+"/"+command, nil)
+			req.Header.Set("X-Account", "a")
+			res, err := srv.Client().Do(req)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer res.Body.Close()
+			text, err := io.ReadAll(res.Body)
+			if err != nil || res.StatusCode != http.StatusOK || bytes.Count(text, []byte("bafkqa")) != pins {
+				t.Errorf("%d, %v, %d pins", res.StatusCode, err, bytes.Count(text, []byte("bafkqa")))
+			}
+			var keys struct{ Keys map[string]pinKey }
+			if strings.HasPrefix(string(text), `{"Keys"`) {
+				if err := json.Unmarshal(text, &keys); err != nil || len(keys.Keys) != pins {
+					t.Errorf("%d pins in the answer, %v", len(keys.Keys), err)
+				}
+			}
+			settled(t, g.cfg.Memory, 0)
+			if u := g.cfg.Memory.Usage(); u.Highest < reserved {
+				t.Errorf("%+v, want at least %d", u, reserved)
+			}
+		})
+	}
+}
+
+// TestInShare: a list for somebody else than a client of the gateway is one of the account's
+// heavy requests.
+func TestInShare(t *testing.T) {
+	_, g := served(t, budget.Config{Process: 64 << 20, Account: 8 << 20})
+	inside := 0
+	var nested func(context.Context) error
+	nested = func(ctx context.Context) error {
+		if inside++; g.shares.heavy.Used() != inside || fairshare.Slots(ctx) == 0 || budget.From(ctx) == nil {
+			t.Errorf("%d heavy requests, %d slots", g.shares.heavy.Used(), fairshare.Slots(ctx))
+		}
+		return g.InShare(t.Context(), "a", nested)
+	}
+	if err := g.InShare(t.Context(), "a", nested); !errors.Is(err, nodegate.AccountBusy) || inside != g.shares.mostHeavy {
+		t.Errorf("%d at once, %v", inside, err)
 	}
 }

@@ -21,9 +21,6 @@ type listing struct {
 	encoder unixfs.Encoder
 }
 
-// pinKey is a pin in the answer of pin/ls.
-type pinKey struct{ Type, Name string }
-
 // pinLine is a pin in the stream of pin/ls.
 type pinLine struct {
 	Cid  string
@@ -47,30 +44,33 @@ func pinList(ctx context.Context, c *call) error {
 	default:
 		return failed(fmt.Sprintf("invalid type '%s', must be one of {direct, indirect, recursive, all}", l.kind))
 	}
-	keys := map[string]pinKey{}
-	var out *lines
 	if stream {
-		out = c.answer.stream()
+		return l.stream(ctx)
 	}
-	send := func(id cid.Cid, kind, name string) error {
-		if !l.names {
-			name = ""
-		}
-		if out != nil {
-			return out.send(pinLine{Cid: l.encoder.Encode(id), Name: name, Type: kind})
-		}
-		keys[l.encoder.Encode(id)] = pinKey{Type: kind, Name: name}
-		return nil
-	}
-	if err := l.eachPin(ctx, send); err != nil {
+	keys := newPinKeys(c)
+	err := l.eachPin(ctx, func(id cid.Cid, kind, name string) error {
+		return keys.add(l.encoder.Encode(id), pinKey{Type: kind, Name: l.shown(name)})
+	})
+	if err != nil {
 		return err
 	}
-	if out != nil {
-		return nil
+	return keys.end()
+}
+
+// stream sends a line for each pin.
+func (l *listing) stream(ctx context.Context) error {
+	out := l.answer.stream()
+	return l.eachPin(ctx, func(id cid.Cid, kind, name string) error {
+		return out.send(pinLine{Cid: l.encoder.Encode(id), Name: l.shown(name), Type: kind})
+	})
+}
+
+// shown is a name, where names are asked for.
+func (l *listing) shown(name string) string {
+	if !l.names {
+		return ""
 	}
-	return c.answer.object(struct {
-		Keys map[string]pinKey `json:",omitempty"`
-	}{keys})
+	return name
 }
 
 // eachPin finds the pins of the arguments, or all of the account's.
@@ -98,6 +98,9 @@ func (l *listing) eachOwn(ctx context.Context, send func(id cid.Cid, kind, name 
 			return false
 		}
 		if below {
+			if failure = holdRoot(l.call); failure != nil {
+				return false
+			}
 			if roots[id] = true; p.Recursive {
 				deep = append(deep, id)
 			}
@@ -114,8 +117,7 @@ func (l *listing) eachOwn(ctx context.Context, send func(id cid.Cid, kind, name 
 		if roots[id] {
 			return nil
 		}
-		roots[id] = true
-		return send(id, "indirect", "")
+		return send(id, "indirect", "") // once: so is the visit
 	})
 	for _, root := range deep {
 		if err := walk.Root(ctx, root); err != nil {
@@ -138,15 +140,6 @@ func kindOf(p nodegate.Pin) string {
 		return "recursive"
 	}
 	return "direct"
-}
-
-// pins reads the account's pins whole, so that nothing is held while they are sent.
-func (l *listing) pins(ctx context.Context) (list []nodegate.Pin, err error) {
-	err = l.gateway.cfg.Engine.Pins(ctx, l.account(), func(p nodegate.Pin) bool {
-		list = append(list, p)
-		return true
-	})
-	return list, err
 }
 
 // pinOf answers how one argument is pinned.
@@ -179,7 +172,7 @@ var errFound = errors.New("storage: found")
 
 // through is the recursive pin that keeps a block, or "".
 func (l *listing) through(ctx context.Context, id cid.Cid) (string, error) {
-	pins, err := l.pins(ctx)
+	roots, err := recursivePins(ctx, l.call)
 	if err != nil {
 		return "", err
 	}
@@ -189,14 +182,10 @@ func (l *listing) through(ctx context.Context, id cid.Cid) (string, error) {
 		}
 		return nil
 	})
-	for _, p := range pins {
-		root, err := cid.Decode(p.CID)
-		if err != nil || !p.Recursive {
-			continue
-		}
-		err = walk.Root(ctx, root)
+	for _, root := range roots {
+		err := walk.Root(ctx, root)
 		if errors.Is(err, errFound) {
-			return p.CID, nil
+			return root.String(), nil
 		}
 		if err != nil {
 			return "", err

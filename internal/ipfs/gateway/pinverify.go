@@ -56,7 +56,13 @@ func pinVerify(ctx context.Context, c *call) error {
 	return c.answer.whole()
 }
 
-// recursivePins are read whole, so that nothing is held while blocks are read.
+// rootCost is about what a root takes that is kept while all pins of an account are read.
+const rootCost = 160
+
+// holdRoot reserves it.
+func holdRoot(c *call) error { return holdAnswer(&c.hold, rootCost) }
+
+// recursivePins are read whole, so that nothing of the store is held while blocks are read.
 func recursivePins(ctx context.Context, c *call) (roots []cid.Cid, err error) {
 	var bad error
 	err = c.gateway.cfg.Engine.Pins(ctx, c.account(), func(p nodegate.Pin) bool {
@@ -64,6 +70,9 @@ func recursivePins(ctx context.Context, c *call) (roots []cid.Cid, err error) {
 			return true
 		}
 		var id cid.Cid
+		if bad = holdRoot(c); bad != nil {
+			return false
+		}
 		if id, bad = cid.Decode(p.CID); bad == nil {
 			roots = append(roots, id)
 		}

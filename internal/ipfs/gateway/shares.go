@@ -9,6 +9,7 @@ import (
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/background"
+	"github.com/nodegate/nodegate/internal/budget"
 	"github.com/nodegate/nodegate/internal/fairshare"
 	"github.com/nodegate/nodegate/internal/obs"
 	"github.com/nodegate/nodegate/internal/tokenbucket"
@@ -135,6 +136,22 @@ func (p *place) counted(ctx context.Context, beside time.Duration, work func(con
 	run(func(t *background.Thread) { err = work(fairshare.Alone(ctx, t.Lower, t.Rest)) })
 	p.shares.spent.Spend(p.owner, (beside + fairshare.Spent(ctx)).Seconds(), allowance)
 	return err
+}
+
+// InShare does work for an account that takes as long as a listing of all it has, and that
+// somebody else than a request to the gateway asks for: among the account's heavy requests,
+// in its turns and its memory.
+//
+// Returns AccountBusy when too many of them are in progress.
+func (g *Gateway) InShare(ctx context.Context, accountID string, work func(context.Context) error) error {
+	hold := g.cfg.Memory.Hold(accountID)
+	defer hold.Release()
+	ctx, p, err := g.shares.enter(budget.WithHold(ctx, &hold), accountID, true)
+	if err != nil {
+		return err
+	}
+	defer p.leave()
+	return p.apart(ctx, work)
 }
 
 // listApart does what takes as long as a list of pin requests, for a request that is small

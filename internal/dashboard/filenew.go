@@ -58,7 +58,7 @@ func addFolder(v *visit) error {
 		}
 		return showNewFolder(v, http.StatusUnprocessableEntity, d)
 	}
-	node, err := chosenFolder(v, d.Chosen)
+	node, err := chosenFolder(v, grant, d.Chosen)
 	if errors.Is(err, nodegate.InvalidInput) {
 		d.Problem = sentence(nodegate.AsError(err).Msg)
 		return showNewFolder(v, http.StatusUnprocessableEntity, d)
@@ -82,7 +82,7 @@ func storageKey(v *visit) (*nodegate.Grant, error) {
 }
 
 // chosenFolder is a folder of pins that are the account's own.
-func chosenFolder(v *visit, cids []string) ([]byte, error) {
+func chosenFolder(v *visit, grant *nodegate.Grant, cids []string) ([]byte, error) {
 	if len(cids) > files.MaxFolder {
 		cids = cids[:files.MaxFolder+1] // too many already
 	}
@@ -92,9 +92,25 @@ func chosenFolder(v *visit, cids []string) ([]byte, error) {
 		if err != nil {
 			return nil, noSuchFile(err)
 		}
+		p.Size = contentSize(v, grant, &p)
 		pins = append(pins, p)
 	}
 	return files.Folder(pins)
+}
+
+// contentSize is the size of a pin's content. A small one counts more toward the quota, and a
+// folder names the sizes of its entries.
+func contentSize(v *visit, grant *nodegate.Grant, p *nodegate.Pin) int64 {
+	if p.Size > nodegate.MinPinCharge {
+		return p.Size
+	}
+	handOver(v)
+	answer := storageCall(v, grant, "files/stat", url.Values{"arg": {"/ipfs/" + p.CID}})
+	var stat struct{ CumulativeSize int64 }
+	if answer.status != http.StatusOK || json.Unmarshal(answer.body.Bytes(), &stat) != nil {
+		return p.Size // no file: files.Folder refuses it
+	}
+	return stat.CumulativeSize
 }
 
 // putFolder stores and pins a folder by the storage gateway, and names it.

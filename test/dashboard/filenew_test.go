@@ -44,6 +44,7 @@ func TestNewFolder(t *testing.T) {
 	if d := v.Get("/files/download?" + url.Values{"cid": {folder}, "path": {"a.txt"}}.Encode()); d.Body != "first" {
 		t.Errorf("the folder's file: %d %q", d.Status, d.Body)
 	}
+	v.Get("/files/open?"+url.Values{"cid": {folder}}.Encode()).Has(t, `data-label="Size">5 B<`, `data-label="Size">6 B<`)
 	v.Get("/files").Has(t, "3 pinned", "Both")
 	v.Post("/files/unpin", url.Values{"cid": {a}}).Is(t, http.StatusSeeOther)
 	v.Get("/files/open?"+url.Values{"cid": {folder}, "path": {"a.txt"}}.Encode()).Is(t, http.StatusOK)

@@ -29,7 +29,7 @@ type Batch struct {
 	mu         sync.Mutex
 	blocks     pending
 	puts       int
-	bytes      int64 // of all blocks put
+	bytes      int64 // that all blocks put count toward the quota
 	unpinned   int64 // of those that no pin of the batch keeps, where it has pins
 	reserved   int64
 	generation uint64 // of the log, once something was written
@@ -117,11 +117,11 @@ func (b *Batch) known(hash []byte) (bool, error) {
 }
 
 func (b *Batch) write(hash, data []byte) error {
-	n := int64(len(data))
-	if err := b.s.room.claim(n); err != nil {
+	if err := b.s.room.claim(int64(len(data))); err != nil {
 		return err
 	}
-	defer b.s.room.release(n)
+	defer b.s.room.release(int64(len(data)))
+	n := nodegate.BlockCharge(len(data))
 	if err := b.s.quotas.reserve(b.account, n, b.quota); err != nil {
 		return err
 	}
@@ -141,7 +141,7 @@ func (b *Batch) write(hash, data []byte) error {
 	b.puts++
 	b.bytes += n
 	b.reserved += n
-	return b.blocks.add(b.s.index, hash, entry{position: pos, length: uint32(n)})
+	return b.blocks.add(b.s.index, hash, entry{position: pos, length: uint32(len(data))})
 }
 
 // enterGeneration ties the batch to the log's generation at its first record.
@@ -181,7 +181,7 @@ func (b *Batch) noteAgain(hash []byte, size int) error {
 		return errEnded()
 	}
 	b.puts++
-	b.bytes += int64(size)
+	b.bytes += nodegate.BlockCharge(size)
 	return b.blocks.add(b.s.index, hash, entry{length: uint32(size)})
 }
 
@@ -271,8 +271,9 @@ func (b *Batch) Get(ctx context.Context, c cid.Cid) ([]byte, error) {
 }
 
 // Pin keeps content for the batch's account, from Commit on. A pin of the same CID
-// is replaced; its name stays if the new one has none.
-func (b *Batch) Pin(p nodegate.Pin) { b.change(pinAdd, p) }
+// is replaced; its name stays if the new one has none. It counts what its size says, or the
+// least that a pin costs.
+func (b *Batch) Pin(p nodegate.Pin) { b.change(pinAdd, p.Charged()) }
 
 // Loose says how many bytes of the blocks put no pin of the batch keeps. They count as
 // those of a batch without a pin do.

@@ -77,7 +77,7 @@ func TestReadRenewsNothing(t *testing.T) {
 	clock.Advance(11 * time.Minute)
 	mustCollect(t, s)
 	wantGone(t, s, read)
-	if n := s.Stored("acc"); n != 10 {
+	if n := s.Stored("acc"); n != nodegate.MinBlockCharge {
 		t.Errorf("%d bytes stored", n)
 	}
 }
@@ -161,7 +161,7 @@ func TestManyBlocksAgain(t *testing.T) {
 	clock.Advance(50 * time.Minute)
 	for _, store := range []func(testing.TB, *Store) *Store{reopen, loseIndex} {
 		s = store(t, s)
-		if r := mustCollect(t, s); r.Blocks != 0 || s.Stored("acc") != n*16 {
+		if r := mustCollect(t, s); r.Blocks != 0 || s.Stored("acc") != n*nodegate.MinBlockCharge {
 			t.Errorf("%+v, %d bytes stored", r, s.Stored("acc"))
 		}
 	}
@@ -188,8 +188,8 @@ func TestSmallerPin(t *testing.T) {
 	s = loseIndex(t, s)
 	clock.Advance(time.Hour)
 	mustCollect(t, s)
-	if n := s.Stored("acc"); n != int64(len(nodes[root])) {
-		t.Errorf("%d bytes stored after the collection, want %d", n, len(nodes[root]))
+	if n := s.Stored("acc"); n != nodegate.MinPinCharge {
+		t.Errorf("%d bytes stored after the collection, want %d", n, nodegate.MinPinCharge)
 	}
 }
 

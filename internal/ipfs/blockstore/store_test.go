@@ -294,7 +294,7 @@ func TestPins(t *testing.T) {
 	if err := add(s, "other", a, content(1, 100)); err != nil {
 		t.Fatal(err)
 	}
-	if s.Stored("acc") != 300 || s.Stored("other") != 100 || s.Stored("nobody") != 0 {
+	if s.Stored("acc") != 2*nodegate.MinPinCharge || s.Stored("other") != nodegate.MinPinCharge || s.Stored("nobody") != 0 {
 		t.Errorf("stored: %d, %d", s.Stored("acc"), s.Stored("other"))
 	}
 	both := s.Begin("acc", 0)
@@ -306,7 +306,7 @@ func TestPins(t *testing.T) {
 	unpin(t, s, "acc", a)
 	wantPins(t, s, "acc", b)
 	wantPins(t, s, "other", a)
-	if s.Stored("acc") != 300 {
+	if s.Stored("acc") != 2*nodegate.MinPinCharge {
 		t.Errorf("what can be undone counts: %d", s.Stored("acc"))
 	}
 	s = reopen(t, s)
@@ -315,7 +315,7 @@ func TestPins(t *testing.T) {
 	}
 	wantCode(t, s.Undo(t.Context(), "acc", a.String()), nodegate.NotFound)
 	p, err := s.PinOf(t.Context(), "acc", a.String())
-	want := nodegate.Pin{AccountID: "acc", CID: a.String(), Size: 100, Recursive: true, Created: time.Unix(5, 0).UTC()}
+	want := nodegate.Pin{AccountID: "acc", CID: a.String(), Size: nodegate.MinPinCharge, Recursive: true, Created: time.Unix(5, 0).UTC()}
 	if err != nil || p != want {
 		t.Errorf("%+v, %v", p, err)
 	}
@@ -324,7 +324,7 @@ func TestPins(t *testing.T) {
 	wantCode(t, s.Undo(t.Context(), "acc", a.String()), nodegate.NotFound)
 	_ = s.Unpinned(t.Context(), "acc", func(p nodegate.Pin) bool { t.Errorf("%v can be undone", p.CID); return true })
 	mustCollect(t, s)
-	if s.Stored("acc") != 200 {
+	if s.Stored("acc") != nodegate.MinPinCharge {
 		t.Errorf("stored %d", s.Stored("acc"))
 	}
 	wantBlock(t, s, a, content(1, 100)) // the other account's
@@ -372,7 +372,7 @@ func TestManyBlocksInABatch(t *testing.T) {
 	for i, c := range list {
 		wantBlock(t, s, c, content(i, 16))
 	}
-	if s.Stored("acc") != n*16 {
+	if s.Stored("acc") != n*nodegate.MinBlockCharge {
 		t.Errorf("stored %d", s.Stored("acc"))
 	}
 }

@@ -138,7 +138,7 @@ func manyPut(t *testing.T, f *Fixture) {
 func aborted(t *testing.T, f *Fixture) {
 	root, all := tree("aborted")
 	for range 2 {
-		b := f.Begin("a", 1000)
+		b := f.Begin("a", 2000)
 		put(t, b, all...)
 		put(t, b, filler(5, 500))
 		b.Pin(pinFor(root, all))

@@ -8,6 +8,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ipfs/go-cid"
+	"github.com/multiformats/go-multihash"
+
 	"github.com/nodegate/nodegate"
 )
 
@@ -88,7 +91,7 @@ func directPins(t *testing.T, f *Fixture) {
 	put(t, b, all...)
 	b.Pin(nodegate.Pin{CID: root.cid.String(), Size: int64(len(root.data))})
 	commit(t, b)
-	f.stores(t, "a", int64(len(root.data)))
+	f.stores(t, "a", nodegate.MinPinCharge)
 	f.Advance(2 * Undo)
 	f.collect(t)
 	f.reads(t, root)
@@ -201,10 +204,10 @@ func loose(t *testing.T, f *Fixture) {
 	b := f.Begin("a", 0)
 	put(t, b, leaf("loose"))
 	commit(t, b)
-	f.stores(t, "a", 5)
+	f.stores(t, "a", nodegate.MinBlockCharge)
 	f.collect(t)
 	f.reads(t, leaf("loose"))
-	f.stores(t, "a", 5)
+	f.stores(t, "a", nodegate.MinBlockCharge)
 	f.Advance(Undo + time.Second)
 	f.collect(t)
 	f.gone(t, leaf("loose"))
@@ -224,10 +227,10 @@ func looseBesidePin(t *testing.T, f *Fixture) {
 			}
 		}
 		b.Pin(pinFor(root, all))
-		b.Loose(int64(len(other.data)))
+		b.Loose(nodegate.BlockCharge(len(other.data)))
 		return b.Commit(t.Context())
 	}
-	both := size(all) + int64(len(other.data))
+	both := size(all) + nodegate.BlockCharge(len(other.data))
 	is(t, "more than the quota", add(both-1), nodegate.QuotaReached)
 	f.stores(t, "a", 0)
 	if err := add(both); err != nil {
@@ -280,6 +283,47 @@ func quota(t *testing.T, f *Fixture) {
 	if err := add(2*used, three, threeAll, true); err != nil {
 		t.Errorf("after it was collected: %v", err)
 	}
+}
+
+// Blocks and pins cost something whatever their content: each of them takes an entry in an
+// index. Without that, an account could have any number of them.
+func leastCost(t *testing.T, f *Fixture) {
+	identity := func(i int) nodegate.Pin {
+		return nodegate.Pin{CID: newBlock(cid.Raw, multihash.IDENTITY, fmt.Append(nil, i)).cid.String(), Recursive: true}
+	}
+	pinMany := func(quota int64) error {
+		b := f.Begin("a", quota)
+		defer b.Abort()
+		for i := range 10 {
+			b.Pin(identity(i))
+		}
+		return b.Commit(t.Context())
+	}
+	is(t, "more pins of identity CIDs than fit", pinMany(10*nodegate.MinPinCharge-1), nodegate.QuotaReached)
+	f.stores(t, "a", 0)
+	if err := pinMany(10 * nodegate.MinPinCharge); err != nil {
+		t.Fatal(err)
+	}
+	f.stores(t, "a", 10*nodegate.MinPinCharge)
+	if p, err := f.PinOf(t.Context(), "a", identity(3).CID); err != nil || p.Size != nodegate.MinPinCharge {
+		t.Errorf("%+v, %v", p, err)
+	}
+	putMany := func(quota int64) error {
+		b := f.Begin("b", quota)
+		defer b.Abort()
+		for i := range 10 {
+			x := leaf(fmt.Sprint("least ", i))
+			if err := b.Put(t.Context(), x.cid, x.data); err != nil {
+				return err
+			}
+		}
+		return b.Commit(t.Context())
+	}
+	is(t, "more small blocks than fit", putMany(10*nodegate.MinBlockCharge-1), nodegate.QuotaReached)
+	if err := putMany(10 * nodegate.MinBlockCharge); err != nil {
+		t.Fatal(err)
+	}
+	f.stores(t, "b", 10*nodegate.MinBlockCharge)
 }
 
 // newTree is a root over two blocks of a size.

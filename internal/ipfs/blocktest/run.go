@@ -58,6 +58,7 @@ func Run(t *testing.T, open func(t *testing.T) *Fixture) {
 		{"what was never pinned is collected", loose},
 		{"what is loose beside a pin", looseBesidePin},
 		{"the quota", quota},
+		{"the least that content costs", leastCost},
 		{"the quota in parallel", quotaInParallel},
 		{"pinned again while collected", pinnedWhileCollected},
 		{"callers who leave", cancelled},
@@ -114,9 +115,10 @@ func tree(name string) (root block, all []block) {
 	return root, []block{a, b, root}
 }
 
+// size is what blocks count toward a quota.
 func size(list []block) (n int64) {
 	for _, b := range list {
-		n += int64(len(b.data))
+		n += nodegate.BlockCharge(len(b.data))
 	}
 	return n
 }

@@ -139,7 +139,7 @@ func (p *pinner) newPin(ctx context.Context, id cid.Cid, recursive bool) (nodega
 	} else if err != nil {
 		return before, err
 	}
-	return nodegate.Pin{AccountID: p.account(), CID: id.String(), Recursive: recursive, Size: walked.Bytes, Created: time.Now()}, nil
+	return nodegate.Pin{AccountID: p.account(), CID: id.String(), Recursive: recursive, Size: walked.Charge, Created: time.Now()}, nil
 }
 
 // walk goes through what a pin keeps: one block, or all below it. What it read is
@@ -153,7 +153,7 @@ func (p *pinner) walk(ctx context.Context, id cid.Cid, deep bool) (walked unixfs
 		return walked, err
 	}
 	data, err := p.batch.Get(ctx, id)
-	return unixfs.Walked{Blocks: 1, Bytes: int64(len(data))}, err
+	return unixfs.Walked{Blocks: 1, Bytes: int64(len(data)), Charge: nodegate.BlockCharge(len(data))}, err
 }
 
 // pinRemove takes pins off, all arguments or none.

@@ -83,7 +83,7 @@ func (g *Gateway) pinFor(ctx context.Context, accountID, text, name string) erro
 	if err != nil {
 		return notHere(err)
 	}
-	batch.Pin(nodegate.Pin{AccountID: accountID, CID: id.String(), Name: name, Recursive: true, Size: walked.Bytes, Created: time.Now()})
+	batch.Pin(nodegate.Pin{AccountID: accountID, CID: id.String(), Name: name, Recursive: true, Size: walked.Charge, Created: time.Now()})
 	place.worked()
 	return batch.Commit(ctx)
 }

@@ -24,7 +24,7 @@ type Batch struct {
 	mu       sync.Mutex
 	ops      []nodegate.PinOp
 	known    map[string]struct{} // multihashes that were put, as long as they are few
-	bytes    int64               // of all blocks put
+	bytes    int64               // that all blocks put count toward the quota
 	unpinned int64               // of those that no pin of the batch keeps, where it has pins
 	used     int64               // bytes of the quota, when it was last looked at; -1 before
 	sure     int64               // bytes that are new beyond doubt
@@ -78,13 +78,13 @@ func (b *Batch) Put(ctx context.Context, c cid.Cid, data []byte) error {
 	if err := b.usable(); err != nil {
 		return err
 	}
-	if err := b.checkQuota(ctx, c, int64(len(data))); err != nil {
+	if err := b.checkQuota(ctx, c, nodegate.BlockCharge(len(data))); err != nil {
 		return err
 	}
 	if len(b.known) < maxKnown {
 		b.known[hash] = struct{}{}
 	}
-	b.bytes += int64(len(data))
+	b.bytes += nodegate.BlockCharge(len(data))
 	whole, body := frame(c, data)
 	if b.streams != nil {
 		return b.stream(ctx, whole)
@@ -254,9 +254,10 @@ func (b *Batch) own(ctx context.Context, c cid.Cid) (first []*node, data []byte,
 }
 
 // Pin keeps content for the batch's account, from Commit on. A pin of the same CID
-// is replaced; its name stays if the new one has none.
+// is replaced; its name stays if the new one has none. It counts what its size says, or the
+// least that a pin costs.
 func (b *Batch) Pin(p nodegate.Pin) {
-	b.change(nodegate.PinOp{Kind: nodegate.PinAdd, Pin: p, Content: contentOf(p)})
+	b.change(nodegate.PinOp{Kind: nodegate.PinAdd, Pin: p.Charged(), Content: contentOf(p)})
 }
 
 // Loose says how many bytes of the blocks put no pin of the batch keeps. They count as

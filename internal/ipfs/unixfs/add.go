@@ -368,7 +368,7 @@ func (a *adder) put(ctx context.Context, c cid.Cid, block []byte) error {
 		return nil
 	}
 	a.seen[k] = struct{}{}
-	a.stored += int64(len(block))
+	a.stored += nodegate.BlockCharge(len(block))
 	if a.opts.OnlyHash {
 		return nil
 	}

@@ -159,7 +159,7 @@ func (o *Objects) putBlock(ctx context.Context, batch Batch, data []byte, opts *
 	if err != nil {
 		return p, err
 	}
-	batch.Pin(nodegate.Pin{CID: c.String(), Recursive: true, Size: w.Bytes, Created: time.Now().UTC()})
+	batch.Pin(nodegate.Pin{CID: c.String(), Recursive: true, Size: w.Charge, Created: time.Now().UTC()})
 	return p, nil
 }
 

@@ -143,7 +143,7 @@ func TestDag(t *testing.T) {
 		t.Fatal(err)
 	}
 	root := top[0].CID.String()
-	if p := m.pins[root]; p.Size != int64(top[0].Size+leaf[0].Size) || !p.Recursive {
+	if p := m.pins[root]; p.Size != 2*nodegate.MinBlockCharge || !p.Recursive {
 		t.Errorf("pin %+v", p)
 	}
 	for _, c := range []struct{ path, codec, want, message string }{

@@ -60,7 +60,7 @@ func TestDisk(t *testing.T) {
 		}
 		reader := s.Begin("other", 0)
 		w, err := o.Walk(t.Context(), reader, out.Roots[0].CID, Limits{}, func(Walked) {})
-		if err != nil || w.Bytes != out.Roots[0].Stored {
+		if err != nil || w.Charge != out.Roots[0].Stored {
 			t.Errorf("walk: %+v, %v, want %d bytes", w, err, out.Roots[0].Stored)
 		}
 		reader.Abort()

@@ -247,7 +247,7 @@ func TestWalk(t *testing.T) {
 			t.Errorf("call %d: %+v", calls, at)
 		}
 	})
-	if err != nil || w.Bytes != out.Roots[0].Stored || w.Blocks != int64(len(m.blocks)) {
+	if err != nil || w.Charge != out.Roots[0].Stored || w.Blocks != int64(len(m.blocks)) {
 		t.Errorf("%+v, %v, want %d blocks of %d bytes", w, err, len(m.blocks), out.Roots[0].Stored)
 	}
 	_, err = New(without(m, "xxxx")).Stat(t.Context(), out.Roots[0].CID, Limits{})

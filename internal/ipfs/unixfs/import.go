@@ -78,7 +78,7 @@ type importer struct {
 	last   cid.Cid
 	hold   *budget.Hold // memory of the request
 
-	// loose are the sizes of the blocks that no pinned root reaches so far, under the
+	// loose are what the blocks count that no pinned root reaches so far, under the
 	// codec raw; nil where nothing is pinned. The roots are the client's choice and need
 	// not reach the other blocks.
 	loose map[blockKey]int32
@@ -161,7 +161,7 @@ func (in *importer) note(c cid.Cid, size int) error {
 	if _, again := in.loose[k]; again {
 		return nil
 	}
-	in.loose[k] = int32(size)
+	in.loose[k] = int32(nodegate.BlockCharge(size))
 	return holdBlocks(in.hold, len(in.loose))
 }
 
@@ -187,7 +187,7 @@ func (in *importer) pinRoot(ctx context.Context, r *ImportedRoot) error {
 	defer w.notes.release()
 	err := w.run(ctx, r.CID)
 	if err == nil {
-		in.batch.Pin(nodegate.Pin{CID: r.CID.String(), Recursive: true, Size: w.done.Bytes, Created: time.Now().UTC()})
+		in.batch.Pin(nodegate.Pin{CID: r.CID.String(), Recursive: true, Size: w.done.Charge, Created: time.Now().UTC()})
 		for k := range w.seen {
 			delete(in.loose, k.stored())
 		}

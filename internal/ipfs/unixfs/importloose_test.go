@@ -8,6 +8,8 @@ import (
 	blocks "github.com/ipfs/go-block-format"
 	"github.com/ipfs/go-cid"
 	"github.com/multiformats/go-multihash"
+
+	"github.com/nodegate/nodegate"
 )
 
 // blockOf is a block of a codec.
@@ -50,8 +52,8 @@ func TestImportLoose(t *testing.T) {
 		{[][]byte{carOf(tiny.Cid(), tiny, a, b, a)}, 3_000},
 		{[][]byte{carOf(whole.Cid(), whole, a, b, a)}, 0},
 		{[][]byte{carOf(whole.Cid(), whole, a, b), carOf(tiny.Cid(), tiny, a)}, 0},
-		{[][]byte{carOf(part.Cid(), part, a, b), carOf(tiny.Cid(), tiny)}, len(part.RawData()) + 3_000},
-		{[][]byte{carOf(part.Cid(), part, a, b), carOf(a.Cid())}, len(part.RawData()) + 2_000},
+		{[][]byte{carOf(part.Cid(), part, a, b), carOf(tiny.Cid(), tiny)}, nodegate.MinBlockCharge + 3_000},
+		{[][]byte{carOf(part.Cid(), part, a, b), carOf(a.Cid())}, nodegate.MinBlockCharge + 2_000},
 	} {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			if got := importedLoose(t, newMemory(t), c.cars...); got != int64(c.want) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/ipfs/go-cid"
 
+	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/background"
 	"github.com/nodegate/nodegate/internal/budget"
 	"github.com/nodegate/nodegate/internal/fairshare"
@@ -17,6 +18,7 @@ import (
 type Walked struct {
 	Blocks int64
 	Bytes  int64
+	Charge int64 // what a pin of it counts toward the quota
 }
 
 // Stat walks the blocks below a root in the store.
@@ -174,6 +176,7 @@ func (w *walk) finish(s step, size int, links []cid.Cid, err error) {
 		w.done.Blocks++
 		if _, inline := identity.Data(s.cid); !inline {
 			w.done.Bytes += int64(size)
+			w.done.Charge += nodegate.BlockCharge(size)
 		}
 		w.progress(w.done)
 	}

@@ -104,7 +104,7 @@ var settings = schema[Config]{
 			at:   func(c *Config) value { return size(&c.Limits.ResponseBytes, 1<<10, 1<<30) },
 		}, {
 			name: "limits.call_timeout", def: "5s",
-			help: "time limit of one simulated call (" + method.EthCall + ", " + method.EthEstimateGas + ", " + method.EthSimulateV1 + ", " + method.EthCreateAccessList + ", " + method.SpaceDebug + "_trace...), waiting included",
+			help: "time limit of one simulated call (" + method.EthCall + ", " + method.EthEstimateGas + ", " + method.EthSimulateV1 + ", " + method.EthCreateAccessList + ", " + method.SpaceDebug + "_trace...); waiting for other calls of the account counts, waiting for other accounts doesn't",
 			at: func(c *Config) value {
 				return span(&c.Limits.CallTimeout, 10*time.Millisecond, 10*time.Minute)
 			},

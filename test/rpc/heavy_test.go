@@ -156,7 +156,7 @@ func TestHungryCalls(t *testing.T) {
 			// PUSH4 0x06000000, PUSH0, SWAP1, MSTORE touches a word at 100 MB. Each
 			// caller is another, so that no result is remembered.
 			_, answer := post(t, s.url("rollup", keyA), fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"eth_call","params":[{"from":"0x%040x","data":"0x63060000005f9052","gas":"0x4a817c800"},"latest"]}`, i+1))
-			if _, _, e := answerOf(t, answer); e.Code != 0 && e.Message != "request timed out" {
+			if _, _, e := answerOf(t, answer); e.Code != 0 && e.Message != "request timed out" && !strings.HasPrefix(e.Message, "heavy calls of this account have used its share") {
 				t.Errorf("answered %.200s", answer)
 			}
 		})

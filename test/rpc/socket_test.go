@@ -100,8 +100,9 @@ func TestSocketConcurrency(t *testing.T) {
 	if first := read(t, c); !strings.Contains(first, `"id":1,`) {
 		t.Errorf("the first answer is %s", first)
 	}
-	for range 3 {
-		if _, _, e := answerOf(t, read(t, c)); e.Message != "request timed out" {
+	for range 3 { // one runs, and the others wait for its seat
+		_, _, e := answerOf(t, read(t, c))
+		if e.Message != "request timed out" && !strings.HasPrefix(e.Message, "heavy calls of this account have used its share") {
 			t.Errorf("a slow call ended with %v", e)
 		}
 	}

@@ -18,34 +18,63 @@ const maxTraceBytes = 16 << 20
 
 // execute runs a method of go-ethereum's API that executes contracts or proves state, within the limits of
 // the native path: a short time among the others, then a seat in the heavy lane, and
-// everything within the call timeout.
+// everything within the call timeout. A call whose seat is taken back starts again.
 //
 // What can't be stopped is answered in time all the same, and keeps its seat until it
 // ends: code that neither jumps nor hashes nor calls, and each run of eth_createAccessList.
-func (n *Node) execute(ctx context.Context, m *apiMethod, params []byte) ([]byte, error) {
-	deadline := time.Now().Add(n.callTimeout)
-	ctx, cancel := context.WithDeadline(ctx, deadline)
-	defer cancel()
-	ended := closed
+func (n *Node) execute(ctx context.Context, m *apiMethod, params []byte) (result []byte, err error) {
+	call, ended := n.lanes.Call(ctx, time.Now(), n.callTimeout), closed
 	if m.stoppable && len(params) < largeParams {
-		var result []byte
-		var err error
 		if result, ended, err = n.lightly(ctx, m, params); !errors.Is(err, lane.ErrAborted) {
 			return result, err
 		}
 	}
-	leave, err := n.lanes.Enter(ctx)
-	if err != nil {
-		return nil, laneError(err)
+	return (&heavyCall{n, m, params, ended}).run(ctx, call)
+}
+
+// heavyCall is a call of a method in the heavy lane.
+type heavyCall struct {
+	n      *Node
+	m      *apiMethod
+	params []byte
+	ended  chan struct{} // closed when its last attempt has ended
+}
+
+// run makes attempts until nobody takes the seat back.
+func (c *heavyCall) run(ctx context.Context, call *lane.Call) ([]byte, error) {
+	for {
+		seat, err := call.Enter(ctx, true)
+		if err != nil {
+			return nil, laneError(err)
+		}
+		result, err := c.attempt(seat)
+		seat.End()
+		if !seat.Lost(err) {
+			return result, laneError(err)
+		}
+		select {
+		case <-c.ended: // until then it has its seat
+		case <-ctx.Done():
+			return nil, nodegate.ErrTimeout("chain.call", ctx.Err())
+		}
 	}
+}
+
+// attempt makes one in a seat, once the last one has ended: the same call never runs twice at
+// the same time.
+func (c *heavyCall) attempt(seat *lane.Seat) ([]byte, error) {
 	select {
-	case <-ended: // the same call never runs twice at the same time
-	case <-ctx.Done():
-		leave()
-		return nil, nodegate.ErrTimeout("chain.call", ctx.Err())
+	case <-c.ended:
+	case <-seat.Context.Done():
+		seat.Leave()
+		return nil, lane.ErrAborted
 	}
-	result, err := n.guarded(ctx, m, params, guard.New(deadline, guard.Unlimited), alone, leave)
-	return result, laneError(err)
+	ended := make(chan struct{})
+	c.ended = ended
+	return c.n.guarded(seat.Context, c.m, c.params, guard.New(seat.Deadline, guard.Unlimited), alone, func() {
+		seat.Leave()
+		close(ended)
+	})
 }
 
 // closed is the end of an attempt that was never made.

@@ -212,7 +212,7 @@ func TestOneLane(t *testing.T) {
 		s := callShape{to: blake, gas: "0x2faf080", input: blakeInput(2_500_000)} // 50 ms, and more gas than the light slice
 		for _, r := range append(s.both(`"latest"`), request{"eth_createAccessList", fmt.Sprintf(`[%s,"latest"]`, s)}) {
 			_, err := n.Call(t.Context(), r.method, []byte(r.params))
-			wantCode(t, err, nodegate.Timeout) // it has waited for the seat that we have
+			wantCode(t, err, nodegate.AccountBusy) // it has waited for the seat that we have
 		}
 	}
 	leave()

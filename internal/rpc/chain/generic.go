@@ -42,14 +42,21 @@ func (n *Node) generic(ctx context.Context, name string, params []byte) (result 
 	}
 	ctx, cancel := context.WithTimeout(ctx, genericTime)
 	defer cancel()
-	if len(params) >= largeParams {
+	longRead := api != nil && api.work == method.LongRead
+	switch {
+	case len(params) >= largeParams && longRead:
+		err = n.lanes.RunSliced(ctx, genericTime, func(ctx context.Context, _ time.Duration) (err error) {
+			result, err = n.onThisThread(ctx, api, params)
+			return err
+		})
+		return result, laneError(err)
+	case len(params) >= largeParams:
 		err = n.lanes.RunHeavy(ctx, genericTime, func(ctx context.Context, _ time.Duration) (err error) {
 			result, err = n.attempt(ctx, name, params, func() {})
 			return err
 		})
 		return result, laneError(err)
-	}
-	if api == nil || api.work != method.LongRead {
+	case !longRead:
 		return n.attempt(ctx, name, params, func() {})
 	}
 	err = n.lanes.Run(ctx, genericTime, func(ctx context.Context, limit time.Duration) (err error) {

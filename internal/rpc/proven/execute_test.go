@@ -275,7 +275,7 @@ func TestExecuteLanes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := short.Call(t.Context(), "eth_call", heavyCall(slotReader)); !errors.Is(err, nodegate.Timeout) {
+	if got, err := short.Call(t.Context(), "eth_call", heavyCall(slotReader)); !errors.Is(err, nodegate.AccountBusy) {
 		t.Errorf("without a seat it is answered with %s, %v", got, err)
 	}
 	leave()

@@ -2,9 +2,11 @@
 //
 // There is one heavy lane for the whole process, whatever the number of networks. It has
 // fewer seats than the machine has cores, so that short requests always find one. Seats
-// belong to accounts, not keys: an account has only so many at once, and accounts that
-// wait take turns, so that one account's queue delays another's call by about one call.
-// An account may let only so many calls wait, and all of them together only so many.
+// belong to accounts, not keys: an account has only so many at once, and of the accounts that
+// wait the one that used the least seat time lately comes first. For an account that used
+// much less than that of a call, the call is stopped after a second and starts again later,
+// so that nobody who sends few heavy calls waits long, whatever others send. An account may
+// let only so many calls wait, and all of them together only so many.
 package lane
 
 import (
@@ -81,6 +83,7 @@ var ErrAborted = errors.New("execution aborted")
 // as one account.
 type Lanes struct {
 	seats  *fairshare.Pool
+	run    func(work func()) // on a thread of low priority
 	wasted tokenbucket.Set[string]
 	dear   tokenbucket.Set[string]
 	share  tokenbucket.Rate // of each
@@ -96,8 +99,8 @@ func Seats() int { return max(1, background.Cores()-1) }
 
 // New creates a heavy lane of so many seats, of which one account may have so many.
 func New(seats, perAccount int) *Lanes {
-	pool := fairshare.New(max(1, seats), max(1, perAccount)).LimitWaiting(maxWaiting, maxWaitingAccount)
-	return &Lanes{seats: pool, share: lightShare(), light: map[string]int{}, heavy: map[string]time.Time{}}
+	pool := fairshare.New(max(1, seats), max(1, perAccount)).LimitWaiting(maxWaiting, maxWaitingAccount).ByTime()
+	return &Lanes{seats: pool, run: background.Run, share: lightShare(), light: map[string]int{}, heavy: map[string]time.Time{}}
 }
 
 // Running is how many calls have a heavy seat, and Waiting how many wait for one.
@@ -106,14 +109,13 @@ func (l *Lanes) Running() int { return l.seats.Used() }
 // Waiting is Running's counterpart.
 func (l *Lanes) Waiting() int { return l.seats.Waiting() }
 
-// Run executes work among the others first and, when that is too short, in the
-// heavy lane. The whole call, waiting included, ends after timeout.
+// Run executes work among the others first and, when that is too short, like RunSliced.
 func (l *Lanes) Run(ctx context.Context, timeout time.Duration, work func(context.Context, time.Duration) error) error {
 	start := time.Now()
 	if err := l.runLight(ctx, work); !errors.Is(err, ErrAborted) {
 		return err
 	}
-	return l.RunHeavy(ctx, timeout-time.Since(start), work)
+	return l.sliced(ctx, start, timeout, work)
 }
 
 // runLight executes work among the others, for its account's share of the light time.
@@ -182,45 +184,48 @@ func (l *Lanes) endLight(id string) {
 	}
 }
 
-// RunHeavy executes work in the heavy lane. The whole call, waiting included, ends
-// after timeout.
+// RunSliced executes work in the heavy lane. It may be stopped for accounts that used much
+// less time, and then starts again: work must not change anything. The whole call ends after
+// timeout; see Call.
+func (l *Lanes) RunSliced(ctx context.Context, timeout time.Duration, work func(context.Context, time.Duration) error) error {
+	return l.sliced(ctx, time.Now(), timeout, work)
+}
+
+func (l *Lanes) sliced(ctx context.Context, start time.Time, timeout time.Duration, work func(context.Context, time.Duration) error) error {
+	c := l.Call(ctx, start, timeout)
+	for {
+		seat, err := c.Enter(ctx, true)
+		if err != nil {
+			return err
+		}
+		if err = seat.run(work); !seat.Lost(err) {
+			return err
+		}
+	}
+}
+
+// RunHeavy is RunSliced for work that is short or must not be done twice: nothing stops it
+// within its time.
 func (l *Lanes) RunHeavy(ctx context.Context, timeout time.Duration, work func(context.Context, time.Duration) error) error {
-	deadline := time.Now().Add(timeout)
-	ctx, cancel := context.WithDeadline(ctx, deadline)
-	defer cancel()
-	leave, err := l.Enter(ctx)
+	seat, err := l.Call(ctx, time.Now(), timeout).Enter(ctx, false)
 	if err != nil {
 		return err
 	}
-	defer leave()
-	background.Run(func() { err = work(ctx, time.Until(deadline)) })
-	return err
+	return seat.run(work)
 }
 
-// Enter waits for a heavy seat; leave gives it back.
-//
-// Returns AccountBusy when too many calls of the account wait already, Busy when too many
-// of all accounts do, and ErrAborted when ctx ends first.
+// Enter waits for a seat as long as ctx allows. Leave gives it back. Its errors are those of
+// Call's.
 func (l *Lanes) Enter(ctx context.Context) (leave func(), err error) {
-	id := nodegate.GrantFrom(ctx).AccountID
-	switch err := l.seats.Acquire(ctx, id); {
-	case errors.Is(err, fairshare.ErrOwnerWaits):
-		return nil, &nodegate.Error{
-			Op: "lane.enter", Code: nodegate.AccountBusy, RetryAfter: time.Second,
-			Msg: "too many heavy calls of this account are waiting: send fewer at once",
-		}
-	case errors.Is(err, fairshare.ErrAllWait):
-		return nil, &nodegate.Error{Op: "lane.enter", Code: nodegate.Busy, Msg: "server busy", RetryAfter: time.Second}
-	case err != nil:
-		return nil, ErrAborted
+	seat, err := l.Call(ctx, time.Now(), longestWait).Enter(ctx, false)
+	if err != nil {
+		return nil, err
 	}
-	return func() { l.leave(id) }, nil
+	return func() { seat.Leave(); seat.End() }, nil
 }
 
-func (l *Lanes) leave(id string) {
-	l.seats.Release(id)
-	l.mark(id)
-}
+// longestWait is that of Enter.
+const longestWait = time.Hour
 
 // mark notes that an account has sent heavy calls just now.
 func (l *Lanes) mark(id string) {

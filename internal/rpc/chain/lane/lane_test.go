@@ -65,15 +65,16 @@ func (l *Lanes) empty(t *testing.T) {
 
 // The whole call ends in time, also while it waits for a seat.
 func TestWaitingEnds(t *testing.T) {
-	l := New(1, 2)
+	l := New(1, 1)
 	leave, err := l.Enter(as("a"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	start := time.Now()
 	err = l.Run(as("a"), 50*time.Millisecond, func(context.Context, time.Duration) error { return ErrAborted })
-	if !errors.Is(err, ErrAborted) || time.Since(start) > 20*time.Second {
-		t.Errorf("%v after %v", err, time.Since(start))
+	wantCode(t, err, nodegate.AccountBusy)
+	if time.Since(start) > 20*time.Second {
+		t.Errorf("it took %v", time.Since(start))
 	}
 	leave()
 	l.empty(t)
@@ -100,21 +101,6 @@ func TestAccountsAreApart(t *testing.T) {
 	l.empty(t)
 }
 
-// entered lets a call wait in the lane; it tells who got a seat.
-func (l *Lanes) entered(t *testing.T, account string, seats chan<- string, leaves chan<- func()) {
-	t.Helper()
-	before := l.seats.Waiting()
-	go func() {
-		leave, err := l.Enter(as(account))
-		if err != nil {
-			t.Errorf("%s: %v", account, err)
-		}
-		seats <- account
-		leaves <- leave
-	}()
-	l.awaitWaiting(before + 1)
-}
-
 func (l *Lanes) awaitWaiting(n int) {
 	for {
 		if l.seats.Waiting() == n {
@@ -124,28 +110,29 @@ func (l *Lanes) awaitWaiting(n int) {
 	}
 }
 
-// Accounts take turns: who has one call waits for one other, not for a whole queue.
+// Accounts that used less seat time come first: who has one call waits for one other, not for
+// a whole queue.
 func TestTurns(t *testing.T) {
-	l := New(1, 2)
-	leave, err := l.Enter(as("greedy"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	seats, leaves := make(chan string, 8), make(chan func(), 8)
-	for _, account := range []string{"greedy", "greedy", "greedy", "modest", "third", "modest"} {
-		l.entered(t, account, seats, leaves)
-	}
-	var order []string
-	for range 6 {
-		leave()
-		order = append(order, <-seats)
-		leave = <-leaves
-	}
-	leave()
-	if want := []string{"greedy", "modest", "third", "greedy", "modest", "greedy"}; !slices.Equal(order, want) {
-		t.Errorf("seats went to %v, want %v", order, want)
-	}
-	l.empty(t)
+	synctest.Test(t, func(t *testing.T) {
+		l := inLine(1, 2)
+		var order []string
+		for _, account := range []string{"greedy", "greedy", "greedy", "modest", "third", "modest"} {
+			go func() {
+				_ = l.RunHeavy(as(account), time.Minute, func(context.Context, time.Duration) error {
+					order = append(order, account) // there is one seat
+					time.Sleep(time.Second)
+					return nil
+				})
+			}()
+			synctest.Wait()
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if want := []string{"greedy", "modest", "third", "greedy", "modest", "greedy"}; !slices.Equal(order, want) {
+			t.Errorf("seats went to %v, want %v", order, want)
+		}
+		l.empty(t)
+	})
 }
 
 // wantCode sees that a call is refused in a way that says when to try again.
@@ -157,27 +144,31 @@ func wantCode(t *testing.T, err error, code nodegate.Code) {
 	}
 }
 
+// TestTooManyWaiting: an account may let only so many calls wait, and all together only so
+// many.
 func TestTooManyWaiting(t *testing.T) {
-	l := New(1, 1)
-	leave, err := l.Enter(as("0"))
-	if err != nil {
-		t.Fatal(err)
+	for code, c := range map[nodegate.Code]struct{ accounts, calls int }{
+		nodegate.AccountBusy: {1, maxWaitingAccount}, nodegate.Busy: {maxWaiting, 1},
+	} {
+		l := New(1, 1)
+		leave, err := l.Enter(as("0"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(context.Background())
+		var waiting sync.WaitGroup
+		for i := range c.accounts * c.calls {
+			account := nodegate.WithGrant(ctx, &nodegate.Grant{AccountID: strconv.Itoa(i / c.calls)})
+			waiting.Go(func() { _, _ = l.Enter(account) })
+		}
+		l.awaitWaiting(c.accounts * c.calls)
+		_, err = l.Enter(as(strconv.Itoa(c.accounts - 1)))
+		wantCode(t, err, code)
+		cancel()
+		waiting.Wait()
+		leave()
+		l.empty(t)
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	var waiting sync.WaitGroup
-	for i := range maxWaiting {
-		account := nodegate.WithGrant(ctx, &nodegate.Grant{AccountID: strconv.Itoa(i / maxWaitingAccount)})
-		waiting.Go(func() { _, _ = l.Enter(account) })
-	}
-	l.awaitWaiting(maxWaiting)
-	_, err = l.Enter(as("0"))
-	wantCode(t, err, nodegate.AccountBusy)
-	_, err = l.Enter(as("another"))
-	wantCode(t, err, nodegate.Busy)
-	cancel()
-	waiting.Wait()
-	leave()
-	l.empty(t)
 }
 
 // Many accounts at once leave nothing behind.

@@ -70,7 +70,7 @@ func (x *execution) answer(ctx context.Context, c *callObject) (answer []byte, e
 	switch {
 	case errors.Is(err, lane.ErrAborted):
 		return nil, nodegate.ErrTimeout("native.call", err)
-	case errors.Is(err, nodegate.Busy), errors.Is(err, nodegate.AccountBusy):
+	case refused(err):
 		return nil, err
 	case err != nil:
 		return nil, failed(fmt.Sprintf("err: %v (supplied gas %d)", err, c.gas))
@@ -79,6 +79,11 @@ func (x *execution) answer(ctx context.Context, c *callObject) (answer []byte, e
 		return nil, vmError(result)
 	}
 	return answer, nil
+}
+
+// refused reports an error of the heavy lane that says all there is to say.
+func refused(err error) bool {
+	return errors.Is(err, nodegate.Busy) || errors.Is(err, nodegate.AccountBusy) || errors.Is(err, nodegate.Timeout)
 }
 
 // encodeWithin is QuoteHex. Megabytes are encoded in the heavy lane.

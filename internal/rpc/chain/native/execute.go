@@ -20,7 +20,7 @@ const lightGas = 200_000_000
 // lane is where a call with this gas begins.
 func (e *engine) lane(gas uint64) func(context.Context, time.Duration, func(context.Context, time.Duration) error) error {
 	if gas > lightGas {
-		return e.lanes.RunHeavy
+		return e.lanes.RunSliced
 	}
 	return e.lanes.Run
 }

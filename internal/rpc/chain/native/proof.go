@@ -42,7 +42,7 @@ func (p *Path) proof(ctx context.Context, a *args) ([]byte, bool, error) {
 	switch {
 	case errors.Is(err, lane.ErrAborted):
 		return nil, true, nodegate.ErrTimeout("native.proof", err)
-	case errors.Is(err, nodegate.Busy), errors.Is(err, nodegate.AccountBusy):
+	case refused(err):
 		return nil, true, err
 	case err != nil:
 		return nil, false, nil
@@ -57,7 +57,7 @@ func (p *Path) prove(ctx context.Context, view *stateView, addr common.Address, 
 		return writeProof(view, addr, keys, func() error { return nil })
 	}
 	var rests background.Rests
-	err = p.lanes.RunHeavy(ctx, p.cfg.CallTimeout, func(ctx context.Context, _ time.Duration) (err error) {
+	err = p.lanes.RunSliced(ctx, p.cfg.CallTimeout, func(ctx context.Context, _ time.Duration) (err error) {
 		out, err = writeProof(view, addr, keys, func() error {
 			if ctx.Err() != nil {
 				return lane.ErrAborted

@@ -30,7 +30,7 @@ func (s *Server) openDashboard() (http.Handler, error) {
 		URL: s.cfg.Dashboard.URL, StorageURL: s.cfg.Dashboard.StorageURL, Networks: func() []dashboard.Network { return *s.networks.shown.Load() },
 		StoragePort: s.storagePort, StorageCA: s.storage.localAuthority(), Cost: s.networks.priceOf,
 		Grant: s.accounts.auth.Grant, RPC: s.rpcGranted, Faucet: s.networks.faucets(),
-		Reports: report.New(report.Config{Store: s.accounts.control.Store, SpentToday: s.accounts.limiter.SpentToday, Stored: s.accounts.control.stored}), RequestLog: s.accounts.requests,
+		Reports: report.New(report.Config{Store: s.accounts.control.Store, SpentToday: s.accounts.limiter.SpentToday, Stored: s.accounts.control.stored, Embedded: s.networks.isEmbedded}), RequestLog: s.accounts.requests,
 		Log: s.log, PagesPerSecond: s.cfg.Limits.PagesPerSecond,
 		Stripe: s.cfg.Payment.Processor == "stripe", Mails: s.cfg.Mail.SMTP != "",
 		Operator: dashboard.Operator{Networks: s.networks.states, System: operator.system, Cordon: s.cordons().set},

@@ -25,7 +25,8 @@ type DayHealth struct {
 	Requests, Faults int64
 }
 
-// faults are the outcomes that the service is to blame for.
+// faults are the outcomes that the service is to blame for, timeouts on embedded networks
+// excepted.
 func faults() []nodegate.Code {
 	return []nodegate.Code{nodegate.Internal, nodegate.NoNode, nodegate.Busy, nodegate.Timeout}
 }
@@ -47,6 +48,9 @@ func (r *Reports) History(ctx context.Context, days int, now time.Time) ([]Histo
 		failed, err := r.cfg.Store.SumUsage(ctx, sums)
 		if err != nil {
 			return nil, err
+		}
+		if code == nodegate.Timeout && r.cfg.Embedded != nil {
+			failed = slices.DeleteFunc(failed, func(u nodegate.UsageSum) bool { return r.cfg.Embedded(u.Group) })
 		}
 		h.add(failed, func(d *DayHealth) *int64 { return &d.Faults })
 	}

@@ -19,6 +19,9 @@ type Config struct {
 	SpentToday func(accountID string) int64
 	// Stored is what the storage gateway keeps for an account; nil without a gateway.
 	Stored func(accountID string) int64
+	// Embedded tells whether a network's chain runs in this process. A call that runs out of
+	// time there asked for too much; on nodes, it may be the node that is slow. It may be nil.
+	Embedded func(network string) bool
 }
 
 // Reports makes reports.

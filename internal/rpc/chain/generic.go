@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/ethereum/go-ethereum/common"
 	gethmath "github.com/ethereum/go-ethereum/common/math"
 
 	"github.com/nodegate/nodegate"
@@ -188,6 +189,31 @@ func (n *Node) steady(ctx context.Context, name string, params []byte) (result [
 		moved := busy || p.busy.Load() || epoch != p.epoch.Load()
 		if !moved || !errors.Is(err, nodegate.Internal) || p.await() != nil {
 			break
+		}
+	}
+	if errors.Is(err, nodegate.Internal) {
+		return lookUpAgain(ctx, n, name, params, result, err)
+	}
+	return result, err
+}
+
+// lookUpAgain answers a request that failed inside and looks up a transaction. go-ethereum
+// remembers where transactions are. What a reader looks up while blocks are taken back may
+// come to be remembered after all was forgotten; from then on each such request crashes.
+func lookUpAgain(ctx context.Context, n *Node, name string, params, result []byte, err error) ([]byte, error) {
+	switch method.Of(name).Answer {
+	case method.TransactionAnswer, method.ReceiptAnswer:
+	default:
+		return result, err
+	}
+	for range steadyTries { // it may be mined between two looks
+		if n.native != nil {
+			if found, handled, foundErr := n.native.Answer(ctx, name, params); handled {
+				return found, foundErr
+			}
+		}
+		if !n.isMined(common.BytesToHash(firstHex(params))) {
+			return []byte("null"), nil
 		}
 	}
 	return result, err

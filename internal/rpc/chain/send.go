@@ -9,6 +9,7 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
+	"github.com/ethereum/go-ethereum/core/rawdb"
 	"github.com/ethereum/go-ethereum/core/types"
 
 	"github.com/nodegate/nodegate"
@@ -58,9 +59,11 @@ func (n *Node) isKnown(hash common.Hash, refusal error) bool {
 	return strings.HasPrefix(msg, nonceTooLow) && n.isMined(hash) && n.engine.producer.await() == nil
 }
 
+// isMined tells whether a block of the chain has a transaction. It reads the database: what
+// go-ethereum remembers may be about a block that is gone, see lookUpAgain.
 func (n *Node) isMined(hash common.Hash) bool {
-	lookup, _ := n.engine.eth.BlockChain().GetCanonicalTransaction(hash)
-	return lookup != nil
+	tx, _, _, _ := rawdb.ReadCanonicalTransaction(n.engine.eth.ChainDb(), hash)
+	return tx != nil
 }
 
 // keep returns when a transaction of the pool survives a crash.

@@ -244,7 +244,7 @@ func TestLoadingRedis(t *testing.T) {
 	}
 	time.Sleep(2 * connectAgain)
 	s.Close()
-	if log.with("does not answer") != 1 || log.with("refuses") != 0 {
+	if log.with("does not answer") != 1 || log.with("rejected") != 0 {
 		t.Errorf("logged %q", log.list)
 	}
 }
@@ -260,7 +260,7 @@ func TestUsableAfterRefusal(t *testing.T) {
 	}
 	defer s.Close()
 	r.Restart()
-	waitFor(t, func() bool { return log.with("refuses us") > 0 })
+	waitFor(t, func() bool { return log.with("rejected the connection") > 0 })
 	c := ask(t, r.Addr, "")
 	if err := c.Do(t.Context(), c.B().Arbitrary("ACL", "SETUSER", "u", "on", ">secret", "~*", "&*", "+@all").Build()).Error(); err != nil {
 		t.Fatal(err)

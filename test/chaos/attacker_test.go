@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -73,20 +75,35 @@ func inputEnds() <-chan struct{} {
 // crowdEnv makes the test program a crowd: it is what the crowd is told.
 const crowdEnv = "NODEGATE_CHAOS_CROWD"
 
-// mob is what a crowd in another process does: so many clients send one of these heads each and
-// a body of blanks.
+// mob is what a crowd in another process does.
 type mob struct {
-	Addr    string
-	Heads   []string
-	Clients int
-	Body    int
+	Addr   string
+	Groups []group
 }
+
+// group are clients that send one of these heads each and the same body.
+type group struct {
+	Clients int
+	Heads   []string
+	Body    text
+	Silent  bool // they never read
+}
+
+// text is a body that is too long to be told.
+type text struct {
+	Begin, Repeat string
+	Times         int
+	End           string
+}
+
+func (t text) String() string { return t.Begin + strings.Repeat(t.Repeat, t.Times) + t.End }
 
 // mobbed is what came of it.
 type mobbed struct {
-	Statuses map[int]int
+	Statuses map[int]int // of clients that read
 	NoRetry  int
 	Longest  time.Duration
+	Failed   int64 // clients that could not connect
 }
 
 // refused is how many were told to come back later.
@@ -95,26 +112,32 @@ func (m mobbed) refused() int {
 }
 
 // runMob is the crowd's process. It ends with its input, or when the server has closed all of
-// its connections.
+// its connections, if all clients read.
 func runMob(told string) error {
 	var m mob
 	if err := json.Unmarshal([]byte(told), &m); err != nil {
 		return err
 	}
 	crowd := &crowdOf{addr: m.Addr, statuses: map[int]int{}}
-	body := bytes.Repeat([]byte(" "), m.Body)
-	for i := range m.Clients {
-		crowd.begin(i, m.Heads[i%len(m.Heads)], body, true)
+	for _, g := range m.Groups {
+		body := []byte(g.Body.String())
+		for i := range g.Clients {
+			crowd.begin(i, g.Heads[i%len(g.Heads)], body, !g.Silent)
+		}
 	}
 	closed := make(chan struct{})
 	go func() {
 		crowd.wait.Wait()
 		close(closed)
 	}()
+	end := inputEnds()
+	if slices.ContainsFunc(m.Groups, func(g group) bool { return g.Silent }) {
+		<-end
+	}
 	select {
 	case <-closed:
-	case <-inputEnds():
-		crowd.leave()
+	case <-end:
 	}
-	return json.NewEncoder(os.Stdout).Encode(mobbed{crowd.statuses, crowd.noRetry, crowd.longest()})
+	crowd.leave()
+	return json.NewEncoder(os.Stdout).Encode(mobbed{crowd.statuses, crowd.noRetry, crowd.longest(), crowd.failed.Load()})
 }

@@ -56,10 +56,6 @@ type crowdOf struct {
 	failed   atomic.Int64 // that could not connect
 }
 
-func (p *program) crowd() *crowdOf {
-	return &crowdOf{addr: strings.TrimPrefix(p.rpcBase, "http://"), statuses: map[int]int{}}
-}
-
 func (c *crowdOf) dial(i int) net.Conn {
 	d := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 1, byte(1+i%4))}, Timeout: 20 * time.Second}
 	conn, err := d.Dial("tcp", c.addr)

@@ -38,10 +38,11 @@ func unfinishedBodies(t *testing.T, accounts int) {
 		key, _ := b.newKey(email)
 		keys = append(keys, key)
 	}
-	attack := mob{Addr: strings.TrimPrefix(p.rpcBase, "http://"), Clients: connections, Body: bodyLimit - 1}
+	unfinished := group{Clients: connections, Body: text{Repeat: " ", Times: bodyLimit - 1}}
 	for _, key := range keys {
-		attack.Heads = append(attack.Heads, postHead(key, bodyLimit))
+		unfinished.Heads = append(unfinished.Heads, postHead(key, bodyLimit))
 	}
+	attack := mob{strings.TrimPrefix(p.rpcBase, "http://"), []group{unfinished}}
 	during := time.Duration(length(2, 12)) * time.Second
 	o.contest(t, func() (string, bool) {
 		alone := p.innocent("devnet", p.key, 50, during/2)
@@ -86,28 +87,27 @@ func TestUnreadAnswers(t *testing.T) {
 	if size := p.answerSize(t, key, call); size < 9_500_000 {
 		t.Fatalf("the answer has %d bytes only", size)
 	}
-	params := []byte(`{"jsonrpc":"2.0","id":1,"method":"eth_getBalance","params":[` + strings.Repeat("1,", 2_600_000-1) + `1]}`)
+	params := text{`{"jsonrpc":"2.0","id":1,"method":"eth_getBalance","params":[`, "1,", 2_600_000 - 1, `1]}`}
+	loudly := strings.Replace(postHead(key, len(params.String())), "Host: x\r\n", "Host: x\r\nConnection: close\r\n", 1)
+	attack := mob{strings.TrimPrefix(p.rpcBase, "http://"), []group{
+		{Clients: unread, Heads: []string{postHead(key, len(call))}, Body: text{End: string(call)}, Silent: true},
+		{Clients: large, Heads: []string{loudly}, Body: params},
+	}}
 	during := time.Duration(length(2, 15)) * time.Second
 	o.contest(t, func() (string, bool) {
 		alone := p.innocent("devnet", p.key, 50, during/2)
-		silent, loud := p.crowd(), p.crowd()
 		var beside figures
+		var saw mobbed
 		highest := p.highest(func() {
-			for i := range unread {
-				silent.begin(i, postHead(key, len(call)), call, false)
-			}
-			for i := range large {
-				loud.begin(i, strings.Replace(postHead(key, len(params)), "Host: x\r\n", "Host: x\r\nConnection: close\r\n", 1), params, true)
-			}
+			crowd := newAttacker(t, crowdEnv, attack)
 			beside = p.innocent("devnet", p.key, 50, during)
+			crowd.leave(&saw)
 		})
-		silent.leave()
-		loud.leave()
 		p.givenBack(t)
-		if beside.Failed > 0 || highest > 1<<30 {
-			t.Errorf("%d honest requests failed, RSS %d MB", beside.Failed, highest/1e6)
+		if beside.Failed > 0 || highest > 1<<30 || saw.Failed > 0 {
+			t.Errorf("%d honest requests failed, %d clients could not connect, RSS %d MB", beside.Failed, saw.Failed, highest/1e6)
 		}
-		return fmt.Sprintf("RSS %d MB; parameters answered %v in %v at most; honest %v, alone %v", highest/1e6, loud.statuses, loud.longest().Round(time.Millisecond), beside, alone),
+		return fmt.Sprintf("RSS %d MB; parameters answered %v in %v at most; honest %v, alone %v", highest/1e6, saw.Statuses, saw.Longest.Round(time.Millisecond), beside, alone),
 			beside.P99 <= 2*alone.P99
 	})
 }

@@ -104,7 +104,7 @@ func open(cfg Config) (*Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := &Node{engine: engine, feeds: newFeeds(rpc.DialInProc(engine.rpc), engine.producer.await), copies: newCopies()}
+	n := &Node{engine: engine, feeds: newFeeds(rpc.DialInProc(engine.rpc), engine.eth.BlockChain(), engine.producer.await), copies: newCopies()}
 	n.callTimeout, n.traceBytes = cfg.CallTimeout, min(cmp.Or(cfg.TraceBytes, maxTraceBytes), maxTraceBytes)
 	if n.lanes = cfg.Lanes; n.lanes == nil {
 		n.lanes = lane.New(lane.Seats(), lane.Seats())

@@ -1,12 +1,6 @@
 package chain
 
-import (
-	"encoding/json"
-
-	"github.com/ethereum/go-ethereum/core/types"
-
-	"github.com/nodegate/nodegate"
-)
+import "github.com/nodegate/nodegate"
 
 // forward passes the events of a source on until nobody reads it or go-ethereum ends
 // it. An event waits until its block is on disk. Until then go-ethereum's client keeps
@@ -42,25 +36,10 @@ func (f *feeds) arrived(src *source) (step uint64) {
 
 // push gives an event to the readers of a source that began before it.
 func (f *feeds) push(src *source, step uint64, event []byte) {
-	var entry *types.Log
-	if src.key == logsSource {
-		entry = new(types.Log)
-		if json.Unmarshal(event, entry) != nil { // it is go-ethereum's own
-			f.lose(src)
-			return
-		}
-	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for s := range src.streams {
-		if s.filter != nil && !s.filter.matches(entry) {
-			continue
-		}
-		for r := range s.readers {
-			if r.from < step {
-				r.take(event, nodegate.NotEnded)
-			}
-		}
+		s.hand(step, event)
 	}
 }
 
@@ -81,11 +60,16 @@ func (f *feeds) lose(src *source) {
 	f.release(src)
 }
 
-// close waits until the sources have ended, which they do with the client.
+// close ends the sources and waits until they have ended. Those of go-ethereum end with the
+// client.
 func (f *feeds) close() {
 	f.mu.Lock()
 	f.closed = true
+	logs := f.sources[logsSource]
 	f.mu.Unlock()
+	if logs != nil {
+		f.lose(logs)
+	}
 	f.client.Close()
 	f.running.Wait()
 }

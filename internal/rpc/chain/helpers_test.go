@@ -228,8 +228,13 @@ func newSender(n *Node, i int) *sender {
 
 // sign makes the account's next transaction.
 func (s *sender) sign(to *common.Address, data []byte) *types.Transaction {
+	return s.signGas(1_000_000, to, data)
+}
+
+// signGas is sign with another gas limit.
+func (s *sender) signGas(gas uint64, to *common.Address, data []byte) *types.Transaction {
 	tx := types.MustSignNewTx(s.account.PrivateKey, types.LatestSignerForChainID(s.chainID), &types.DynamicFeeTx{
-		ChainID: s.chainID, Nonce: s.nonce, To: to, Data: data, Gas: 1_000_000,
+		ChainID: s.chainID, Nonce: s.nonce, To: to, Data: data, Gas: gas,
 		GasTipCap: big.NewInt(params.GWei), GasFeeCap: big.NewInt(10 * params.GWei),
 	})
 	s.nonce++

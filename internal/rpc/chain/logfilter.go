@@ -15,11 +15,8 @@ import (
 	"github.com/ethereum/go-ethereum/rpc"
 )
 
-// logsSource is the key of the subscription to all logs.
+// logsSource is the key of the source of all logs.
 const logsSource = "logs"
-
-// allLogs are its parameters.
-var allLogs = []any{"logs", json.RawMessage("{}")}
 
 // subject is what a subscription is to.
 type subject struct {

@@ -1,8 +1,7 @@
 package chain
 
 import (
-	"encoding/json"
-
+	"github.com/ethereum/go-ethereum/core"
 	"github.com/ethereum/go-ethereum/core/types"
 )
 
@@ -49,12 +48,8 @@ func (f *feeds) removed(logs []*types.Log, all bool) {
 		f.lose(src)
 		return
 	}
-	for _, log := range logs {
-		event, err := json.Marshal(log)
-		if err != nil {
-			f.lose(src)
-			return
-		}
-		f.push(src, f.arrived(src), event)
+	select {
+	case <-src.stop:
+	case src.logs.gone <- core.RemovedLogsEvent{Logs: logs}:
 	}
 }

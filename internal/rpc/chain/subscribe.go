@@ -6,6 +6,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/ethereum/go-ethereum/core"
+	"github.com/ethereum/go-ethereum/event"
 	"github.com/ethereum/go-ethereum/rpc"
 
 	"github.com/nodegate/nodegate"
@@ -24,11 +26,12 @@ const (
 
 // feeds are the chain's subscriptions. go-ethereum encodes an event for each of its own
 // subscriptions, so there is one of those for each kind however many readers it has: an
-// event is encoded once and shared. Log filters are matched here, against the one
-// subscription to all logs.
+// event is encoded once and shared. Logs come from the chain itself: go-ethereum's API would
+// encode each of them, and end everybody's subscription when a block has more than 20,000.
 type feeds struct {
 	await  func() error // returns when what was announced is on disk
 	client *rpc.Client
+	chain  *core.BlockChain
 	// correct shows the true senders in an event.
 	correct func(event []byte) []byte
 
@@ -46,8 +49,9 @@ type feeds struct {
 // source is one of go-ethereum's subscriptions.
 type source struct {
 	key     string
-	sub     *rpc.ClientSubscription
+	sub     event.Subscription
 	events  chan json.RawMessage
+	logs    *logQueue            // instead of events: the source of logs
 	stop    chan struct{}        // closed when nobody reads it any more
 	step    uint64               // counts the events that came
 	streams map[*stream]struct{} // that it feeds
@@ -69,8 +73,8 @@ type reader struct {
 	account string
 }
 
-func newFeeds(client *rpc.Client, await func() error) *feeds {
-	return &feeds{client: client, await: await, sources: map[string]*source{}, streams: map[string]*stream{}, held: map[string]int{}}
+func newFeeds(client *rpc.Client, chain *core.BlockChain, await func() error) *feeds {
+	return &feeds{client: client, chain: chain, await: await, sources: map[string]*source{}, streams: map[string]*stream{}, held: map[string]int{}}
 }
 
 // Subscribe starts one of go-ethereum's subscriptions: newHeads, logs,
@@ -122,7 +126,6 @@ func (f *feeds) join(ctx context.Context, s subject, r *reader) (key string, err
 		if err := f.check(ctx, s.args); err != nil {
 			return "", err
 		}
-		s.args = allLogs
 	}
 	f.opening.Lock()
 	defer f.opening.Unlock()
@@ -240,16 +243,37 @@ func (f *feeds) open(ctx context.Context, s subject) (*source, error) {
 	if src != nil {
 		return src, nil
 	}
-	src = &source{key: s.source, events: make(chan json.RawMessage), stop: make(chan struct{}), streams: map[*stream]struct{}{}}
-	var err error
-	if src.sub, err = f.client.EthSubscribe(ctx, src.events, s.args...); err != nil {
+	src = &source{key: s.source, stop: make(chan struct{}), streams: map[*stream]struct{}{}}
+	if err := f.begin(ctx, src, s.args); err != nil {
 		return nil, subscribeError(err)
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	if f.closed {
+		src.sub.Unsubscribe()
+		return nil, subscribeError(rpc.ErrClientQuit)
+	}
 	f.sources[src.key] = src
-	f.running.Go(func() { f.forward(src) })
+	if src.logs == nil {
+		f.running.Go(func() { f.forward(src) })
+		return src, nil
+	}
+	f.running.Go(func() { f.collect(src) })
+	f.running.Go(func() { f.forwardLogs(src) })
 	return src, nil
+}
+
+// begin subscribes a source to the chain.
+func (f *feeds) begin(ctx context.Context, src *source, args []any) error {
+	if src.key == logsSource {
+		src.logs = newLogQueue()
+		src.sub = src.logs.subscribe(f.chain)
+		return nil
+	}
+	src.events = make(chan json.RawMessage)
+	sub, err := f.client.EthSubscribe(ctx, src.events, args...)
+	src.sub = sub
+	return err
 }
 
 // check has go-ethereum look at the parameters of a log filter: what it refuses, and

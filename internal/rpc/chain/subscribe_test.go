@@ -2,6 +2,7 @@ package chain
 
 import (
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"testing"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
+	"github.com/ethereum/go-ethereum/core/types"
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/rpc/chain/devchain"
@@ -168,19 +170,23 @@ func TestSubscriptionEndsWithNode(t *testing.T) {
 // nothing; whoever reads what go-ethereum ends by itself has.
 func TestSubscriptionEnd(t *testing.T) {
 	for name, c := range map[string]struct {
-		end  func(n *Node, leave context.CancelFunc)
-		want nodegate.End
+		params string
+		end    func(n *Node, leave context.CancelFunc)
+		want   nodegate.End
 	}{
-		"the reader leaves":   {func(_ *Node, leave context.CancelFunc) { leave() }, nodegate.Closed},
-		"the node is closed":  {func(n *Node, _ context.CancelFunc) { n.feeds.close() }, nodegate.Closed},
-		"go-ethereum ends it": {func(n *Node, _ context.CancelFunc) { n.feeds.client.Close() }, nodegate.EventsLost},
+		"the reader leaves":           {`["newHeads"]`, func(_ *Node, leave context.CancelFunc) { leave() }, nodegate.Closed},
+		"the node is closed":          {`["newHeads"]`, func(n *Node, _ context.CancelFunc) { n.feeds.close() }, nodegate.Closed},
+		"go-ethereum ends it":         {`["newHeads"]`, func(n *Node, _ context.CancelFunc) { n.feeds.client.Close() }, nodegate.EventsLost},
+		"the reader of logs leaves":   {`["logs",{}]`, func(_ *Node, leave context.CancelFunc) { leave() }, nodegate.Closed},
+		"the node of logs is closed":  {`["logs",{}]`, func(n *Node, _ context.CancelFunc) { n.feeds.close() }, nodegate.Closed},
+		"the chain of logs is closed": {`["logs",{}]`, func(n *Node, _ context.CancelFunc) { n.feeds.sources[logsSource].sub.Unsubscribe() }, nodegate.EventsLost},
 	} {
 		t.Run(name, func(t *testing.T) {
 			n := openDevnet(t)
 			ctx, leave := context.WithCancel(t.Context())
 			defer leave()
 			ends := make(chan nodegate.End, 2)
-			mustDo(t, n.Subscribe(ctx, []byte(`["newHeads"]`), func(_ []byte, end nodegate.End) { ends <- end }))
+			mustDo(t, n.Subscribe(ctx, []byte(c.params), func(_ []byte, end nodegate.End) { ends <- end }))
 			c.end(n, leave)
 			select {
 			case got := <-ends:
@@ -215,6 +221,60 @@ func TestManyEvents(t *testing.T) {
 	sent := emitLogs(t, n, logsPerCreation)
 	for range sent {
 		nextEvent[json.RawMessage](t, events)
+	}
+}
+
+// TestBlockOfManyLogs: tens of thousands of logs in a block end no subscription, neither of
+// those who read them nor of others, although the disk takes its time. Anybody can send such a
+// block.
+func TestBlockOfManyLogs(t *testing.T) {
+	n := openDevnet(t)
+	synced := make(chan struct{})
+	n.feeds.await = func() error { <-synced; return nil }
+	all := subscribe(t, t.Context(), n, `["logs",{}]`)
+	other := subscribe(t, t.Context(), n, `["logs",{"address":"`+lower(devchain.DemoAddress())+`"}]`)
+	const many = 30_000
+	var code [2]byte
+	binary.BigEndian.PutUint16(code[:], many)
+	creation := append([]byte{0x61}, append(code[:], emitter[3:]...)...)
+	s := newSender(n, 0)
+	if r := mined(t, n, send(t, n, s.signGas(16_000_000, nil, creation))); r.Status != 1 {
+		t.Fatal("the creation failed")
+	}
+	hash := send(t, n, s.setValue(78))
+	mined(t, n, hash)
+	time.Sleep(time.Second) // whatever is between the chain and the readers has to hold them meanwhile
+	close(synced)
+	for range many {
+		nextEvent[json.RawMessage](t, all)
+	}
+	for _, events := range []<-chan []byte{all, other} {
+		if got := nextEvent[struct{ TransactionHash common.Hash }](t, events); got.TransactionHash != hash {
+			t.Errorf("the log after them is of %s, not %s", got.TransactionHash, hash)
+		}
+	}
+}
+
+// TestLogQueueIsBounded: readers who fall behind take so much memory and no more. One block
+// always fits.
+func TestLogQueueIsBounded(t *testing.T) {
+	q := newLogQueue()
+	large := []*types.Log{{Data: make([]byte, maxWaitingLogs)}}
+	small := []*types.Log{{Topics: make([]common.Hash, 4)}}
+	if !q.put(1, large) || q.put(2, small) {
+		t.Error("one block doesn't fit, or a second does")
+	}
+	if b, ok := q.next(); !ok || b.step != 1 {
+		t.Errorf("next is %d, %v", b.step, ok)
+	}
+	if !q.put(3, small) || q.bytes == 0 {
+		t.Error("what was taken still counts")
+	}
+	if b, ok := q.next(); !ok || b.step != 3 || q.bytes != 0 {
+		t.Errorf("next is %d, %v; %d bytes are left", b.step, ok, q.bytes)
+	}
+	if _, ok := q.next(); ok {
+		t.Error("it is not empty")
 	}
 }
 

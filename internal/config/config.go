@@ -312,6 +312,8 @@ type Embedded struct {
 	Preset  string // devnet or rollup; "" when Genesis is given
 	Period  uint64 // seconds between blocks; 0 mines when a transaction arrives
 	MaxSize Size   // bytes on disk, beyond which it takes no transactions; 0 is no limit
+
+	DailyPerAccount Size // bytes that the transactions of one account may add in a day; 0 is no limit
 }
 
 // Layer2 is the fee model of a rollup.

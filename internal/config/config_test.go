@@ -57,9 +57,9 @@ func TestDefault(t *testing.T) {
 			"eth_subscribe": 5, "eth_subscription": 1, "other": 80, "unknown": 160, "refused": 5,
 		},
 		Networks: []Network{
-			{Name: "devnet", Dialect: "spec", MaxLag: 5, MaxHeadAge: usualHeadAge, Retry: usualRetry, Hedge: usualHedge, Verify: "none", Verified: "none", Agree: 1, Ledger: usualLedger, Cache: 16 << 20, Embedded: &Embedded{Preset: "devnet", MaxSize: 20 << 30}},
+			{Name: "devnet", Dialect: "spec", MaxLag: 5, MaxHeadAge: usualHeadAge, Retry: usualRetry, Hedge: usualHedge, Verify: "none", Verified: "none", Agree: 1, Ledger: usualLedger, Cache: 16 << 20, Embedded: &Embedded{Preset: "devnet", MaxSize: 20 << 30, DailyPerAccount: 1 << 30}},
 			{
-				Name: "rollup", Dialect: "spec", MaxLag: 5, MaxHeadAge: usualHeadAge, Retry: usualRetry, Hedge: usualHedge, Verify: "none", Verified: "none", Agree: 1, Ledger: usualLedger, Cache: 16 << 20, Embedded: &Embedded{Preset: "rollup", MaxSize: 20 << 30},
+				Name: "rollup", Dialect: "spec", MaxLag: 5, MaxHeadAge: usualHeadAge, Retry: usualRetry, Hedge: usualHedge, Verify: "none", Verified: "none", Agree: 1, Ledger: usualLedger, Cache: 16 << 20, Embedded: &Embedded{Preset: "rollup", MaxSize: 20 << 30, DailyPerAccount: 1 << 30},
 				HistoryWindow: map[string]uint64{"eth_getTransactionReceipt": 128},
 				Layer2:        &Layer2{Stack: "linea", Alias: "linea", Margin: 1.2},
 			},
@@ -287,11 +287,11 @@ func TestFullFile(t *testing.T) {
 			{
 				Name: "main", Dialect: "standard", MaxLag: 5, MaxHeadAge: usualHeadAge, Retry: usualRetry, Hedge: usualHedge, Verify: "none", Verified: "none", Agree: 1, Ledger: usualLedger, Cache: 1 << 20, Namespaces: []string{"debug", "txpool"},
 				Embedded: &Embedded{
-					Genesis: filepath.Join(dir, "genesis.json"), Chain: filepath.Join(dir, "sub/chain.rlp"), Period: 12, MaxSize: 20 << 30,
+					Genesis: filepath.Join(dir, "genesis.json"), Chain: filepath.Join(dir, "sub/chain.rlp"), Period: 12, MaxSize: 20 << 30, DailyPerAccount: 1 << 30,
 				},
 			},
 			{
-				Name: "l2", Dialect: "spec", MaxLag: 5, MaxHeadAge: usualHeadAge, Retry: usualRetry, Hedge: usualHedge, Verify: "none", Verified: "none", Agree: 1, Ledger: usualLedger, Cache: 16 << 20, Embedded: &Embedded{Preset: "devnet", MaxSize: 20 << 30},
+				Name: "l2", Dialect: "spec", MaxLag: 5, MaxHeadAge: usualHeadAge, Retry: usualRetry, Hedge: usualHedge, Verify: "none", Verified: "none", Agree: 1, Ledger: usualLedger, Cache: 16 << 20, Embedded: &Embedded{Preset: "devnet", MaxSize: 20 << 30, DailyPerAccount: 1 << 30},
 				HistoryWindow: map[string]uint64{"eth_call": 64, "eth_getProof": 1},
 				Layer2:        &Layer2{Stack: "linea", Alias: "scroll2", Dictionary: filepath.Join(dir, "words"), Margin: 2},
 			},

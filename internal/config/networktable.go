@@ -146,6 +146,10 @@ var networkSettings = schema[Network]{
 			help: "disk space that the chain may take; beyond it the network takes no transactions. 0 is no limit",
 			at:   func(n *Network) value { return size(&n.embedded().MaxSize, 0, 1<<50) },
 		}, {
+			name: "embedded.daily_per_account", def: "1GiB",
+			help: "disk space that the transactions of one account may take in a day; accounts with the scope development have no limit. 0 is no limit",
+			at:   func(n *Network) value { return size(&n.embedded().DailyPerAccount, 0, 1<<50) },
+		}, {
 			name: "layer2.stack", def: "linea",
 			help: "fee model of the rollup; an embedded chain uses linea, and a network of nodes must set it",
 			at: func(n *Network) value {

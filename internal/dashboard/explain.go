@@ -24,7 +24,7 @@ var explanations = map[nodegate.Code]string{
 	nodegate.Forbidden:           "The key's settings don't allow this request. The error names the setting.",
 	nodegate.UnknownNetwork:      "There is no network of that name. Check the URL.",
 	nodegate.RateLimited:         "Rate limit reached: this second's credits were used up. Send fewer requests at once, or change the plan.",
-	nodegate.CreditsSpent:        "Today's credits were used up. They reset at 00:00 UTC.",
+	nodegate.CreditsSpent:        "A daily limit was reached: credits, or what transactions add to an embedded network. It resets at 00:00 UTC.",
 	nodegate.AccountBusy:         "The account used its whole share of this server. Send fewer requests at once.",
 	nodegate.HTTPMethod:          "The request wasn't a POST.",
 	nodegate.TooLarge:            "The request is larger than this server allows. Send less at once.",

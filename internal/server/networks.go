@@ -152,7 +152,7 @@ func (ns *networks) openChain(n *config.Network) (*chain.Node, error) {
 		Dir: filepath.Join(ns.cfg.Data, "networks", n.Name), Genesis: genesis, Chain: blocks, Period: n.Embedded.Period,
 		AnswerBytes: cacheMemory(ns.cfg, memoryLimit(), ns.cfg.Memory.Answers), StateBytes: cacheMemory(ns.cfg, memoryLimit(), ns.cfg.Memory.State),
 		CallTimeout: ns.cfg.Limits.CallTimeout, Lanes: ns.lanes, TraceBytes: int64(ns.cfg.Limits.ResponseBytes), QueryBlocks: uint64(ns.cfg.Limits.LogBlocks),
-		Scripts: ns.cfg.Tracers.JavaScript, Guard: guardOf(ns.cfg), MaxBytes: int64(n.Embedded.MaxSize), Log: ns.log.With("network", n.Name),
+		Scripts: ns.cfg.Tracers.JavaScript, Guard: guardOf(ns.cfg), MaxBytes: int64(n.Embedded.MaxSize), DailyBytes: int64(n.Embedded.DailyPerAccount), Log: ns.log.With("network", n.Name),
 	})
 	if err != nil {
 		return nil, err

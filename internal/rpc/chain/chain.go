@@ -50,6 +50,7 @@ type Config struct {
 	GenericOnly bool          // answer everything by go-ethereum's API, for comparison
 	Guard       *disk.Guard   // refuses changes while the disk is almost full; nil never does
 	MaxBytes    int64         // largest size of Dir; a larger chain takes no transactions. 0 is no bound
+	DailyBytes  int64         // what the transactions of one account may add in a day. 0 is no bound
 	Log         *slog.Logger
 }
 
@@ -65,6 +66,7 @@ type Node struct {
 	evm       *devMethods
 	gifts     sync.Mutex // of the faucet
 	copies    *copies
+	growth    *dailyGrowth // of accounts
 
 	callTimeout time.Duration
 	traceBytes  int64
@@ -114,6 +116,9 @@ func open(cfg Config) (*Node, error) {
 	n.evm = newDevMethods(n, cfg.Genesis)
 	engine.producer.removed = n.feeds.removed
 	n.feeds.correct = engine.producer.senders.correct
+	if n.growth = newDailyGrowth(cfg.DailyBytes); n.growth != nil {
+		n.growth.follow(engine.eth.BlockChain())
+	}
 	if !cfg.GenericOnly {
 		n.native, err = native.New(engine.eth.BlockChain(), native.Config{
 			AnswerBytes: cfg.AnswerBytes,

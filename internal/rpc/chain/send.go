@@ -25,13 +25,16 @@ import (
 // A transaction that is known is answered with its hash, as from a remote node.
 func (n *Node) send(ctx context.Context, params []byte) ([]byte, error) {
 	p := n.engine.producer
-	if err := p.room.check(); err != nil {
+	if err := firstOf(p.room.check(), n.growth.admit(ctx)); err != nil {
 		return nil, err
 	}
 	epoch := p.epoch.Load()
 	tx, raw, result, err := newSubmitter(n).submit(ctx, params)
 	if tx == nil {
 		return result, err // go-ethereum has said what is wrong with it
+	}
+	if err != nil && !n.engine.eth.TxPool().Has(tx.Hash()) {
+		n.growth.forget(tx)
 	}
 	if err != nil && !n.isKnown(tx.Hash(), err) {
 		return nil, firstOf(p.failure(), err)
@@ -143,20 +146,25 @@ func (n *Node) sendSync(ctx context.Context, params []byte) ([]byte, error) {
 		return newSubmitter(n).await(ctx, params)
 	}
 	p := n.engine.producer
-	if err := p.room.check(); err != nil {
+	if err := firstOf(p.room.check(), n.growth.admit(ctx)); err != nil {
 		return nil, err
 	}
 	tx, raw, err := rawTransaction(params)
 	if err != nil {
 		return nil, err
 	}
+	n.growth.expect(ctx, tx)
 	epoch := p.epoch.Load()
 	result, err := n.ask(ctx, method.EthSendRawTransactionSync, params)
 	if err == nil {
 		return result, nil
 	}
-	if tx != nil && n.engine.eth.TxPool().Has(tx.Hash()) {
+	switch {
+	case tx == nil:
+	case n.engine.eth.TxPool().Has(tx.Hash()):
 		err = firstOf(n.keep(tx.Hash(), raw, epoch), err)
+	default:
+		n.growth.forget(tx)
 	}
 	return nil, err
 }

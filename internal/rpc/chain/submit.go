@@ -36,6 +36,7 @@ func newSubmitter(n *Node) submitter {
 func (s submitter) submit(ctx context.Context, params []byte) (tx *types.Transaction, raw, result []byte, err error) {
 	if len(params) < largeSend {
 		if tx, raw, err = rawTransaction(params); err == nil {
+			s.n.growth.expect(ctx, tx)
 			result, err = s.n.ask(ctx, method.EthSendRawTransaction, params)
 		}
 		return tx, raw, result, err
@@ -48,6 +49,7 @@ func (s submitter) submit(ctx context.Context, params []byte) (tx *types.Transac
 		if tx, raw, err = s.screened(params); err != nil || wantsProofs(chain, tx) {
 			return err
 		}
+		s.n.growth.expect(ctx, tx)
 		result, err = s.handOver(ctx, params)
 		return err
 	})
@@ -82,6 +84,7 @@ func (s submitter) submitProven(ctx context.Context, tx *types.Transaction) (raw
 	if raw, err = tx.MarshalBinary(); err != nil {
 		return nil, nil, err
 	}
+	s.n.growth.expect(ctx, tx)
 	err = s.seat(ctx, func(ctx context.Context) (err error) {
 		result, err = s.handOver(ctx, []byte(`["`+hexutil.Encode(raw)+`"]`))
 		return err

@@ -270,6 +270,24 @@ func (b *Batch) Get(ctx context.Context, c cid.Cid) ([]byte, error) {
 	return b.s.blocks.read(ctx, c, hash, nil)
 }
 
+// Small reads a block of the store if it has at most so many bytes. It is not ok otherwise, and
+// for blocks that Get has something to say about. What it reads is spared by collections too.
+func (b *Batch) Small(ctx context.Context, c cid.Cid, most int) (data []byte, ok bool) {
+	hash, err := hashOf(c)
+	if err != nil || b.s.calls.enter(ctx) != nil {
+		return nil, false
+	}
+	defer b.s.calls.leave()
+	b.mu.Lock()
+	_, own, err := b.blocks.get(b.s.index, hash)
+	ended := b.ended
+	b.mu.Unlock()
+	if err != nil || own || ended || b.s.holds.add(b, hash) != nil {
+		return nil, false
+	}
+	return b.s.blocks.small(ctx, hash, most)
+}
+
 // Pin keeps content for the batch's account, from Commit on. A pin of the same CID
 // is replaced; its name stays if the new one has none. It counts what its size says, or the
 // least that a pin costs.
@@ -321,7 +339,7 @@ func (b *Batch) Commit(ctx context.Context) error {
 	if err := b.writeTouched(); err != nil {
 		return err
 	}
-	if !b.small() { // the committer works for this request, whoever goes away
+	if !isSmall(b) { // the committer works for this request, whoever goes away
 		b.turns = fairshare.Others(context.WithoutCancel(ctx))
 	}
 	return b.s.committer.submit(&request{batch: b, prepare: b.prepare, apply: b.apply})

@@ -63,6 +63,17 @@ func (t *blockTable) read(ctx context.Context, c cid.Cid, hash multihash.Multiha
 	}
 }
 
+// small reads a block of at most so many bytes. It is not ok otherwise, and whatever is wrong
+// with the block is for read to find.
+func (t *blockTable) small(ctx context.Context, hash multihash.Multihash, most int) ([]byte, bool) {
+	e, ok, err := t.index.block(hash)
+	if err != nil || !ok || e.damaged() || int64(e.length) > int64(most) {
+		return nil, false
+	}
+	data, err := t.readAt(ctx, hash, e, nil)
+	return data, err == nil
+}
+
 // readAt reads and verifies the block at an entry's place. Verifying is most of the
 // work: it waits for the request's turn.
 func (t *blockTable) readAt(ctx context.Context, hash multihash.Multihash, e entry, buf []byte) ([]byte, error) {

@@ -130,7 +130,7 @@ func (c *committer) commitSmall(during *Batch) {
 		if r.batch == nil {
 			return false
 		}
-		if !r.batch.small() || behind[r.batch.account] || len(list) == groupSize || entries >= groupEntries {
+		if !isSmall(r.batch) || behind[r.batch.account] || len(list) == groupSize || entries >= groupEntries {
 			behind[r.batch.account] = true
 			return false
 		}
@@ -151,7 +151,7 @@ func (c *committer) commitFirst() {
 	if r.batch != nil {
 		pause = func() { c.commitSmall(r.batch) }
 	}
-	if r.batch != nil && !r.batch.small() {
+	if r.batch != nil && !isSmall(r.batch) {
 		r.apply = apart(r.apply)
 	}
 	c.commitGroup([]*request{r}, pause)
@@ -369,8 +369,8 @@ func (b *Batch) toEnter(list []found) []found {
 	return slices.DeleteFunc(list, func(f found) bool { return f.again() })
 }
 
-// small tells whether the batch is entered in the index at once.
-func (b *Batch) small() bool { return entriesOf(b) <= smallBatch }
+// isSmall tells whether a batch is entered in the index at once.
+func isSmall(b *Batch) bool { return entriesOf(b) <= smallBatch }
 
 // entriesOf is how many blocks and pins a batch enters in the index.
 func entriesOf(b *Batch) int { return b.blocks.count() + len(b.ops) }

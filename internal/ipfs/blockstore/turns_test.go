@@ -213,12 +213,12 @@ func TestManyPinsAreNoSmallBatch(t *testing.T) {
 	s := open(t, testConfig(t))
 	b := s.Begin("a", 0)
 	for i := range smallBatch + 1 {
-		if !b.small() {
+		if !isSmall(b) {
 			t.Errorf("a batch of %d pins is not small", i)
 		}
 		b.Pin(nodegate.Pin{CID: fmt.Sprint("c", i), Recursive: true})
 	}
-	if b.small() || entriesOf(b) != smallBatch+1 {
+	if isSmall(b) || entriesOf(b) != smallBatch+1 {
 		t.Errorf("a batch of %d pins is small", entriesOf(b))
 	}
 	if err := b.Commit(t.Context()); err != nil {

@@ -78,6 +78,24 @@ func ownBlocks(t *testing.T, f *Fixture) {
 	f.reads(t, append(all, leaf("after a get"))...)
 }
 
+// A small block is the one that Get returns, or not ok.
+func smallBlocks(t *testing.T, f *Fixture) {
+	_, all := f.add(t, "a", "small")
+	b := f.Begin("b", 0)
+	defer b.Abort()
+	for _, x := range all {
+		if data, ok := b.Small(t.Context(), x.cid, len(x.data)); ok && !bytes.Equal(data, x.data) {
+			t.Errorf("%q, want %q", data, x.data)
+		}
+		if data, ok := b.Small(t.Context(), x.cid, len(x.data)-1); ok {
+			t.Errorf("%d bytes, want none of more than %d", len(data), len(x.data)-1)
+		}
+	}
+	if data, ok := b.Small(t.Context(), leaf("never put").cid, 1<<20); ok {
+		t.Errorf("%q although it is not there", data)
+	}
+}
+
 // A batch of several megabytes, whose early blocks are read while it grows.
 func largeBatch(t *testing.T, f *Fixture) {
 	const count, each = 48, 200_000

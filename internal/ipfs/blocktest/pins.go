@@ -367,6 +367,32 @@ func quotaInParallel(t *testing.T, f *Fixture) {
 	}
 }
 
+// What a batch has read as a small block is there when it is pinned.
+func readWhileCollected(t *testing.T, f *Fixture) {
+	x := leaf("read and pinned")
+	for range 10 {
+		first := f.Begin("first", 0)
+		put(t, first, x)
+		commit(t, first) // nothing keeps it
+		f.Advance(2 * Undo)
+		b := f.Begin("a", 0)
+		if _, ok := b.Small(t.Context(), x.cid, len(x.data)); !ok {
+			if _, err := b.Get(t.Context(), x.cid); err != nil {
+				t.Fatal(err)
+			}
+		}
+		f.collect(t)
+		b.Pin(pinFor(x, []block{x}))
+		commit(t, b)
+		f.Advance(2 * Undo)
+		f.collect(t)
+		f.reads(t, x)
+		f.unpin(t, "a", x)
+		f.Advance(2 * Undo)
+		f.collect(t)
+	}
+}
+
 // Whatever the order of a collection and new pins of the same content: what is
 // pinned in the end is there.
 func pinnedWhileCollected(t *testing.T, f *Fixture) {

@@ -44,6 +44,7 @@ func Run(t *testing.T, open func(t *testing.T) *Fixture) {
 		{"blocks come back", blocksComeBack},
 		{"what is not there", notThere},
 		{"a batch sees its own blocks", ownBlocks},
+		{"small blocks", smallBlocks},
 		{"a large batch", largeBatch},
 		{"many put at once", manyPut},
 		{"an aborted batch leaves nothing", aborted},
@@ -61,6 +62,7 @@ func Run(t *testing.T, open func(t *testing.T) *Fixture) {
 		{"the least that content costs", leastCost},
 		{"the quota in parallel", quotaInParallel},
 		{"pinned again while collected", pinnedWhileCollected},
+		{"read and pinned while collected", readWhileCollected},
 		{"callers who leave", cancelled},
 		{"large blocks", largeBlocks},
 	} {

@@ -146,6 +146,14 @@ func (p *pinner) newPin(ctx context.Context, id cid.Cid, recursive bool) (nodega
 // safe from collection while the batch lasts.
 func (p *pinner) walk(ctx context.Context, id cid.Cid, deep bool) (walked unixfs.Walked, err error) {
 	if deep {
+		// To hand such a pin over to another thread takes as long as the pin. One of many in a
+		// request is work like any other.
+		if len(p.args) == 1 {
+			if walked, ok := unixfs.WalkSmall(ctx, p.batch, id, p.gateway.cfg.Limits); ok {
+				p.seen(walked)
+				return walked, nil
+			}
+		}
 		err = p.place.inPlace(ctx, func(ctx context.Context) (err error) {
 			walked, err = p.gateway.objects.Walk(ctx, p.batch, id, p.gateway.cfg.Limits, p.seen)
 			return err

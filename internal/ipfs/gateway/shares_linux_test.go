@@ -158,7 +158,7 @@ func TestReadsStepBack(t *testing.T) {
 }
 
 // TestPinsStepBack: the content of a pin is read at low priority once its account has used up
-// its allowance.
+// its allowance, unless it is a small block and the only one of its request.
 func TestPinsStepBack(t *testing.T) {
 	if background.Cores() == 1 {
 		t.Skip("there is one core: work keeps its priority")
@@ -168,14 +168,14 @@ func TestPinsStepBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	reads := func(owner string) (low bool) {
+	reads := func(owner string, small bool, args ...string) (low bool) {
 		ctx, place, err := g.shares.enter(t.Context(), owner, true)
 		if err != nil {
 			t.Fatal(err)
 		}
 		defer place.leave()
-		p := &pinner{call: &call{gateway: g, place: place}, seen: func(unixfs.Walked) {}}
-		p.batch = readBatch{get: func() ([]byte, error) {
+		p := &pinner{call: &call{gateway: g, place: place, args: args}, seen: func(unixfs.Walked) {}}
+		p.batch = readBatch{small: small, get: func() ([]byte, error) {
 			attr, err := unix.SchedGetAttr(0, 0)
 			low = err == nil && attr.Nice > usual.Nice
 			return []byte{}, err
@@ -185,18 +185,22 @@ func TestPinsStepBack(t *testing.T) {
 		}
 		return low
 	}
-	if reads("a") {
+	if reads("a", false) {
 		t.Error("the first pin of an account is read at low priority")
 	}
 	for { // what an account owes is little: on a busy machine it may have it back too early
 		begun := time.Now()
 		g.shares.spent.Spend("b", 60, allowance)
-		if reads("b") {
+		if reads("b", false, someCID) && reads("b", true, someCID, someCID) {
 			break
 		}
 		if time.Since(begun) < 100*time.Millisecond {
 			t.Fatal("an account that has used up its allowance reads at normal priority")
 		}
+	}
+	g.shares.spent.Spend("b", 60, allowance)
+	if reads("b", true, someCID) {
+		t.Error("a single pin of a small block is handed to another thread")
 	}
 }
 
@@ -230,7 +234,16 @@ func TestStreamsWaitForAPlace(t *testing.T) {
 // readBatch is a batch that is only read.
 type readBatch struct {
 	unixfs.Batch
-	get func() ([]byte, error)
+	get   func() ([]byte, error)
+	small bool
 }
 
 func (b readBatch) Get(context.Context, cid.Cid) ([]byte, error) { return b.get() }
+
+func (b readBatch) Small(context.Context, cid.Cid, int) ([]byte, bool) {
+	if !b.small {
+		return nil, false
+	}
+	data, err := b.get()
+	return data, err == nil
+}

@@ -234,6 +234,9 @@ func (b *Batch) Get(ctx context.Context, c cid.Cid) ([]byte, error) {
 	return data, err
 }
 
+// Small is never ok: a node has to be asked for every block.
+func (b *Batch) Small(context.Context, cid.Cid, int) ([]byte, bool) { return nil, false }
+
 // own looks for a block in memory. What was streamed is read from a node that has
 // all of it, so the stream has to end first.
 func (b *Batch) own(ctx context.Context, c cid.Cid) (first []*node, data []byte, err error) {

@@ -17,13 +17,14 @@ import (
 // discard takes blocks and forgets them.
 type discard struct{}
 
-func (discard) Put(context.Context, cid.Cid, []byte) error       { return nil }
-func (discard) Get(_ context.Context, c cid.Cid) ([]byte, error) { return nil, notFound(c, nil) }
-func (discard) Pin(nodegate.Pin)                                 {}
-func (discard) Loose(int64)                                      {}
-func (discard) Unpin(string)                                     {}
-func (discard) Commit(context.Context) error                     { return nil }
-func (discard) Abort()                                           {}
+func (discard) Put(context.Context, cid.Cid, []byte) error         { return nil }
+func (discard) Get(_ context.Context, c cid.Cid) ([]byte, error)   { return nil, notFound(c, nil) }
+func (discard) Small(context.Context, cid.Cid, int) ([]byte, bool) { return nil, false }
+func (discard) Pin(nodegate.Pin)                                   {}
+func (discard) Loose(int64)                                        {}
+func (discard) Unpin(string)                                       {}
+func (discard) Commit(context.Context) error                       { return nil }
+func (discard) Abort()                                             {}
 
 // cpuTime is what the process has used so far.
 func cpuTime(b *testing.B) time.Duration {

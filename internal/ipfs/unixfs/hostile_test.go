@@ -239,6 +239,47 @@ func TestHostileWalks(t *testing.T) {
 }
 
 // TestWalk sums each block once and reports every one.
+// TestWalkSmall: a small walk finds what Walk finds, or leaves it to Walk.
+func TestWalkSmall(t *testing.T) {
+	m := newMemory(t)
+	leaf := m.keep(cid.Raw, []byte("leaf"))
+	three := m.keep(cid.DagProtobuf, inner([]uint64{4, 4}, leaf, m.keep(cid.Raw, []byte("other"))))
+	four := m.keep(cid.DagProtobuf, inner([]uint64{9}, three))
+	inline, err := sumInline(cid.Raw, []byte("inline"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	half := m.keep(cid.Raw, make([]byte, smallWalk/2))
+	large := m.keep(cid.Raw, make([]byte, smallWalk/2+1))
+	missing, err := scheme{version: 1, hash: multihash.SHA2_256, inline: -1}.sum(cid.Raw, []byte("missing"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		root cid.Cid
+		ok   bool
+	}{
+		"a leaf":                {leaf, true},
+		"three blocks":          {three, true},
+		"twice the same":        {m.keep(cid.DagProtobuf, inner([]uint64{4, 4}, leaf, leaf)), true},
+		"an inline block":       {m.keep(cid.DagProtobuf, inner([]uint64{6}, inline)), true},
+		"a few":                 {four, true},
+		"more than a few":       {m.keep(cid.DagProtobuf, inner([]uint64{9}, four)), false},
+		"more bytes than a few": {m.keep(cid.DagProtobuf, inner([]uint64{9, 9}, half, large)), false},
+		"a missing block":       {m.keep(cid.DagProtobuf, inner([]uint64{9}, missing)), false},
+		"what is no block":      {m.keep(cid.DagCBOR, []byte("\xff")), false},
+	} {
+		o, b := New(m), m.Begin("a", -1)
+		got, ok := WalkSmall(t.Context(), b, c.root, Limits{})
+		if ok != c.ok {
+			t.Errorf("%s: ok %v, want %v", name, ok, c.ok)
+		}
+		if want, err := o.Walk(t.Context(), b, c.root, Limits{}, func(Walked) {}); ok && (err != nil || got != want) {
+			t.Errorf("%s: %+v, want %+v, %v", name, got, want, err)
+		}
+	}
+}
+
 func TestWalk(t *testing.T) {
 	m, out := added(t, "chunker=size-100&max-file-links=3", file("d/a", noise(5000)), file("d/b", noise(5000)), file("d/c", strings.Repeat("x", 1000)))
 	calls := int64(0)

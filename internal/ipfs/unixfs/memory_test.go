@@ -74,6 +74,11 @@ func (b *memoryBatch) Get(ctx context.Context, c cid.Cid) ([]byte, error) {
 	return b.store.Get(ctx, c)
 }
 
+func (b *memoryBatch) Small(ctx context.Context, c cid.Cid, most int) ([]byte, bool) {
+	data, err := b.Get(ctx, c)
+	return data, err == nil && len(data) <= most
+}
+
 func (b *memoryBatch) Pin(p nodegate.Pin) {
 	p.AccountID = b.account
 	b.pins = append(b.pins, p)

@@ -35,6 +35,9 @@ type Batch interface {
 	Put(ctx context.Context, c cid.Cid, data []byte) error
 	// Get reads a block of this batch or of the store. Returns NotFound.
 	Get(ctx context.Context, c cid.Cid) ([]byte, error)
+	// Small is Get for a block of at most so many bytes that is at hand. It is not ok for all
+	// others, which Get reads.
+	Small(ctx context.Context, c cid.Cid, most int) (data []byte, ok bool)
 	// Pin keeps content for the batch's account. Without a name it keeps the one of
 	// the pin that was there.
 	Pin(p nodegate.Pin)

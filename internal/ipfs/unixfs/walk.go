@@ -2,6 +2,7 @@ package unixfs
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"sync"
 
@@ -34,6 +35,34 @@ func (o *Objects) Stat(ctx context.Context, root cid.Cid, limits Limits) (Walked
 func (o *Objects) Walk(ctx context.Context, batch Batch, root cid.Cid, limits Limits, progress func(Walked)) (Walked, error) {
 	return walkAll(ctx, inlineOr(batch.Get), root, limits, progress)
 }
+
+// WalkSmall is Walk where little is to be done: a few small blocks that are at hand. It is not
+// ok for all others, and nothing is known of them then.
+func WalkSmall(ctx context.Context, batch Batch, root cid.Cid, limits Limits) (Walked, bool) {
+	left := smallWalk
+	w := newWalk(ctx, inlineOr(func(ctx context.Context, c cid.Cid) ([]byte, error) {
+		data, ok := batch.Small(ctx, c, left)
+		if !ok {
+			return nil, errNotSmall
+		}
+		left -= len(data)
+		return data, nil
+	}), limits, func(Walked) {})
+	defer w.notes.release()
+	w.err = w.push(root, 0)
+	for range fewBlocks {
+		if !w.one(ctx) {
+			break
+		}
+	}
+	return w.done, w.err == nil && len(w.todo) == 0
+}
+
+// smallWalk is how many bytes take no longer to read and to take apart than a small request does
+// as a whole.
+const smallWalk = 64 << 10
+
+var errNotSmall = errors.New("not a small block at hand")
 
 // step is a block that is to be visited.
 type step struct {

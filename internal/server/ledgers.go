@@ -71,14 +71,20 @@ const showHeadAge = 10 * time.Second
 // blocks, with two calls for each.
 const fillPause = 50 * time.Millisecond
 
+// answersPart is the part of a ledger's memory that finished answers get. The rest is the
+// database's.
+const answersPart = 2
+
 // over puts a ledger over a network's node. It fetches blocks from source, below the cache:
 // they would drive out what clients ask for.
 func (l *ledgers) over(node nodegate.Node, source *pool.Pool, n *config.Network) *ledger.Node {
 	folder, memory := filepath.Join(l.cfg.Data, "ledger", n.Name), int64(cacheMemory(l.cfg, memoryLimit(), n.Ledger.Memory))
+	answers := memory / answersPart
+	memory -= answers
 	of := origin{stack: stackOf(n)}
 	log := l.log.With("network", n.Name)
 	return ledger.New(node, ledger.Config{
-		Stack: of.stack, Blocks: n.Ledger.Blocks, Disk: int64(n.Ledger.Disk), Source: source, Log: log,
+		Stack: of.stack, Blocks: n.Ledger.Blocks, Disk: int64(n.Ledger.Disk), Memory: answers, Source: source, Log: log,
 		MinBlockTime: n.Ledger.MinBlockTime, Usual: n.Ledger.Usual, FillPause: fillPause, Backfill: n.Ledger.Backfill,
 		Claims: func() []ledger.Claim { return claimsOf(source) }, Agree: n.Agree, Checkpoint: checkpointOf(n),
 		Network: n.Name, Hash: source.Hash, Shared: l.shared, SharedWait: ledger.ShareWait,

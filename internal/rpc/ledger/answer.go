@@ -30,6 +30,9 @@ type reader struct {
 	head   nodegate.Head
 	known  bool // the head is of now
 
+	number    uint64 // of the block that was found
+	canonical bool   // which is on the chain
+
 	torn   [32]byte // the block that turned out to be damaged
 	isTorn bool     // if one did
 	lost   bool     // something is, and it can't be said which block it is of
@@ -94,14 +97,15 @@ func (r *reader) answer(q *query) (answer, bool) {
 // vouched is how many nodes gave the hash of a block, and whether it is linked to the
 // checkpoint. What a client names by its hash may be of another branch, which one node gave.
 func (r *reader) vouched(by by, at store.Place) (agreed int, linked bool) {
-	agreed, linked = r.view.agreed(at.Number), r.view.linked
-	if by != byBlock || agreed == 1 && !linked {
-		return agreed, linked
+	r.number, r.canonical = at.Number, true
+	if by == byBlock {
+		m, ok, err := r.store.Canonical(at.Number)
+		r.canonical = err == nil && ok && m.Hash == at.Hash
 	}
-	if m, ok, err := r.store.Canonical(at.Number); err != nil || !ok || m.Hash != at.Hash {
+	if !r.canonical {
 		return 1, false
 	}
-	return agreed, linked
+	return r.view.agreed(at.Number), r.view.linked
 }
 
 // find finds the block of a query, which must be one that clients may know of, and the

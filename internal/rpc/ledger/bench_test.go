@@ -50,12 +50,14 @@ func lookups(c *chain) map[string][]string {
 	}
 }
 
-// TestAllocations bounds what a hit allocates: garbage is most of what a lookup costs.
+// TestAllocations bounds what a lookup allocates that reads its block: garbage is most of what
+// it costs.
 func TestAllocations(t *testing.T) {
 	if underRace {
 		return
 	}
 	n, c := startBench(t)
+	n.kept = kept{}
 	for name, most := range map[string]float64{"transaction": 16, "receipt": 18, "block": 20, "receipts": 34} {
 		l := lookups(c)[name]
 		if got := testing.AllocsPerRun(200, hit(t, n, l[0], []byte(l[1]))); got > most {
@@ -66,15 +68,33 @@ func TestAllocations(t *testing.T) {
 	}
 }
 
+// TestKeptAllocations bounds what one allocates whose answer is kept.
+func TestKeptAllocations(t *testing.T) {
+	if underRace {
+		return
+	}
+	n, c := startBench(t)
+	for name, l := range lookups(c) {
+		if got := testing.AllocsPerRun(200, hit(t, n, l[0], []byte(l[1]))); got > 3 {
+			t.Errorf("%s: %v allocations, want at most 3", name, got)
+		}
+	}
+}
+
+// BenchmarkHit measures lookups that read their block, and those whose answers are kept.
 func BenchmarkHit(b *testing.B) {
 	n, c := startBench(b)
-	for name, l := range lookups(c) {
-		call := hit(b, n, l[0], []byte(l[1]))
-		b.Run(name, func(b *testing.B) {
-			b.ReportAllocs()
-			for b.Loop() {
-				call()
-			}
-		})
+	answers := n.kept
+	for where, k := range map[string]kept{"read": {}, "kept": answers} {
+		n.kept = k
+		for name, l := range lookups(c) {
+			call := hit(b, n, l[0], []byte(l[1]))
+			b.Run(where+"/"+name, func(b *testing.B) {
+				b.ReportAllocs()
+				for b.Loop() {
+					call()
+				}
+			})
+		}
 	}
 }

@@ -11,6 +11,7 @@
 //	query.go     calls that it understands
 //	view.go      which blocks may be answered for, and waiting for the newest
 //	answer.go    answers from stored blocks
+//	kept.go      answers that were written before
 //	logs.go      log queries
 //	follow.go    the follower: one goroutine that keeps the copy at the head
 //	pace.go      networks that have no ledger: their blocks come too fast, or can't be proven

@@ -290,7 +290,13 @@ func (f *follower) put(b *store.Block) error {
 	if err != nil {
 		return err
 	}
-	return f.store.Move([]store.Place{place})
+	return move(f, []store.Place{place})
+}
+
+// move makes a branch the chain. Blocks may leave it, which ends the epoch of views.
+func move(f *follower, branch []store.Place) error {
+	f.node.epoch.Add(1)
+	return f.store.Move(branch)
 }
 
 // advance fetches the block behind the newest one.
@@ -364,7 +370,7 @@ func (f *follower) confirm(ctx context.Context, head nodegate.Head, tip store.Pl
 			return err
 		}
 	case tip.Number > head.Number: // what is above may be of another branch
-		if err := f.store.Move([]store.Place{m.Place}); err != nil {
+		if err := move(f, []store.Place{m.Place}); err != nil {
 			return err
 		}
 	}

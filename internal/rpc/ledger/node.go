@@ -22,6 +22,7 @@ type Config struct {
 	Stack  string // layer-2 stack, or ""
 	Blocks uint64 // how many of the newest blocks are kept, at least 1
 	Disk   int64  // bytes that they may take of the disk
+	Memory int64  // bytes of finished answers that are kept in memory
 	// MinBlockTime is the shortest time between blocks of a network that is followed; 0 is any.
 	MinBlockTime time.Duration
 	// Usual is true if nobody asked for the ledger: it is off where headers can't be proven.
@@ -81,6 +82,7 @@ type Node struct {
 	cfg    Config
 	writer *form.Writer
 	heads  readHeads
+	kept   kept
 	long   *fairshare.Pool // long searches, one of an account
 
 	counts  counts
@@ -88,6 +90,7 @@ type Node struct {
 
 	store  atomic.Pointer[store.Store] // nil until the nodes said which chain it is
 	view   atomic.Pointer[view]        // nil while nothing is known to be on the chain
+	epoch  atomic.Uint64               // of the next view
 	near   atomic.Bool                 // the follower is at the head, or about to be
 	off    atomic.Pointer[off]         // why the chain is not followed; nil if it is
 	poke   chan struct{}
@@ -106,7 +109,7 @@ var _ nodegate.Feed = (*Node)(nil)
 func New(next nodegate.Node, cfg Config) *Node {
 	ctx, cancel := context.WithCancel(context.Background())
 	return &Node{
-		next: next, cfg: cfg, writer: form.New(), long: fairshare.New(max(1, background.Cores()-1), 1), poke: make(chan struct{}, 1), change: make(chan struct{}),
+		next: next, cfg: cfg, writer: form.New(), kept: newKept(cfg.Memory), long: fairshare.New(max(1, background.Cores()-1), 1), poke: make(chan struct{}, 1), change: make(chan struct{}),
 		cancel: cancel, stopped: ctx.Done(),
 	}
 }
@@ -283,7 +286,13 @@ func (n *Node) from(v *view, head nodegate.Head, known bool, q *query) (answer, 
 		return answer{}, false
 	}
 	r := reader{store: s, writer: n.writer, heads: &n.heads, view: v, head: head, known: known}
+	if a, ok := n.kept.find(q.lookup, &r); ok {
+		return a, a.agreed >= n.cfg.Agree
+	}
 	a, ok := r.answer(q)
+	if ok {
+		n.kept.keep(q.lookup, &r, &a)
+	}
 	ok = ok && a.agreed >= n.cfg.Agree
 	switch {
 	case r.lost:

@@ -9,15 +9,20 @@ import (
 	"github.com/nodegate/nodegate/internal/rpc/ledger/logquery"
 )
 
-// query is a call that the ledger understands.
+// query is a call that the ledger understands: a lookup, or a log query.
 type query struct {
+	lookup
+	logs *logquery.Filter
+}
+
+// lookup is what a client wants to know of which block or transaction.
+type lookup struct {
 	answer method.Answer
 	by     by
 	hash   [32]byte // of the block or the transaction
 	number uint64
 	index  uint64 // of the transaction in its block
 	full   bool   // whole transactions, not their hashes
-	logs   *logquery.Filter
 }
 
 // by is what a query names: a block by its number or hash, or a transaction.

@@ -43,7 +43,7 @@ func (f *follower) reorg(ctx context.Context, b *store.Block) error {
 	slices.Reverse(branch)
 	f.node.counts.reorgs.Add(1)
 	f.log.Info("the ledger follows a reorg", "block", b.Number, "depth", len(branch))
-	return f.store.Move(branch)
+	return move(f, branch)
 }
 
 // joins tells whether a branch ends with a block, downward: its parent is on the chain, or

@@ -22,6 +22,7 @@ type view struct {
 
 	vouched []uint64 // the newest block of it that each node gave, the highest first
 	linked  bool     // the copy has the checkpoint, so all of it is linked to that
+	epoch   uint64   // later views with the same one have all of its blocks
 
 	// resumed is a view from before the start, as of when it was noted. It holds until a node
 	// reports a block.
@@ -90,8 +91,13 @@ func (n *Node) changes() <-chan struct{} {
 	return n.change
 }
 
-// show makes a view the one that lookups go by.
+// show makes a view the one that lookups go by. None, nil, ends an epoch.
 func (n *Node) show(v *view) {
+	if v == nil {
+		n.epoch.Add(1)
+	} else {
+		v.epoch = n.epoch.Load()
+	}
 	n.view.Store(v)
 	n.wake()
 }

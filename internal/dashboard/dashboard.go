@@ -11,11 +11,13 @@ import (
 	"github.com/nodegate/nodegate/internal/accounts/account"
 	"github.com/nodegate/nodegate/internal/accounts/requestlog"
 	"github.com/nodegate/nodegate/internal/accounts/usage/report"
+	"github.com/nodegate/nodegate/internal/background"
 	"github.com/nodegate/nodegate/internal/dashboard/apidoc"
 	"github.com/nodegate/nodegate/internal/dashboard/callform"
 	"github.com/nodegate/nodegate/internal/dashboard/example"
 	"github.com/nodegate/nodegate/internal/dashboard/faucet"
 	"github.com/nodegate/nodegate/internal/dashboard/snippet"
+	"github.com/nodegate/nodegate/internal/fairshare"
 	"github.com/nodegate/nodegate/internal/ipfs/files"
 	"github.com/nodegate/nodegate/internal/ipfs/uploads"
 	"github.com/nodegate/nodegate/internal/obs"
@@ -84,6 +86,7 @@ type Dashboard struct {
 	changed  tokenbucket.Set[string] // changes, by account
 	status   statusBoard
 	turns    reportTurns
+	drawing  *fairshare.Pool // pages that are written: fewer at once than there are cores
 
 	snippets *snippet.Set
 	book     *apidoc.Book
@@ -92,7 +95,7 @@ type Dashboard struct {
 
 // New builds the front end.
 func New(cfg Config) (*Dashboard, error) {
-	d := &Dashboard{cfg: cfg, mux: http.NewServeMux(), ids: obs.NewRequestIDs(), examples: example.New(), routes: routes(), pace: newPace(cfg.PagesPerSecond)}
+	d := &Dashboard{cfg: cfg, mux: http.NewServeMux(), ids: obs.NewRequestIDs(), examples: example.New(), routes: routes(), pace: newPace(cfg.PagesPerSecond), drawing: fairshare.New(max(1, background.Cores()-1), 1)}
 	var err error
 	if d.static, err = newStatic(); err != nil {
 		return nil, err

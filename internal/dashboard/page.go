@@ -11,6 +11,7 @@ import (
 	"path"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/web"
@@ -69,12 +70,36 @@ func (v *visit) showStatus(status int, name string, data any) error {
 	if t == nil {
 		return fmt.Errorf("no page %q", name)
 	}
-	var b bytes.Buffer
-	if err := t.ExecuteTemplate(&b, "layout", v.view(data)); err != nil {
+	frame := v.view(data)
+	body, err := draw(v, func() ([]byte, error) {
+		var b bytes.Buffer
+		if err := t.ExecuteTemplate(&b, "layout", frame); err != nil {
+			return nil, err
+		}
+		return packed(v, b.Bytes()), nil
+	})
+	if err != nil {
 		return err
 	}
-	v.send(status, "text/html; charset=utf-8", b.Bytes())
+	deliver(v, status, "text/html; charset=utf-8", body)
 	return nil
+}
+
+// draw writes a page when it is the turn of its account, or of its address. To write one takes
+// as long as many calls, and a browser may ask for many pages at once: they leave a core to the
+// calls of others. The wait is not charged.
+func draw(v *visit, write func() ([]byte, error)) ([]byte, error) {
+	who := v.clientOf(v.req)
+	if v.account != nil {
+		who = "account " + v.account.ID
+	}
+	begun := time.Now()
+	if err := v.drawing.Acquire(v.req.Context(), who); err != nil {
+		return nil, err
+	}
+	defer v.drawing.Release(who)
+	v.waited += time.Since(begun)
+	return write()
 }
 
 // view builds the frame of a page.
@@ -87,14 +112,23 @@ func (v *visit) view(data any) view {
 }
 
 // send writes a finished body, compressed where the browser takes it.
-func (v *visit) send(status int, kind string, body []byte) {
+func (v *visit) send(status int, kind string, body []byte) { deliver(v, status, kind, packed(v, body)) }
+
+// packed compresses a body where the browser takes it.
+func packed(v *visit, body []byte) []byte {
 	h := v.w.Header()
-	h.Set("Content-Type", kind)
 	h.Set("Vary", "Accept-Encoding")
 	if len(body) >= web.CompressFrom && web.AcceptsGzip(v.req.Header) {
 		h.Set("Content-Encoding", "gzip")
 		body = web.Gzip(make([]byte, 0, len(body)/3), body)
 	}
+	return body
+}
+
+// deliver writes a body as it is.
+func deliver(v *visit, status int, kind string, body []byte) {
+	h := v.w.Header()
+	h.Set("Content-Type", kind)
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	handOver(v)
 	v.w.WriteHeader(status)

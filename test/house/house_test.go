@@ -35,7 +35,7 @@ var mayImport = map[string][]string{
 	"internal/backup":                {"", "internal/disk"},
 	"internal/budget":                {""},
 	"internal/config":                {"internal/spelling", "internal/method"},
-	"internal/dashboard":             {"", "internal/accounts/account", "internal/dashboard/abi", "internal/dashboard/callform", "internal/dashboard/chart", "internal/dashboard/example", "internal/dashboard/faucet", "internal/ipfs/files", "internal/ipfs/uploads", "internal/accounts/requestlog", "internal/obs", "internal/accounts/usage/report", "internal/web", "internal/tokenbucket", "internal/dashboard/snippet", "internal/dashboard/apidoc", "internal/method"},
+	"internal/dashboard":             {"", "internal/accounts/account", "internal/dashboard/abi", "internal/dashboard/callform", "internal/dashboard/chart", "internal/dashboard/example", "internal/dashboard/faucet", "internal/ipfs/files", "internal/ipfs/uploads", "internal/accounts/requestlog", "internal/obs", "internal/accounts/usage/report", "internal/web", "internal/tokenbucket", "internal/background", "internal/fairshare", "internal/dashboard/snippet", "internal/dashboard/apidoc", "internal/method"},
 	"internal/dashboard/abi":         {},
 	"internal/dashboard/apidoc":      {"internal/method"},
 	"internal/dashboard/callform":    {"internal/dashboard/apidoc"},

@@ -22,15 +22,24 @@ const (
 // is wrong, and not that it sends too many.
 const unreadablePart = 4
 
+// arriving is how many times its rate an account may send in bodies that are not worked on:
+// those that never end, and those that are refused.
+const arriving = 2
+
 // bodyPace holds accounts to a rate of bytes in large bodies. Decoding them takes as long as
 // thousands of small calls, but their price knows only the method.
 type bodyPace struct {
 	accounts tokenbucket.Set[string]
 	rate     tokenbucket.Rate // without PerSecond there is no limit
+
+	// Bytes that came, of bodies that ended and of others: to take them in is work, too.
+	arrived  tokenbucket.Set[string]
+	arrivals tokenbucket.Rate
 }
 
 func newBodyPace(bytesPerSecond int64) *bodyPace {
-	return &bodyPace{rate: tokenbucket.Rate{PerSecond: float64(bytesPerSecond), Burst: float64(bodyBurst * bytesPerSecond)}}
+	rate := tokenbucket.Rate{PerSecond: float64(bytesPerSecond), Burst: float64(bodyBurst * bytesPerSecond)}
+	return &bodyPace{rate: rate, arrivals: tokenbucket.Rate{PerSecond: arriving * rate.PerSecond, Burst: arriving * rate.Burst}}
 }
 
 // mayRead lets a body of a size be read.
@@ -40,11 +49,36 @@ func (p *bodyPace) mayRead(account string, size int) error {
 	if p.rate.PerSecond == 0 || size <= freeBody {
 		return nil
 	}
-	if behind := p.accounts.Spend(account, 0, p.rate); behind > bodyBehind {
-		return &nodegate.Error{
-			Op: "edge.body", Code: nodegate.AccountBusy, RetryAfter: behind,
-			Msg: "too many bytes in large requests of this account: send less at once (limits.body_rate)",
+	return tooFar(p.accounts.Spend(account, 0, p.rate))
+}
+
+func tooFar(behind time.Duration) error {
+	if behind <= bodyBehind {
+		return nil
+	}
+	return &nodegate.Error{
+		Op: "edge.body", Code: nodegate.AccountBusy, RetryAfter: behind,
+		Msg: "too many bytes in large requests of this account: send less at once (limits.body_rate)",
+	}
+}
+
+// coming counts a body that is still being read, by the size of its buffer: who never ends one
+// has sent it all the same.
+//
+// Returns AccountBusy like mayRead, for a body that begins.
+func (p *bodyPace) coming(x *exchange, size int) error {
+	if size <= keepBuffer || p.rate.PerSecond == 0 { // a buffer of that size may be for a small body
+		return nil
+	}
+	account, more := x.grant.AccountID, size-x.memory.came
+	if x.memory.came == 0 {
+		if err := tooFar(max(p.accounts.Spend(account, 0, p.rate), p.arrived.Spend(account, 0, p.arrivals))); err != nil {
+			return err
 		}
+	}
+	if more > 0 {
+		p.arrived.Spend(account, float64(more), p.arrivals)
+		x.memory.came = size
 	}
 	return nil
 }
@@ -79,4 +113,20 @@ func (p *bodyPace) pace(ctx context.Context, x *exchange, fault *jsonrpc.Fault) 
 	}
 	web.Pause(ctx, late)
 	return nil
+}
+
+// skipStep is how many bytes of refused messages are counted at once.
+const skipStep = 64 << 10
+
+// skipped counts bytes of a refused message, which are only read over, and holds the socket to
+// its account's rate.
+func (s *socket) skipped(n int) (waited bool) {
+	p := s.edge.bodyPace
+	if s.over += n; s.over < skipStep || p.rate.PerSecond == 0 {
+		return false
+	}
+	late := p.arrived.Spend(s.grant.AccountID, float64(s.over), p.arrivals)
+	s.over = 0
+	web.Pause(s.ctx, late)
+	return late > 0
 }

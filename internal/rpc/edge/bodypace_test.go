@@ -1,12 +1,15 @@
 package edge_test
 
 import (
+	"bytes"
 	"context"
+	"io"
 	"net/http"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/coder/websocket"
 
@@ -61,6 +64,56 @@ func TestBodyRate(t *testing.T) {
 		}
 	}
 	t.Error("20 large messages of a socket were all executed")
+}
+
+// TestBodyRateOfUnfinished: bytes count when they come. An account that begins large messages
+// and bodies, and never ends one, is behind as if it had.
+func TestBodyRateOfUnfinished(t *testing.T) {
+	part := bytes.Repeat([]byte(" "), 900<<10)
+	for name, begin := range map[string]func(t *testing.T, h *house){
+		"message": func(t *testing.T, h *house) {
+			c, _, err := h.dialSocket(t, "a.1")
+			if err != nil {
+				t.Fatal(err)
+			}
+			w, err := c.Writer(t.Context(), websocket.MessageText)
+			if err == nil {
+				_, err = w.Write(part)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		},
+		"body": func(t *testing.T, h *house) {
+			body, feed := io.Pipe()
+			t.Cleanup(func() { _ = feed.Close() })
+			go func() {
+				if res, err := http.Post(h.url("a.1"), "application/json", body); err == nil {
+					_ = res.Body.Close()
+				}
+			}()
+			if _, err := feed.Write(part); err != nil {
+				t.Fatal(err)
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h, p := buildShares(t, edge.Bounds{BodyRate: 1 << 20}, nil) // 12 MiB of such bytes are 2 s behind
+			p.answer = func(context.Context, string) ([]byte, error) { return []byte("1"), nil }
+			for range 20 {
+				begin(t, h)
+			}
+			for end := time.Now().Add(20 * time.Second); ; time.Sleep(100 * time.Millisecond) { // as many bytes as it may send
+				res, text := h.post(t, "a.2", rpcCall("large", 100<<10))
+				if res.StatusCode == http.StatusTooManyRequests && strings.Contains(text, "limits.body_rate") {
+					return
+				}
+				if time.Now().After(end) {
+					t.Fatalf("a large call beside them: %s %.200s", res.Status, text)
+				}
+			}
+		})
+	}
 }
 
 // TestBodyRateOfRefused: what is refused counts too, since its bytes were read: a batch with

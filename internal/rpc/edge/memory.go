@@ -25,12 +25,13 @@ type memory struct {
 	hold   budget.Hold // of the body, the results and the answer
 	body   int         // of it, bytes of the body's buffer
 	answer int         // and of the answer's buffer
+	came   int         // bytes of a body that its account's rate has counted
 }
 
 // release gives everything back.
 func (m *memory) release() {
 	m.hold.Release()
-	m.body, m.answer = 0, 0
+	m.body, m.answer, m.came = 0, 0, 0
 }
 
 // holdBody reserves the buffer of a body, of this size from now on.
@@ -113,7 +114,12 @@ func (m *memory) mayCompress(size int) bool {
 }
 
 // holdMessage is holdBody of the message that is being read.
-func (s *socket) holdMessage(size int) error { return s.reading.memory.holdBody(size) }
+func (s *socket) holdMessage(size int) error {
+	if err := s.edge.bodyPace.coming(s.reading, size); err != nil {
+		return err
+	}
+	return s.reading.memory.holdBody(size)
+}
 
 // largeBody is the size of a body from which on reading it takes milliseconds.
 const largeBody = 256 << 10
@@ -159,10 +165,8 @@ func appendLarge(ctx context.Context, x *exchange, id, result []byte) error {
 // processor to the others.
 func (x *exchange) reading(ctx context.Context) web.Reading {
 	grow := func(size int) error {
-		if size > keepBuffer { // one of that size may be for a small body
-			if err := x.edge.bodyPace.mayRead(x.grant.AccountID, size); err != nil {
-				return err
-			}
+		if err := x.edge.bodyPace.coming(x, size); err != nil {
+			return err
 		}
 		return x.memory.holdBody(size)
 	}

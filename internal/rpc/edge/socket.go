@@ -55,6 +55,7 @@ type socket struct {
 	active  sync.WaitGroup
 
 	delay    atomic.Int64 // before the next message is read, in nanoseconds; see slowed
+	over     int          // bytes of refused messages since counted; of who reads
 	controls int          // pings and pongs since counted; of who reads
 	counted  time.Time
 
@@ -129,7 +130,7 @@ func (e *Edge) enter() bool {
 func (e *Edge) newSocket(n *network, grant *nodegate.Grant, conn *ws.Conn) *socket {
 	ctx, cancel := context.WithCancel(nodegate.WithGrant(e.base, grant))
 	s := &socket{edge: e, network: n, grant: grant, conn: conn, ctx: ctx, cancel: cancel, slots: make(chan struct{}, socketWorkers)}
-	conn.Grow, conn.Controlled = s.holdMessage, s.controlled
+	conn.Grow, conn.Controlled, conn.Skipped = s.holdMessage, s.controlled, s.skipped
 	s.events.limit = queueBytes
 	s.events.start = func() {
 		s.active.Add(1)

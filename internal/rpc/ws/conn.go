@@ -59,6 +59,9 @@ type Conn struct {
 	// Grow is asked with the size of a message's buffer before it is used or grows; an
 	// error refuses the message. nil lets it grow to the limit.
 	Grow func(size int) error
+	// Skipped is called with how many bytes of a refused message came, by who reads. It says
+	// whether it waited. nil is allowed.
+	Skipped func(n int) (waited bool)
 	// Controlled is called for each ping or pong that has come, and for every tinyPerControl
 	// tiny fragments, by who reads. nil is allowed.
 	Controlled func()

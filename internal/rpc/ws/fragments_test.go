@@ -1,8 +1,11 @@
 package ws
 
 import (
+	"net"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 // TestMostFragments: a message may have 1,024 fragments beside its first frame, and one for
@@ -60,4 +63,36 @@ func TestTinyFragments(t *testing.T) {
 	if heard != 3 {
 		t.Errorf("heard of %d", heard)
 	}
+}
+
+// TestSkipped: all bytes of a refused message are told, and a peer that was made to wait has
+// its time afterwards.
+func TestSkipped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ours, theirs := net.Pipe()
+		defer ours.Close()
+		const size = 50_000
+		go func() {
+			defer theirs.Close()
+			for _, part := range []string{masked(opText, strings.Repeat("x", size/2)), masked(finBit|opContinue, strings.Repeat("x", size/2))} {
+				if _, err := theirs.Write([]byte(part)); err != nil {
+					t.Error(err)
+				}
+			}
+		}()
+		c := newConn(ours, testLimit)
+		skipped := 0
+		c.Grow = func(int) error { return errTooBig }
+		c.Skipped = func(n int) bool {
+			skipped += n
+			time.Sleep(paceTime * 3 / 4)
+			return true
+		}
+		if err := c.Wait(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := c.Read(nil); err != errTooBig || skipped != size {
+			t.Errorf("%v, %d bytes were told of, want %d", err, skipped, size)
+		}
+	})
 }

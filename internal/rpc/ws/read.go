@@ -142,6 +142,9 @@ func (c *Conn) discard(got int) error {
 			n, err := c.read(room[:min(c.frame.left, readStep)])
 			c.frame.left -= int64(n)
 			got += n
+			if c.Skipped != nil && c.Skipped(n) {
+				c.began = 0 // that was not the peer's time
+			}
 			c.hurry(got)
 			if n == 0 && err != nil {
 				return c.ended(stalled(err))

@@ -70,12 +70,12 @@ func listHashes(_ context.Context, c *call) error {
 }
 
 // baseEncode writes bytes as text.
-func baseEncode(_ context.Context, c *call) error {
+func baseEncode(ctx context.Context, c *call) error {
 	encoder, err := baseOption(c)
 	if err != nil {
 		return err
 	}
-	data, err := baseFile(c)
+	data, err := baseFile(ctx, c)
 	if err != nil {
 		return err
 	}
@@ -83,8 +83,8 @@ func baseEncode(_ context.Context, c *call) error {
 }
 
 // baseDecode reads bytes from text.
-func baseDecode(_ context.Context, c *call) error {
-	data, err := decodedFile(c)
+func baseDecode(ctx context.Context, c *call) error {
+	data, err := decodedFile(ctx, c)
 	if err != nil {
 		return err
 	}
@@ -92,12 +92,12 @@ func baseDecode(_ context.Context, c *call) error {
 }
 
 // baseTranscode writes text in another base.
-func baseTranscode(_ context.Context, c *call) error {
+func baseTranscode(ctx context.Context, c *call) error {
 	encoder, err := baseOption(c)
 	if err != nil {
 		return err
 	}
-	data, err := decodedFile(c)
+	data, err := decodedFile(ctx, c)
 	if err != nil {
 		return err
 	}
@@ -117,7 +117,7 @@ func baseOption(c *call) (multibase.Encoder, error) {
 }
 
 // baseFile reads the file of a request to its end.
-func baseFile(c *call) ([]byte, error) {
+func baseFile(ctx context.Context, c *call) ([]byte, error) {
 	body, boundary, err := c.multipart()
 	if err != nil {
 		return nil, err
@@ -125,15 +125,15 @@ func baseFile(c *call) ([]byte, error) {
 	if err := c.hold.Grow(baseMemory); err != nil {
 		return nil, err
 	}
-	data, err := c.gateway.objects.OneFile(body, boundary, &c.hold, maxBaseBytes)
+	data, err := c.gateway.objects.OneFile(ctx, body, boundary, &c.hold, maxBaseBytes)
 	if err != nil {
 		return nil, err
 	}
 	return data, c.endBody()
 }
 
-func decodedFile(c *call) ([]byte, error) {
-	text, err := baseFile(c)
+func decodedFile(ctx context.Context, c *call) ([]byte, error) {
+	text, err := baseFile(ctx, c)
 	if err != nil {
 		return nil, err
 	}

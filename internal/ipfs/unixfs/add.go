@@ -76,7 +76,7 @@ func (o *Objects) Add(ctx context.Context, batch Batch, body io.Reader, boundary
 	a := &adder{objects: o, batch: batch, opts: opts, progress: progress, out: &Added{}, seen: map[blockKey]struct{}{}, hold: budget.From(ctx)}
 	a.leaves = leafPool{size: max(opts.chunkSize, DefaultChunk), buffers: &o.buffers, hold: a.hold}
 	defer a.leaves.release()
-	all, done := o.parts(body, boundary, opts.Limits)
+	all, done := o.parts(ctx, body, boundary, opts.Limits)
 	defer done()
 	if err := a.addAll(ctx, all); err != nil {
 		return nil, failedBy(err)
@@ -177,7 +177,8 @@ func (a *adder) addDir(ctx context.Context, parent *folder, l *listing, at strin
 	if at == "" {
 		return failed("no path given to Mkdir")
 	}
-	if err := a.countEntry(ctx); err != nil {
+	fairshare.Count(ctx, entryWork)
+	if err := a.countEntry(); err != nil {
 		return err
 	}
 	old := parent.entries[l.name]
@@ -200,10 +201,16 @@ func (a *adder) addDir(ctx context.Context, parent *folder, l *listing, at strin
 // it in the answer. Where the blocks are known or empty, that is most of the work.
 const entryWork = 10 * time.Microsecond
 
+// entryTurn counts a part of an upload and takes a turn for it. Its headers may still have to
+// come, so they are not read in the turn; but who takes the next turn at once keeps the place
+// of the last one, and many small parts are read in it.
+func entryTurn(ctx context.Context) func() error {
+	return func() error { return countCut(ctx, entryWork) }
+}
+
 // countEntry bounds how many files and directories an upload makes: a deep name
 // implies many.
-func (a *adder) countEntry(ctx context.Context) error {
-	fairshare.Count(ctx, entryWork)
+func (a *adder) countEntry() error {
 	if a.entries++; a.entries > 2*a.opts.Limits.parts() {
 		return tooLarge("too many files and directories in one request: at most %d", 2*a.opts.Limits.parts())
 	}
@@ -212,7 +219,7 @@ func (a *adder) countEntry(ctx context.Context) error {
 
 // addFile adds a file or a symlink to a directory, or for itself when dir is nil.
 func (a *adder) addFile(ctx context.Context, dir *folder, l *listing, at string) (child, error) {
-	if err := a.countEntry(ctx); err != nil {
+	if err := a.countEntry(); err != nil {
 		return child{}, err
 	}
 	var c child

@@ -3,6 +3,7 @@ package unixfs
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"testing"
 
 	"github.com/nodegate/nodegate/internal/fairshare"
@@ -86,4 +87,38 @@ func addedCID(ctx context.Context, t *testing.T, content []byte, opts *Options) 
 		t.Fatal(err)
 	}
 	return added.Events[0].Hash
+}
+
+// TestPartsTakeTurns: each part of an upload takes a turn, whatever it is: an empty file, a
+// symlink, a directory, one that is skipped. Without them, uploads of many would all work at
+// once.
+func TestPartsTakeTurns(t *testing.T) {
+	const count = 100
+	for name, one := range map[string]func(i int) upload{
+		"empty files":         func(i int) upload { return file(fmt.Sprintf("d%d/%d", i%7, i), "") },
+		"empty directories":   func(i int) upload { return directory(fmt.Sprint("d", i)) },
+		"what is passed over": func(i int) upload { return file(fmt.Sprint("a/", i), "") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			parts := []upload{file("a", "")}
+			for i := range count {
+				parts = append(parts, one(i))
+			}
+			opts, err := ParseAdd(query(t, "wrap-with-directory=true&only-hash=true"), Limits{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			turns := 0
+			ctx := fairshare.With(t.Context(), fairshare.New(1, 1), "a")
+			fairshare.TakeTurns(ctx)
+			ctx = fairshare.Alone(ctx, func() {}, func() { turns++ })
+			m := newMemory(t)
+			if _, err := New(m).Add(ctx, m.Begin("a", -1), bytes.NewReader(bodyOf(parts...)), boundary, opts, nil); err != nil {
+				t.Fatal(err)
+			}
+			if turns < count {
+				t.Errorf("%d turns for %d parts", turns, count)
+			}
+		})
+	}
 }

@@ -95,8 +95,7 @@ func (o *Objects) BlockPut(ctx context.Context, batch Batch, body io.Reader, bou
 func putEach(ctx context.Context, o *Objects, body io.Reader, boundary string, opts *PutOptions, noFolder string, put func([]byte) (Put, error)) ([]Put, error) {
 	var list []Put
 	hold := budget.From(ctx)
-	err := o.eachFile(body, boundary, opts.Limits, noFolder, func(r io.Reader) error {
-		fairshare.Count(ctx, entryWork)
+	err := o.eachFile(ctx, body, boundary, opts.Limits, noFolder, func(r io.Reader) error {
 		before := hold.Held()
 		data, err := readBlock(ctx, r)
 		if err != nil {
@@ -165,8 +164,8 @@ func (o *Objects) putBlock(ctx context.Context, batch Batch, data []byte, opts *
 
 // eachFile calls do with each file of a multipart body, to its closing boundary. A
 // directory is refused with Kubo's words for the command.
-func (o *Objects) eachFile(body io.Reader, boundary string, limits Limits, noFolder string, do func(io.Reader) error) error {
-	l, done := o.parts(body, boundary, limits)
+func (o *Objects) eachFile(ctx context.Context, body io.Reader, boundary string, limits Limits, noFolder string, do func(io.Reader) error) error {
+	l, done := o.parts(ctx, body, boundary, limits)
 	defer done()
 	for l.next() {
 		if l.isDir() {

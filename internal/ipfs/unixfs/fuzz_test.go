@@ -52,7 +52,7 @@ func FuzzParts(f *testing.F) {
 			t.Fatal(err)
 		}
 		want, wantOK := listTheirs(theirs, "", 0)
-		ours, done := New(nil).parts(bytes.NewReader(body), boundary, Limits{})
+		ours, done := New(nil).parts(t.Context(), bytes.NewReader(body), boundary, Limits{})
 		defer done()
 		got, gotOK := listOurs(ours, "", 0)
 		if !gotOK {

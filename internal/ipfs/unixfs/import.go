@@ -57,7 +57,7 @@ func (o *Objects) Import(ctx context.Context, batch Batch, body io.Reader, bound
 	if opts.PinRoots {
 		in.loose = map[blockKey]int32{}
 	}
-	if err := o.eachFile(body, boundary, opts.Limits, "expected a file handle", func(r io.Reader) error { return in.read(ctx, r) }); err != nil {
+	if err := o.eachFile(ctx, body, boundary, opts.Limits, "expected a file handle", func(r io.Reader) error { return in.read(ctx, r) }); err != nil {
 		return nil, failedBy(err)
 	}
 	if !opts.PinRoots {

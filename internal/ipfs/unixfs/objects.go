@@ -79,13 +79,13 @@ const BodyBuffer = 64 << 10
 
 // parts returns the parts of a multipart body. The second result must be called
 // when no more is read.
-func (o *Objects) parts(body io.Reader, boundary string, limits Limits) (*listing, func()) {
+func (o *Objects) parts(ctx context.Context, body io.Reader, boundary string, limits Limits) (*listing, func()) {
 	r, ok := o.bodies.Get().(*bufio.Reader)
 	if !ok {
 		r = bufio.NewReaderSize(nil, BodyBuffer)
 	}
 	r.Reset(&closedBody{r: body})
-	w := &walker{reader: multipart.NewReader(r, boundary), limit: limits.parts()}
+	w := &walker{reader: multipart.NewReader(r, boundary), limit: limits.parts(), turn: entryTurn(ctx)}
 	return &listing{walker: w, path: "/"}, func() {
 		r.Reset(nil)
 		o.bodies.Put(r)

@@ -2,6 +2,7 @@ package unixfs
 
 import (
 	"bytes"
+	"context"
 	"io"
 
 	"github.com/ipfs/boxo/verifcid"
@@ -13,10 +14,10 @@ import (
 // counts against the hold.
 //
 // Returns TooLarge for a longer file.
-func (o *Objects) OneFile(body io.Reader, boundary string, hold *budget.Hold, most int64) ([]byte, error) {
+func (o *Objects) OneFile(ctx context.Context, body io.Reader, boundary string, hold *budget.Hold, most int64) ([]byte, error) {
 	var content bytes.Buffer
 	first := true
-	err := o.eachFile(body, boundary, Limits{}, "expected a regular file", func(r io.Reader) error {
+	err := o.eachFile(ctx, body, boundary, Limits{}, "expected a regular file", func(r io.Reader) error {
 		if !first {
 			return nil
 		}

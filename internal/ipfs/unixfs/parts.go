@@ -43,6 +43,7 @@ type walker struct {
 	err    error // io.EOF after the closing boundary
 	parts  int
 	limit  int
+	turn   func() error // called for each part, whose headers take work
 }
 
 // peek returns the next part without taking it.
@@ -57,6 +58,9 @@ func (w *walker) peek() (*part, error) {
 		return nil, w.err
 	case err != nil:
 		w.err = badBody(err)
+		return nil, w.err
+	}
+	if w.err = w.turn(); w.err != nil {
 		return nil, w.err
 	}
 	if w.parts++; w.parts > w.limit {

@@ -11,6 +11,7 @@ import (
 	"mime/multipart"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/nodegate/nodegate/internal/fairshare"
 )
@@ -118,4 +119,15 @@ func argLines(text []byte, readErr error) ([]string, error) {
 		return nil, usageError("the arguments in the body can't be read: " + err.Error())
 	}
 	return list, nil
+}
+
+// argWork is about what an argument costs besides the blocks that it leads to.
+const argWork = 5 * time.Microsecond
+
+// argTurn counts an argument that was worked on and takes a turn for the next one. The client
+// may have to read meanwhile, so the work is not done in the turn; but who takes the next turn
+// at once keeps the place of the last one.
+func argTurn(ctx context.Context) error {
+	fairshare.Count(ctx, argWork)
+	return fairshare.Do(ctx, func() {})
 }

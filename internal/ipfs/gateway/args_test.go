@@ -2,6 +2,8 @@ package gateway
 
 import (
 	"bytes"
+	"context"
+	"encoding/json"
 	"io"
 	"mime/multipart"
 	"net/http"
@@ -10,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/nodegate/nodegate/internal/budget"
+	"github.com/nodegate/nodegate/internal/fairshare"
 )
 
 // argsBody is a body with arguments, one a line.
@@ -104,5 +107,32 @@ func TestArgsNeedAPlace(t *testing.T) {
 	g.ServeGranted(w, httptest.NewRequest(http.MethodPost, "/", nil), "cid/format", grantOf("a"))
 	if w.Code != http.StatusBadRequest {
 		t.Errorf("without arguments: %d %s", w.Code, w.Body)
+	}
+}
+
+// TestArgumentsTakeTurns: commands with many arguments take a turn for each. Without them,
+// requests with very many would all work at once.
+func TestArgumentsTakeTurns(t *testing.T) {
+	srv, g := served(t, budget.Config{Process: 64 << 20})
+	file := []byte("--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a\"\r\n\r\nhello\r\n--b--\r\n")
+	var added struct{ Hash string }
+	text := ask(t, srv, "add?cid-version=1", "multipart/form-data; boundary=b", bytes.NewReader(file))
+	if err := json.Unmarshal([]byte(strings.TrimPrefix(text, "200 OK ")), &added); err != nil {
+		t.Fatal(text)
+	}
+	const count = 300
+	lines, kind := argsBody(t, strings.Repeat(added.Hash+"\n", count))
+	for _, name := range []string{"cid/format", "cid/base32", "pin/add", "refs", "ls", "dag/stat", "pin/rm"} {
+		command, _, _ := strings.Cut(name, "?")
+		run, turns := g.commands[command].run, 0
+		g.commands[command].run = func(ctx context.Context, c *call) error {
+			fairshare.TakeTurns(ctx)
+			return run(fairshare.Alone(ctx, func() {}, func() { turns++ }), c)
+		}
+		answer := ask(t, srv, name, kind, bytes.NewReader(lines))
+		g.commands[command].run = run
+		if turns < count {
+			t.Errorf("%s: %d turns for %d arguments: %.200s", name, turns, count, answer)
+		}
 	}
 }

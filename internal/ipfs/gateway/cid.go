@@ -30,7 +30,7 @@ type cidForm struct {
 }
 
 // cidFormat writes CIDs in another form.
-func cidFormat(_ context.Context, c *call) error {
+func cidFormat(ctx context.Context, c *call) error {
 	format, _ := c.query.String("%s", "f")
 	version, _ := c.query.String("", "v")
 	codec, _ := c.query.String("", "mc")
@@ -42,12 +42,12 @@ func cidFormat(_ context.Context, c *call) error {
 	if err != nil {
 		return failed(err.Error())
 	}
-	return sendCIDs(c, form)
+	return sendCIDs(ctx, c, form)
 }
 
 // cidBase32 writes CIDs in version 1 and base32.
-func cidBase32(_ context.Context, c *call) error {
-	return sendCIDs(c, cidForm{format: "%s", base: multibase.Base32, convert: toVersion1})
+func cidBase32(ctx context.Context, c *call) error {
+	return sendCIDs(ctx, c, cidForm{format: "%s", base: multibase.Base32, convert: toVersion1})
 }
 
 // maxFormat is how long the format may be: each of its marks can stand for a whole CID.
@@ -113,9 +113,12 @@ func toVersion0(c cid.Cid) (cid.Cid, error) {
 func toVersion1(c cid.Cid) (cid.Cid, error) { return cid.NewCidV1(c.Type(), c.Hash()), nil }
 
 // sendCIDs answers a line for each argument, and errors in these lines.
-func sendCIDs(c *call, form cidForm) error {
+func sendCIDs(ctx context.Context, c *call, form cidForm) error {
 	out := c.answer.stream()
 	for _, arg := range c.args {
+		if err := argTurn(ctx); err != nil {
+			return err
+		}
 		line := cidLine{CidStr: arg}
 		text, err := form.write(arg)
 		var bad cidutil.FormatStringError

@@ -33,6 +33,9 @@ func pinAdd(ctx context.Context, c *call) error {
 	defer batch.Abort()
 	pins := &pinner{call: c, batch: batch, seen: report.seen}
 	for _, arg := range c.args {
+		if err := argTurn(ctx); err != nil {
+			return err
+		}
 		id, err := c.resolve(ctx, arg)
 		if err != nil {
 			return err
@@ -174,6 +177,9 @@ func pinRemove(ctx context.Context, c *call) error {
 	batch, answer := c.begin(), pinned{}
 	defer batch.Abort()
 	for _, arg := range c.args {
+		if err := argTurn(ctx); err != nil {
+			return err
+		}
 		id, err := c.resolve(ctx, arg)
 		if err != nil {
 			return err

@@ -77,6 +77,9 @@ func (l *listing) shown(name string) string {
 func (l *listing) eachPin(ctx context.Context, send func(id cid.Cid, kind, name string) error) error {
 	if len(l.args) > 0 {
 		for _, arg := range l.args {
+			if err := argTurn(ctx); err != nil {
+				return err
+			}
 			if err := l.pinOf(ctx, arg, send); err != nil {
 				return err
 			}

@@ -84,6 +84,9 @@ func refOptions(c *call) (o unixfs.RefOptions, form string, err error) {
 func resolveAll(ctx context.Context, c *call) ([]cid.Cid, error) {
 	roots := make([]cid.Cid, 0, len(c.args))
 	for _, arg := range c.args {
+		if err := argTurn(ctx); err != nil {
+			return nil, err
+		}
 		r, err := c.gateway.objects.Resolve(ctx, arg)
 		if err != nil {
 			return nil, err
@@ -97,6 +100,9 @@ func resolveAll(ctx context.Context, c *call) ([]cid.Cid, error) {
 func resolveRoots(ctx context.Context, c *call) ([]cid.Cid, error) {
 	roots := make([]cid.Cid, 0, len(c.args))
 	for _, arg := range c.args {
+		if err := argTurn(ctx); err != nil {
+			return nil, err
+		}
 		r, err := c.gateway.objects.Resolve(ctx, arg)
 		if err == nil && len(r.Rest) > 0 {
 			err = failed("cannot return size for anything other than a DAG with a root CID")

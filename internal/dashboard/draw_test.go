@@ -70,7 +70,7 @@ func TestDrawGone(t *testing.T) {
 		t.Error("written")
 		return nil, nil
 	})
-	if !errors.Is(err, context.Canceled) {
+	if !errors.Is(err, nodegate.Timeout) {
 		t.Error(err)
 	}
 }

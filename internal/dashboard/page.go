@@ -94,11 +94,14 @@ func draw(v *visit, write func() ([]byte, error)) ([]byte, error) {
 		who = "account " + v.account.ID
 	}
 	begun := time.Now()
-	if err := v.drawing.Acquire(v.req.Context(), who); err != nil {
-		return nil, err
+	err := v.drawing.Acquire(v.req.Context(), who)
+	if v.ready.IsZero() { // or the page's time has ended before
+		v.waited += time.Since(begun)
+	}
+	if err != nil {
+		return nil, &nodegate.Error{Op: "dashboard.draw", Code: nodegate.Timeout, Msg: "the request was cancelled", Err: err}
 	}
 	defer v.drawing.Release(who)
-	v.waited += time.Since(begun)
 	return write()
 }
 

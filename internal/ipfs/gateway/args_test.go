@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/budget"
 	"github.com/nodegate/nodegate/internal/fairshare"
 )
@@ -134,5 +135,21 @@ func TestArgumentsTakeTurns(t *testing.T) {
 		if turns < count {
 			t.Errorf("%s: %d turns for %d arguments: %.200s", name, turns, count, answer)
 		}
+	}
+}
+
+// TestTimedOut: a client that has left is no fault of the service.
+func TestTimedOut(t *testing.T) {
+	own := &nodegate.Error{Code: nodegate.NotFound}
+	for _, c := range []struct {
+		err  error
+		want nodegate.Code
+	}{{context.Canceled, nodegate.Timeout}, {context.DeadlineExceeded, nodegate.Timeout}, {own, nodegate.NotFound}} {
+		if got := nodegate.AsError(timedOut(c.err)).Code; got != c.want {
+			t.Errorf("%v is %v, want %v", c.err, got, c.want)
+		}
+	}
+	if timedOut(nil) != nil {
+		t.Error("an error of nothing")
 	}
 }

@@ -369,8 +369,11 @@ func (c *call) timeout() (d time.Duration, limited bool, err error) {
 
 // timedOut puts the end of a command's time into the words that clients look for.
 func timedOut(err error) error {
-	if errors.Is(err, context.DeadlineExceeded) {
+	switch {
+	case errors.Is(err, context.DeadlineExceeded):
 		return &nodegate.Error{Op: "storage", Code: nodegate.Timeout, Msg: "context deadline exceeded", Err: err}
+	case err == context.Canceled: // the client has left while it waited for a turn
+		return &nodegate.Error{Op: "storage", Code: nodegate.Timeout, Msg: err.Error(), Err: err}
 	}
 	return err
 }
@@ -393,7 +396,7 @@ func (g *Gateway) find(name string, args []string) (*command, []string) {
 
 // record counts the request, for its account too, and logs it.
 func (c *call) record(err error, took time.Duration) {
-	c.gateway.metrics.Done(c.name(), err, took, c.read, c.answer.written)
+	c.gateway.metrics.Done(c.name(), err, took, c.read, c.answer.written, c.span.TraceID())
 	outcome, told := nodegate.OutcomeOK, ""
 	if err != nil {
 		outcome, told = nodegate.AsError(err).Code.String(), requestlog.Told(err)

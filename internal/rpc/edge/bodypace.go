@@ -65,14 +65,14 @@ func tooFar(behind time.Duration) error {
 // coming counts a body that is still being read, by the size of its buffer: who never ends one
 // has sent it all the same.
 //
-// Returns AccountBusy like mayRead, for a body that begins.
+// Returns AccountBusy for one that begins while the account is far behind with such bodies.
 func (p *bodyPace) coming(x *exchange, size int) error {
 	if size <= keepBuffer || p.rate.PerSecond == 0 { // a buffer of that size may be for a small body
 		return nil
 	}
 	account, more := x.grant.AccountID, size-x.memory.came
 	if x.memory.came == 0 {
-		if err := tooFar(max(p.accounts.Spend(account, 0, p.rate), p.arrived.Spend(account, 0, p.arrivals))); err != nil {
+		if err := tooFar(p.arrived.Spend(account, 0, p.arrivals)); err != nil {
 			return err
 		}
 	}
@@ -81,6 +81,19 @@ func (p *bodyPace) coming(x *exchange, size int) error {
 		x.memory.came = size
 	}
 	return nil
+}
+
+// whole is for a body that has come to its end: the buffer may be larger, and one that is small
+// counts nothing.
+func (p *bodyPace) whole(x *exchange) {
+	size := len(x.body)
+	if size <= keepBuffer {
+		size = 0
+	}
+	if more := x.memory.came - size; more > 0 {
+		p.arrived.Give(x.grant.AccountID, float64(more), p.arrivals)
+		x.memory.came = size
+	}
 }
 
 // spend counts a body, or a part of it, and returns how late it is to be worked on.

@@ -61,6 +61,9 @@ func TestBodyRate(t *testing.T) {
 			t.Fatal(err)
 		}
 		if strings.Contains(string(b), "limits.body_rate") {
+			if !strings.Contains(string(b), `"id":7`) {
+				t.Errorf("the refusal of a message doesn't have its id: %s", b)
+			}
 			return
 		}
 	}

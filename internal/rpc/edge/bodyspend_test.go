@@ -43,3 +43,39 @@ func TestBodySpend(t *testing.T) {
 		}
 	})
 }
+
+// TestBodyArrivals: a body that has come to its end counts its own size, however large its
+// buffer is, and a small one nothing. One that doesn't counts its buffer.
+func TestBodyArrivals(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newBodyPace(16 << 10) // 128 KiB at once, 32 KiB a second
+		read := func(account string, buffer, size int) error {
+			x := &exchange{grant: &nodegate.Grant{AccountID: account}}
+			err := p.coming(x, buffer)
+			if x.body = make([]byte, size); size > 0 {
+				p.whole(x)
+			}
+			return err
+		}
+		for range 10 {
+			if err := read("small", 80<<10, 1<<10); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if late := p.arrived.Spend("small", 0, p.arrivals); late != 0 {
+			t.Errorf("small bodies in large buffers are %v late", late)
+		}
+		if err := read("large", 256<<10, 96<<10); err != nil {
+			t.Fatal(err)
+		}
+		if _, ok := p.arrived.Take("large", 32<<10, p.arrivals); !ok {
+			t.Error("a body counts more than its size")
+		}
+		if err := read("unfinished", 256<<10, 0); err != nil {
+			t.Fatal(err)
+		}
+		if err := read("unfinished", 256<<10, 0); !errors.Is(err, nodegate.AccountBusy) {
+			t.Errorf("the next body after one that did not end: %v", err)
+		}
+	})
+}

@@ -71,6 +71,7 @@ func (x *exchange) release() {
 // a body that was not admitted, and decides the HTTP status; it stands in the
 // answer already.
 func (x *exchange) respond(ctx context.Context) error {
+	x.edge.bodyPace.whole(x)
 	fault, err := x.scanBody(ctx)
 	if err != nil {
 		return x.refused(err)

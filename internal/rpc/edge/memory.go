@@ -165,6 +165,11 @@ func appendLarge(ctx context.Context, x *exchange, id, result []byte) error {
 // processor to the others.
 func (x *exchange) reading(ctx context.Context) web.Reading {
 	grow := func(size int) error {
+		if size > keepBuffer {
+			if err := x.edge.bodyPace.mayRead(x.grant.AccountID, size); err != nil {
+				return err
+			}
+		}
 		if err := x.edge.bodyPace.coming(x, size); err != nil {
 			return err
 		}

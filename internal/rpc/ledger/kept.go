@@ -53,26 +53,29 @@ func newKept(memory int64) kept {
 	}
 }
 
-// find returns an answer that holds by a reader's view.
-func (k *kept) find(q lookup, r *reader) (answer, bool) {
+// find returns an answer that holds by a reader's view, in the present epoch.
+func (k *kept) find(q lookup, r *reader, epoch uint64) (answer, bool) {
 	if k.answers == nil {
 		return answer{}, false
 	}
 	a, ok := k.answers.GetIfPresent(q)
-	if !ok || a.epoch != r.view.epoch || !r.view.holds(a.number, r.head, r.known) {
+	if !ok || a.epoch != r.view.epoch || a.epoch != epoch || !r.view.holds(a.number, r.head, r.known) {
 		return answer{}, false
 	}
 	return answer{a.result, a.level, r.view.agreed(a.number), r.view.linked}, true
 }
 
 // keep keeps what a reader answered from a block of the chain. Blocks above the view may be
-// replaced without a new epoch, so what is said of them is not kept.
-func (k *kept) keep(q lookup, r *reader, a *answer) {
-	if k.answers == nil || !r.canonical || r.number > r.view.last || len(a.result) > k.largest {
+// replaced without a new epoch, so what is said of them is not kept. The epoch is the one after
+// the block was read: if it is still the view's, no block has begun to leave the chain.
+func (k *kept) keep(q lookup, r *reader, a *answer, epoch uint64) {
+	if k.answers == nil || !r.canonical || r.number > r.view.last || r.view.epoch != epoch || len(a.result) > k.largest {
 		return
 	}
+	room := cap(a.result)
+	a.result = slices.Clip(a.result) // many get it, and none may write behind it
 	result := a.result
-	if spare := cap(result) - len(result); spare > len(result)/8 {
+	if room > len(result)+len(result)/8 {
 		result = slices.Clone(result)
 	}
 	k.answers.Set(q, &keptAnswer{result, a.level, r.number, r.view.epoch})

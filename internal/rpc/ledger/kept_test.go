@@ -95,27 +95,28 @@ func TestKeptAnswersVouched(t *testing.T) {
 	v := view{last: 10, vouched: []uint64{9, 5}, linked: true}
 	k := newKept(1 << 20)
 	r := reader{view: &v, head: nodegate.Head{Number: 10}, known: true, number: 7, canonical: true}
-	q := lookup{number: 7}
-	k.keep(q, &r, &answer{result: []byte("x")})
+	q, epoch := lookup{number: 7}, uint64(0)
+	k.keep(q, &r, &answer{result: []byte("x")}, 0)
 	for _, c := range []struct {
 		vouched []uint64
 		want    int
 	}{{[]uint64{9, 5}, 1}, {[]uint64{9, 8}, 2}, {[]uint64{9, 8, 7}, 3}} {
 		v.vouched = c.vouched
-		if a, ok := k.find(q, &r); !ok || a.agreed != c.want || !a.linked {
+		if a, ok := k.find(q, &r, epoch); !ok || a.agreed != c.want || !a.linked {
 			t.Errorf("vouched %v: %+v, %v; want agreed %d", c.vouched, a, ok, c.want)
 		}
 	}
 	for name, spoil := range map[string]func(){
-		"another epoch":           func() { v.epoch++ },
-		"a head below the block":  func() { v.epoch, r.head.Number = 0, 6 },
+		"a later view's epoch":    func() { v.epoch, epoch = 1, 1 },
+		"an epoch that has begun": func() { epoch = 1 },
+		"a head below the block":  func() { r.head.Number = 6 },
 		"a fork that is not read": func() { r.head = nodegate.Head{Number: 10, Fork: 1} },
 	} {
 		spoil()
-		if _, ok := k.find(q, &r); ok {
+		if _, ok := k.find(q, &r, epoch); ok {
 			t.Errorf("answered in spite of %s", name)
 		}
-		v.epoch, r.head = 0, nodegate.Head{Number: 10}
+		v.epoch, epoch, r.head = 0, 0, nodegate.Head{Number: 10}
 	}
 }
 
@@ -128,20 +129,25 @@ func TestNotKept(t *testing.T) {
 	} {
 		r.view, r.head, r.known = &view{last: 10}, nodegate.Head{Number: 12}, true
 		k := newKept(1 << 20)
-		k.keep(lookup{}, &r, &answer{result: []byte("x")})
+		k.keep(lookup{}, &r, &answer{result: []byte("x")}, 0)
 		if _, ok := k.answers.GetIfPresent(lookup{}); ok {
 			t.Errorf("an answer %s is kept", name)
 		}
 	}
 	k := newKept(1 << 20)
 	r := reader{view: &view{last: 10}, head: nodegate.Head{Number: 12}, number: 7, canonical: true}
-	k.keep(lookup{}, &r, &answer{result: make([]byte, 1<<16+1)})
+	k.keep(lookup{}, &r, &answer{result: make([]byte, 1<<16+1)}, 0)
 	if _, ok := k.answers.GetIfPresent(lookup{}); ok {
 		t.Error("an answer of more than a sixteenth of the memory is kept")
 	}
+	k = newKept(1 << 20)
+	k.keep(lookup{}, &r, &answer{result: []byte("x")}, 1)
+	if _, ok := k.answers.GetIfPresent(lookup{}); ok {
+		t.Error("an answer is kept although its epoch had ended")
+	}
 	none := newKept(0)
-	none.keep(lookup{}, &r, &answer{result: []byte("x")})
-	if _, ok := none.find(lookup{}, &r); ok {
+	none.keep(lookup{}, &r, &answer{result: []byte("x")}, 0)
+	if _, ok := none.find(lookup{}, &r, 0); ok {
 		t.Error("answered without memory")
 	}
 }

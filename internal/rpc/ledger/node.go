@@ -286,12 +286,12 @@ func (n *Node) from(v *view, head nodegate.Head, known bool, q *query) (answer, 
 		return answer{}, false
 	}
 	r := reader{store: s, writer: n.writer, heads: &n.heads, view: v, head: head, known: known}
-	if a, ok := n.kept.find(q.lookup, &r); ok {
+	if a, ok := n.kept.find(q.lookup, &r, n.epoch.Load()); ok {
 		return a, a.agreed >= n.cfg.Agree
 	}
 	a, ok := r.answer(q)
 	if ok {
-		n.kept.keep(q.lookup, &r, &a)
+		n.kept.keep(q.lookup, &r, &a, n.epoch.Load())
 	}
 	ok = ok && a.agreed >= n.cfg.Agree
 	switch {

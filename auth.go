@@ -69,6 +69,17 @@ func (g *Grant) Begin(accountID, keyID string, policy *atomic.Pointer[Policy]) {
 // Policy is what the grant allows at this moment.
 func (g *Grant) Policy() *Policy { return g.policy.Load() }
 
+// Plan is the plan of the key's account; nil for calls from inside the service.
+func (g *Grant) Plan() *Plan {
+	if g.policy == nil {
+		return nil
+	}
+	if p := g.policy.Load(); p != nil {
+		return &p.Plan
+	}
+	return nil
+}
+
 // Develops tells whether the key has the scope development: its account has it, and the
 // key's own services don't leave it out. Calls from inside the service have no scope.
 func (g *Grant) Develops() bool {

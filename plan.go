@@ -15,6 +15,9 @@ type Plan struct {
 	Keys          int64 // that are not revoked
 	Sockets       int64 // open at the same time; 0 is the server's own bound
 	Subscriptions int64 // the same
+
+	LogBlocks  int64 // blocks that a log query may span; 0 is the server's own limit
+	LogResults int64 // logs that it may find; the same
 }
 
 // Costs are the credits of calls.

@@ -23,6 +23,9 @@ type Plan struct {
 	Keys          int64 // API keys that are not revoked
 	Sockets       int64 // 0: limits.sockets_per_account
 	Subscriptions int64 // 0: limits.subscriptions_per_account
+
+	LogBlocks  int64 // 0: limits.log_blocks
+	LogResults int64 // 0: limits.log_results
 }
 
 // The built-in plans. A file may redefine the first; the name of the second is a
@@ -49,6 +52,7 @@ const (
 	maxBytes   = Size(1) << 60
 	maxKeys    = 1_000_000
 	maxOpen    = 10_000_000
+	maxLogs    = 10_000_000
 	daySeconds = 86_400
 )
 
@@ -95,6 +99,14 @@ var planSettings = schema[Plan]{
 			name: "subscriptions", def: "0",
 			help: "subscriptions that an account may have at the same time; 0 is limits.subscriptions_per_account",
 			at:   func(p *Plan) value { return whole(&p.Subscriptions, 0, maxOpen) },
+		}, {
+			name: "log_blocks", def: "0",
+			help: "widest block range of a log query; 0 is limits.log_blocks",
+			at:   func(p *Plan) value { return whole(&p.LogBlocks, 0, maxLogs) },
+		}, {
+			name: "log_results", def: "0",
+			help: "most logs that a log query returns; 0 is limits.log_results",
+			at:   func(p *Plan) value { return whole(&p.LogResults, 0, maxLogs) },
 		},
 	},
 }

@@ -157,11 +157,11 @@ var settings = schema[Config]{
 		}, {
 			name: "limits.log_blocks", def: "10000",
 			help: "widest block range of " + method.EthGetLogs,
-			at:   func(c *Config) value { return whole(&c.Limits.LogBlocks, 1, 10_000_000) },
+			at:   func(c *Config) value { return whole(&c.Limits.LogBlocks, 1, maxLogs) },
 		}, {
 			name: "limits.log_results", def: "10000",
 			help: "most logs that " + method.EthGetLogs + " returns",
-			at:   func(c *Config) value { return whole(&c.Limits.LogResults, 1, 10_000_000) },
+			at:   func(c *Config) value { return whole(&c.Limits.LogResults, 1, maxLogs) },
 		}, {
 			name: "limits.failed_keys_per_ip", def: "100",
 			help: "unknown keys per second that one client address may send before they are refused without a lookup in the store",

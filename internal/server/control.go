@@ -159,7 +159,7 @@ func plansOf(cfg *config.Config) map[string]nodegate.Plan {
 		plans[name] = nodegate.Plan{
 			Name: name, CreditsPerSecond: p.CreditsPerSecond, Burst: p.Burst, CreditsPerDay: p.CreditsPerDay,
 			StoredBytes: int64(p.StoredBytes), MovedBytes: int64(p.MovedBytes), StorageWrites: p.StorageWrites, StorageReads: p.StorageReads,
-			Keys: p.Keys, Sockets: p.Sockets, Subscriptions: p.Subscriptions,
+			Keys: p.Keys, Sockets: p.Sockets, Subscriptions: p.Subscriptions, LogBlocks: p.LogBlocks, LogResults: p.LogResults,
 		}
 	}
 	return plans

@@ -8,6 +8,7 @@ import (
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/method"
+	"github.com/nodegate/nodegate/internal/rpc"
 	"github.com/nodegate/nodegate/internal/rpc/jsonrpc"
 )
 
@@ -22,7 +23,7 @@ func getLogs(ctx context.Context, n *Node, row *method.Row, params []byte) ([]by
 	if err != nil {
 		return nil, err
 	}
-	if err := n.checkResults(result, span); err != nil {
+	if err := n.checkResults(ctx, result, span); err != nil {
 		return nil, err
 	}
 	return result, nil
@@ -30,13 +31,13 @@ func getLogs(ctx context.Context, n *Node, row *method.Row, params []byte) ([]by
 
 // boundLogs tells the layers below how many logs are enough to refuse the answer.
 func (n *Node) boundLogs(ctx context.Context) {
-	nodegate.TraceFrom(ctx).MostLogs = n.cfg.LogResults + 1
+	nodegate.TraceFrom(ctx).MostLogs = rpc.LogResults(ctx, n.cfg.LogResults) + 1
 }
 
 // findLogs asks the node below. A range that is too wide to ask nodes for is for whoever
 // needs none of them.
 func (n *Node) findLogs(ctx context.Context, row *method.Row, params []byte, s span) ([]byte, error) {
-	tooWide := n.checkSpan(s)
+	tooWide := n.checkSpan(ctx, s)
 	switch {
 	case tooWide == nil:
 		return n.passOn(ctx, row.Name, params)
@@ -58,7 +59,7 @@ func (n *Node) findLogs(ctx context.Context, row *method.Row, params []byte, s s
 func newFilter(ctx context.Context, n *Node, row *method.Row, params []byte) ([]byte, error) {
 	span, err := n.logSpan(ctx, row, params)
 	if err == nil {
-		err = n.checkSpan(span)
+		err = n.checkSpan(ctx, span)
 	}
 	if err != nil {
 		return nil, err
@@ -73,7 +74,7 @@ func getFilterLogs(ctx context.Context, n *Node, row *method.Row, params []byte)
 	if err != nil {
 		return nil, err
 	}
-	if err := n.checkResults(result, span{}); err != nil {
+	if err := n.checkResults(ctx, result, span{}); err != nil {
 		return nil, err
 	}
 	return result, nil
@@ -124,11 +125,12 @@ func (n *Node) logSpan(ctx context.Context, row *method.Row, params []byte) (spa
 }
 
 // checkSpan refuses a range that is too wide, naming one that works.
-func (n *Node) checkSpan(s span) error {
-	if s.byHash || s.to < s.from || s.to-s.from < n.cfg.LogBlocks {
+func (n *Node) checkSpan(ctx context.Context, s span) error {
+	most := rpc.LogBlocks(ctx, n.cfg.LogBlocks)
+	if s.byHash || s.to < s.from || s.to-s.from < most {
 		return nil
 	}
-	return invalid("query spans more than %d blocks: try fromBlock %s, toBlock %s", n.cfg.LogBlocks, quoted(s.from), quoted(s.from+n.cfg.LogBlocks-1))
+	return invalid("query spans more than %d blocks: try fromBlock %s, toBlock %s", most, quoted(s.from), quoted(s.from+most-1))
 }
 
 // logBlock reads one end of a range. A block beyond the head is for the node to word.
@@ -148,14 +150,15 @@ func logBlock(raw []byte, head uint64) uint64 {
 
 // checkResults refuses an answer with too many logs, naming a range that has few
 // enough of them.
-func (n *Node) checkResults(result []byte, s span) error {
+func (n *Node) checkResults(ctx context.Context, result []byte, s span) error {
+	most := rpc.LogResults(ctx, n.cfg.LogResults)
 	list, ok := jsonrpc.Elements(nil, result)
-	if !ok || len(list) <= n.cfg.LogResults {
+	if !ok || len(list) <= most {
 		return nil
 	}
 	hint := "narrow it by address or topic"
-	if at, ok := blockNumberIn(list[n.cfg.LogResults], "blockNumber"); ok && at > s.from {
+	if at, ok := blockNumberIn(list[most], "blockNumber"); ok && at > s.from {
 		hint = fmt.Sprintf("try fromBlock %s, toBlock %s", quoted(s.from), quoted(at-1))
 	}
-	return invalid("query returns more than %d results: %s", n.cfg.LogResults, hint)
+	return invalid("query returns more than %d results: %s", most, hint)
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/nodegate/nodegate"
@@ -37,6 +38,40 @@ func TestLogSpans(t *testing.T) {
 			if c.msg != "" {
 				wantError(t, err, nodegate.InvalidParams, c.msg)
 			}
+		}
+	}
+}
+
+// TestPlanLogLimits: the limits of a plan take the place of the server's, wider or narrower.
+func TestPlanLogLimits(t *testing.T) {
+	total := logsIn(t, "0x0", "latest")
+	with := func(p nodegate.Plan) context.Context {
+		policy := new(atomic.Pointer[nodegate.Policy])
+		policy.Store(&nodegate.Policy{Plan: p})
+		grant, _ := nodegate.NewGrant("a", "k", policy)
+		return nodegate.WithGrant(t.Context(), grant)
+	}
+	const whole = `[{"fromBlock":"0x0","toBlock":"latest"}]`
+	for name, c := range map[string]struct {
+		plan    nodegate.Plan
+		blocks  uint64
+		results int
+		msg     string
+	}{
+		"neither":         {nodegate.Plan{}, 4, 1000, "query spans more than 4 blocks: "},
+		"wider":           {nodegate.Plan{LogBlocks: 1000}, 4, 1000, ""},
+		"narrower":        {nodegate.Plan{LogBlocks: 3}, 1000, 1000, "query spans more than 3 blocks: try fromBlock 0x0, toBlock 0x2"},
+		"more results":    {nodegate.Plan{LogResults: int64(total)}, 1000, 1, ""},
+		"fewer results":   {nodegate.Plan{LogResults: 2}, 1000, 1000, "query returns more than 2 results: "},
+		"results alone":   {nodegate.Plan{LogResults: 1000}, 4, 1000, "query spans more than 4 blocks: "},
+		"blocks, one log": {nodegate.Plan{LogBlocks: 1000}, 4, 1, "query returns more than 1 results: "},
+	} {
+		_, err := fewLogs(c.blocks, c.results).Call(with(c.plan), "eth_getLogs", []byte(whole))
+		switch {
+		case c.msg == "" && err != nil:
+			t.Errorf("%s: %v", name, err)
+		case c.msg != "":
+			wantError(t, err, nodegate.InvalidParams, c.msg)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/method"
+	"github.com/nodegate/nodegate/internal/rpc"
 )
 
 // pollTries is how often a poll begins anew when the chain, or another poll of the same
@@ -133,8 +134,9 @@ func (n *Node) allLogs(ctx context.Context, h handle) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	if to := min(r.To, head.Number); r.Begins && to > r.From && to-r.From >= n.cfg.LogBlocks {
-		return nil, invalid(fmt.Sprintf("the filter spans more than %d blocks by now: create one with a narrower range", n.cfg.LogBlocks))
+	most := rpc.LogBlocks(ctx, n.cfg.LogBlocks)
+	if to := min(r.To, head.Number); r.Begins && to > r.From && to-r.From >= most {
+		return nil, invalid(fmt.Sprintf("the filter spans more than %d blocks by now: create one with a narrower range", most))
 	}
 	return n.next.Call(ctx, method.EthGetLogs, []byte("["+r.Query+"]"))
 }

@@ -41,6 +41,7 @@ func (a *asker) ask(ctx context.Context, n *node, q *query) outcome {
 		o.verdict = cancelled
 	}
 	label := a.note(q, &o, start, took)
+	n.figures.Done(q.info.NodeLabel(), label, took, span.TraceID())
 	if span != nil {
 		span.Set("nodegate.node", n.cfg.Name)
 		span.Set("rpc.method", q.info.NodeLabel())
@@ -112,7 +113,6 @@ func (a *asker) note(q *query, o *outcome, start time.Time, took time.Duration) 
 		n.history.works(q.method)
 		a.speeds[q.class].add(took)
 	}
-	n.figures.Done(q.info.NodeLabel(), label, took)
 	return label
 }
 
@@ -153,7 +153,7 @@ func (a *asker) look(ctx context.Context, n *node, name, params string) ([]byte,
 	default:
 		label = "fault"
 	}
-	n.figures.Done(method.Of(name).NodeLabel(), label, took)
+	n.figures.Done(method.Of(name).NodeLabel(), label, took, "")
 	return result, err
 }
 

@@ -154,9 +154,16 @@ func (m *Method) count(err error) {
 // DoneTraced is Done for a call of a traced request, whose trace becomes an exemplar.
 func (m *Method) DoneTraced(err error, took time.Duration, traceID string) {
 	m.count(err)
-	if o, ok := m.latency.(prometheus.ExemplarObserver); ok {
+	observe(m.latency, took, traceID)
+}
+
+// observe records a time. The trace of a traced request becomes an exemplar; "" is none.
+func observe(to prometheus.Observer, took time.Duration, traceID string) {
+	if o, ok := to.(prometheus.ExemplarObserver); ok && traceID != "" {
 		o.ObserveWithExemplar(took.Seconds(), prometheus.Labels{"trace_id": traceID})
+		return
 	}
+	to.Observe(took.Seconds())
 }
 
 // levelNode is the level of what is the word of a node.

@@ -88,8 +88,8 @@ func (n *Nodes) Node(network, name string) *Node {
 	}
 }
 
-// Done counts one request. The caller bounds the methods.
-func (n *Node) Done(method, outcome string, took time.Duration) {
+// Done counts one request, with its trace if it has one. The caller bounds the methods.
+func (n *Node) Done(method, outcome string, took time.Duration, traceID string) {
 	if n == nil {
 		return
 	}
@@ -103,7 +103,7 @@ func (n *Node) Done(method, outcome string, took time.Duration) {
 	}
 	m := found.(*nodeMethod)
 	m.count.Inc()
-	m.latency.Observe(took.Seconds())
+	observe(m.latency, took, traceID)
 }
 
 // Extra counts a request beyond the first of a call.

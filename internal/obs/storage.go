@@ -43,14 +43,14 @@ func (m *Metrics) Storage(commands []string) *Storage {
 	return s
 }
 
-// Done counts one request.
-func (s *Storage) Done(command string, err error, took time.Duration, in, out int64) {
+// Done counts one request, with its trace if it has one.
+func (s *Storage) Done(command string, err error, took time.Duration, in, out int64, traceID string) {
 	outcome := "ok"
 	if err != nil {
 		outcome = nodegate.AsError(err).Code.String()
 	}
 	s.requests.WithLabelValues(command, outcome).Inc()
-	s.latency.WithLabelValues(command).Observe(took.Seconds())
+	observe(s.latency.WithLabelValues(command), took, traceID)
 	s.in.Add(float64(in))
 	s.out.Add(float64(out))
 }

@@ -27,16 +27,22 @@ var (
 	metricLabel = regexp.MustCompile(`(\w+)="`)
 )
 
-// Metrics reads what the metrics are: from two real servers, one with either engine of the
-// storage gateway, and from the registry for what needs remote nodes, Redis or certificates.
-func Metrics(t testing.TB) map[string]Metric {
+// MetricTexts are metrics as Prometheus reads them: from two real servers, one with either
+// engine of the storage gateway, and from the registry for what needs remote nodes, Redis or
+// certificates.
+func MetricTexts(t testing.TB) []string {
 	t.Helper()
-	texts := []string{remoteMetrics(), scrape(t, Start(t, nil)), scrape(t, Start(t, func(c *config.Config) {
+	return []string{remoteMetrics(), scrape(t, Start(t, nil)), scrape(t, Start(t, func(c *config.Config) {
 		c.Networks, c.DefaultNetwork = c.Networks[:1], c.Networks[0].Name
 		c.Storage.Engine, c.Storage.Kubo.Endpoints = "kubo", []config.KuboEndpoint{{URL: "http://127.0.0.1:1"}}
 	}))}
+}
+
+// Metrics reads what the metrics are.
+func Metrics(t testing.TB) map[string]Metric {
+	t.Helper()
 	exposed := map[string]Metric{}
-	for _, text := range texts {
+	for _, text := range MetricTexts(t) {
 		for _, m := range metricType.FindAllStringSubmatch(text, -1) {
 			exposed[m[1]] = Metric{Type: m[2], Help: helpOf(text, m[1]), Labels: labelsOf(text, m[1])}
 		}
@@ -91,7 +97,7 @@ func remoteMetrics() string {
 	m.Redis(func() bool { return true })
 	m.Certificate("storage", time.Now())
 	node := m.Nodes().Node("main", "a")
-	node.Done("eth_call", "ok", time.Millisecond)
+	node.Done("eth_call", "ok", time.Millisecond, "")
 	node.Extra("hedge")
 	node.Set(true, false, 1, 0, 0)
 	page := httptest.NewRecorder()

@@ -32,7 +32,7 @@ type bodyPace struct {
 	accounts tokenbucket.Set[string]
 	rate     tokenbucket.Rate // without PerSecond there is no limit
 
-	// Bytes that came, of bodies that ended and of others: to take them in is work, too.
+	// Bytes that came of bodies that have not ended: to take them in is work, too.
 	arrived  tokenbucket.Set[string]
 	arrivals tokenbucket.Rate
 }
@@ -83,16 +83,11 @@ func (p *bodyPace) coming(x *exchange, size int) error {
 	return nil
 }
 
-// whole is for a body that has come to its end: the buffer may be larger, and one that is small
-// counts nothing.
+// whole is for a body that has come to its end. It is counted by what it is, in pace.
 func (p *bodyPace) whole(x *exchange) {
-	size := len(x.body)
-	if size <= keepBuffer {
-		size = 0
-	}
-	if more := x.memory.came - size; more > 0 {
-		p.arrived.Give(x.grant.AccountID, float64(more), p.arrivals)
-		x.memory.came = size
+	if x.memory.came > 0 {
+		p.arrived.Give(x.grant.AccountID, float64(x.memory.came), p.arrivals)
+		x.memory.came = 0
 	}
 }
 

@@ -164,20 +164,26 @@ func appendLarge(ctx context.Context, x *exchange, id, result []byte) error {
 // reading is how the body is read: its memory is the account's, and a large gzip leaves a
 // processor to the others.
 func (x *exchange) reading(ctx context.Context) web.Reading {
+	inflating := false // what comes out of a gzip did not come from the client
 	grow := func(size int) error {
 		if size > keepBuffer {
 			if err := x.edge.bodyPace.mayRead(x.grant.AccountID, size); err != nil {
 				return err
 			}
 		}
-		if err := x.edge.bodyPace.coming(x, size); err != nil {
-			return err
+		if !inflating {
+			if err := x.edge.bodyPace.coming(x, size); err != nil {
+				return err
+			}
 		}
 		return x.memory.holdBody(size)
 	}
 	return web.Reading{
 		Limit: x.edge.cfg.BodyBytes, Grow: grow,
-		Inflate: func(work func()) error { return x.edge.large.run(ctx, x.grant.AccountID, largeBody, work) },
+		Inflate: func(work func()) error {
+			inflating = true
+			return x.edge.large.run(ctx, x.grant.AccountID, largeBody, work)
+		},
 	}
 }
 

@@ -37,6 +37,7 @@ type origin struct {
 	parent common.Hash
 	nonce  uint64 // also counts the transactions of blocks that were taken back
 	every  time.Duration
+	size   uint64
 }
 
 // plainBlocks holds the blocks of chains that nothing happened to, by origin. Nearly all tests
@@ -64,6 +65,7 @@ type chain struct {
 	failReceipts error
 	uncles       []*types.Header  // of the blocks that are added
 	every        time.Duration    // between two blocks
+	size         uint64           // transactions of each block; 0 is few, and none in every fourth
 	pruned       uint64           // blocks before it are not there any more
 	pretend      map[uint64]*made // blocks of another branch that headers are given of
 }
@@ -81,7 +83,7 @@ func newChain() *chain {
 
 // add appends a block. Different salts make different blocks.
 func (c *chain) add(salt int64) {
-	from, plain := origin{nonce: c.nonce, every: c.every}, salt == 0 && c.uncles == nil
+	from, plain := origin{nonce: c.nonce, every: c.every, size: c.size}, salt == 0 && c.uncles == nil
 	if len(c.blocks) > 0 {
 		last := c.blocks[len(c.blocks)-1]
 		from.parent, plain = last.Hash(), plain && last.kept
@@ -125,7 +127,11 @@ func (c *chain) build(salt int64, kept bool) *made {
 func (c *chain) transactions(number uint64, salt int64) (txs types.Transactions, receipts types.Receipts) {
 	signer := types.LatestSignerForChainID(big.NewInt(1))
 	to, gas := common.Address{9}, uint64(0)
-	for i := range number % 4 {
+	count := number % 4
+	if c.size > 0 {
+		count = c.size
+	}
+	for i := range count {
 		nonce := c.nonce + 1 + i
 		var data types.TxData = &types.LegacyTx{Nonce: nonce, GasPrice: big.NewInt(3_000_000_000), Gas: 90_000, To: &to, Value: big.NewInt(salt), Data: []byte{1, byte(i)}}
 		switch i {

@@ -268,10 +268,13 @@ func TestSlowReader(t *testing.T) {
 	}
 	for name, deadline := range map[string]time.Duration{"by deadline": 300 * time.Millisecond, "stuck": time.Minute} {
 		t.Run(name, func(t *testing.T) {
-			closed := make(chan error, 1)
+			closed, said := make(chan error, 1), make(chan struct{})
 			addr := serve(t, func(c *Conn) {
 				_ = c.raw.SetWriteDeadline(time.Now().Add(deadline))
-				stuck := time.AfterFunc(time.Second, func() { closed <- c.Close(PolicyViolation, "slow") })
+				stuck := time.AfterFunc(time.Second, func() {
+					closed <- c.Close(PolicyViolation, "slow")
+					close(said)
+				})
 				var err error
 				for err == nil {
 					err = c.WriteMessage(make([]byte, HeadRoom+10_000))
@@ -282,7 +285,9 @@ func TestSlowReader(t *testing.T) {
 					}
 					_ = c.raw.SetWriteDeadline(time.Now().Add(time.Second))
 					closed <- c.Close(PolicyViolation, "slow")
+					return
 				}
+				<-said // the connection is closed when this returns
 			})
 			client := raw(t, addr, "")
 			if err := <-closed; err != nil {

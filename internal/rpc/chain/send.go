@@ -5,10 +5,12 @@ import (
 	"context"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"strings"
 
 	"github.com/ethereum/go-ethereum/common"
 	"github.com/ethereum/go-ethereum/common/hexutil"
+	"github.com/ethereum/go-ethereum/core"
 	"github.com/ethereum/go-ethereum/core/rawdb"
 	"github.com/ethereum/go-ethereum/core/types"
 
@@ -37,7 +39,7 @@ func (n *Node) send(ctx context.Context, params []byte) ([]byte, error) {
 		n.growth.forget(tx)
 	}
 	if err != nil && !n.isKnown(tx.Hash(), err) {
-		return nil, firstOf(p.failure(), err)
+		return nil, firstOf(p.failure(), n.asOfHead(tx, err))
 	}
 	if err := n.keep(tx.Hash(), raw, epoch); err != nil {
 		return nil, err
@@ -60,6 +62,23 @@ func (n *Node) isKnown(hash common.Hash, refusal error) bool {
 		return true
 	}
 	return strings.HasPrefix(msg, nonceTooLow) && n.isMined(hash) && n.engine.producer.await() == nil
+}
+
+// underpriced is how go-ethereum words a transaction that should replace another one, which
+// waits in the pool.
+const underpriced = "replacement transaction underpriced"
+
+// asOfHead is a refusal by the pool in the light of the newest block. The pool hears of a block
+// a little later than a client may, and until then says of a transaction whose nonce the block
+// has used that it can't replace the one that was mined.
+func (n *Node) asOfHead(tx *types.Transaction, refusal error) error {
+	if tx == nil || !strings.HasPrefix(nodegate.AsError(refusal).Msg, underpriced) {
+		return refusal
+	}
+	if err := canPay(n.engine.eth.BlockChain(), tx); errors.Is(err, core.ErrNonceTooLow) {
+		return apiError(err)
+	}
+	return refusal
 }
 
 // isMined tells whether a block of the chain has a transaction. It reads the database: what
@@ -166,7 +185,7 @@ func (n *Node) sendSync(ctx context.Context, params []byte) ([]byte, error) {
 	default:
 		n.growth.forget(tx)
 	}
-	return nil, err
+	return nil, n.asOfHead(tx, err)
 }
 
 // ask answers by go-ethereum's API, and doesn't wait for what a failed disk holds up.

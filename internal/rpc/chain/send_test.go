@@ -203,6 +203,26 @@ func TestSendAgain(t *testing.T) {
 	}
 }
 
+// The pool may hear of a block after a client did. What it says of a used nonce until then is
+// not passed on; what it says of a nonce that waits is.
+func TestRefusalAsOfHead(t *testing.T) {
+	n := openTemp(t, presetConfig(devchain.Devnet(), filepath.Join(t.TempDir(), "chain")))
+	s := newSender(n, 0)
+	used := s.setValue(1)
+	mined(t, n, send(t, n, used))
+	late := apiError(errors.New(underpriced))
+	if e := wantCode(t, n.asOfHead(used, late), nodegate.ExecutionFailed); !strings.HasPrefix(e.Msg, nonceTooLow) {
+		t.Errorf("a used nonce: %v", e)
+	}
+	if err := n.asOfHead(s.setValue(2), late); err != late {
+		t.Errorf("a nonce that waits: %v", err)
+	}
+	other := apiError(errors.New("intrinsic gas too low"))
+	if err := n.asOfHead(used, other); err != other {
+		t.Errorf("another refusal: %v", err)
+	}
+}
+
 // A revert forgets what was sent before it, after a restart too.
 func TestRevertedTransactionsStayForgotten(t *testing.T) {
 	cfg := presetConfig(devchain.Devnet(), filepath.Join(t.TempDir(), "chain"))

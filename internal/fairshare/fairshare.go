@@ -39,7 +39,7 @@ type Pool struct {
 type owner struct {
 	name    string
 	used    int
-	freed   time.Time // when it gave back its last slot
+	freed   time.Time // when it gave back its last slot, while requests of it wait
 	waiting []*waiter
 }
 
@@ -231,7 +231,7 @@ func (p *Pool) take(o *owner) {
 
 func (p *Pool) giveBack(o *owner) {
 	p.used--
-	if o.used--; o.used == 0 {
+	if o.used--; o.used == 0 && len(o.waiting) > 0 {
 		o.freed = time.Now()
 	}
 	p.count(o, -1)
@@ -268,6 +268,9 @@ func (p *Pool) next() {
 // first is the owner that gets the next slot: the first in the queue that may have one more,
 // or the one of these that used the least time.
 func (p *Pool) first() (first *owner) {
+	if len(p.queue) == 0 {
+		return nil
+	}
 	now, least := time.Now(), 0.0
 	for _, o := range p.queue {
 		if !p.free(o) {

@@ -201,11 +201,21 @@ func (a *adder) addDir(ctx context.Context, parent *folder, l *listing, at strin
 // it in the answer. Where the blocks are known or empty, that is most of the work.
 const entryWork = 10 * time.Microsecond
 
-// entryTurn counts a part of an upload and takes a turn for it. Its headers may still have to
-// come, so they are not read in the turn; but who takes the next turn at once keeps the place
-// of the last one, and many small parts are read in it.
+// partsOfTurn is how many parts of an upload come before a turn. A turn for each part would take
+// a tenth of the time of small files.
+const partsOfTurn = 5
+
+// entryTurn counts the parts of an upload and takes a turn for every few of them. Their headers
+// may still have to come, so they are not read in the turn; but who takes the next turn at once
+// keeps the place of the last one, and many small parts are read in it.
 func entryTurn(ctx context.Context) func() error {
-	return func() error { return countCut(ctx, entryWork) }
+	n := 0
+	return func() error {
+		if n++; n%partsOfTurn != 0 {
+			return nil
+		}
+		return countCut(ctx, partsOfTurn*entryWork)
+	}
 }
 
 // countEntry bounds how many files and directories an upload makes: a deep name
@@ -299,22 +309,36 @@ func (a *adder) content(ctx context.Context, r io.Reader, s stat) (child, error)
 	return a.short(ctx, first, s)
 }
 
+// smallFile is how many bytes are hashed in some microseconds: a turn costs a tenth of that.
+const smallFile = 16 << 10
+
 // short adds a file of one chunk.
 func (a *adder) short(ctx context.Context, l *leaf, s stat) (child, error) {
 	of := s
 	if a.opts.Trickle {
 		of = stat{} // they go into the node above it
 	}
-	a.seal(ctx, l, of)
-	if l.err != nil {
-		return child{}, l.err
-	}
-	if err := a.put(ctx, l.cid, l.block); err != nil || !a.opts.Trickle {
+	if err := l.keep(ctx, a, of); err != nil || !a.opts.Trickle {
 		return l.child(), err
 	}
 	b := &branch{}
 	b.add(l.child())
 	return b.finish(ctx, a, s)
+}
+
+// keep names and stores the only leaf of a file: a small one in one turn.
+func (l *leaf) keep(ctx context.Context, a *adder, of stat) error {
+	keep := func(ctx context.Context) {
+		if a.seal(ctx, l, of); l.err == nil {
+			l.err = a.put(ctx, l.cid, l.block)
+		}
+	}
+	if len(l.buf) > smallFile {
+		keep(ctx)
+	} else if err := fairshare.Turn(ctx, keep); err != nil {
+		return cancelled(err)
+	}
+	return l.err
 }
 
 func (a *adder) empty(ctx context.Context, s stat) (child, error) {

@@ -39,7 +39,7 @@ func (n *Node) send(ctx context.Context, params []byte) ([]byte, error) {
 		n.growth.forget(tx)
 	}
 	if err != nil && !n.isKnown(tx.Hash(), err) {
-		return nil, firstOf(p.failure(), n.asOfHead(tx, err))
+		return nil, firstOf(p.failure(), asOfHead(n.engine.eth.BlockChain(), tx, err))
 	}
 	if err := n.keep(tx.Hash(), raw, epoch); err != nil {
 		return nil, err
@@ -71,11 +71,11 @@ const underpriced = "replacement transaction underpriced"
 // asOfHead is a refusal by the pool in the light of the newest block. The pool hears of a block
 // a little later than a client may, and until then says of a transaction whose nonce the block
 // has used that it can't replace the one that was mined.
-func (n *Node) asOfHead(tx *types.Transaction, refusal error) error {
+func asOfHead(bc *core.BlockChain, tx *types.Transaction, refusal error) error {
 	if tx == nil || !strings.HasPrefix(nodegate.AsError(refusal).Msg, underpriced) {
 		return refusal
 	}
-	if err := canPay(n.engine.eth.BlockChain(), tx); errors.Is(err, core.ErrNonceTooLow) {
+	if err := canPay(bc, tx); errors.Is(err, core.ErrNonceTooLow) {
 		return apiError(err)
 	}
 	return refusal
@@ -185,7 +185,7 @@ func (n *Node) sendSync(ctx context.Context, params []byte) ([]byte, error) {
 	default:
 		n.growth.forget(tx)
 	}
-	return nil, n.asOfHead(tx, err)
+	return nil, asOfHead(n.engine.eth.BlockChain(), tx, err)
 }
 
 // ask answers by go-ethereum's API, and doesn't wait for what a failed disk holds up.

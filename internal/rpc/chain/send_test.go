@@ -210,15 +210,16 @@ func TestRefusalAsOfHead(t *testing.T) {
 	s := newSender(n, 0)
 	used := s.setValue(1)
 	mined(t, n, send(t, n, used))
+	bc := n.engine.eth.BlockChain()
 	late := apiError(errors.New(underpriced))
-	if e := wantCode(t, n.asOfHead(used, late), nodegate.ExecutionFailed); !strings.HasPrefix(e.Msg, nonceTooLow) {
+	if e := wantCode(t, asOfHead(bc, used, late), nodegate.ExecutionFailed); !strings.HasPrefix(e.Msg, nonceTooLow) {
 		t.Errorf("a used nonce: %v", e)
 	}
-	if err := n.asOfHead(s.setValue(2), late); err != late {
+	if err := asOfHead(bc, s.setValue(2), late); err != late {
 		t.Errorf("a nonce that waits: %v", err)
 	}
 	other := apiError(errors.New("intrinsic gas too low"))
-	if err := n.asOfHead(used, other); err != other {
+	if err := asOfHead(bc, used, other); err != other {
 		t.Errorf("another refusal: %v", err)
 	}
 }

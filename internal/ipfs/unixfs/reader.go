@@ -3,7 +3,6 @@ package unixfs
 import (
 	"context"
 	"io"
-	"sync"
 
 	"github.com/ipfs/go-cid"
 
@@ -17,7 +16,7 @@ type reader struct {
 	ctx   context.Context
 	stop  context.CancelFunc
 	from  *Objects
-	tasks sync.WaitGroup
+	ahead *fetchers
 	stack []*level // of inner nodes, the root's first
 	data  []byte   // found, but not given out yet
 	lent  []byte   // the buffer that it, or what was given out last, is in
@@ -67,6 +66,7 @@ func (o *Objects) reader(ctx context.Context, f *opened, skip, want int64) *read
 	r.data = f.data
 	if f.fs != nil && len(f.root.links) > 0 {
 		r.ctx, r.stop = context.WithCancel(ctx)
+		r.ahead = newFetchers(ctx, o.blocks)
 		r.err = r.descend(f.root, f.fs)
 	}
 	return r
@@ -224,7 +224,7 @@ func (r *reader) fetchAhead(top *level, i int) {
 		top.ahead[j] = ch
 		r.under++
 		r.from.ahead.Add(1)
-		r.tasks.Go(func() {
+		r.ahead.do(func() {
 			n, err := r.from.child(fairshare.Others(r.ctx), top.links[j], top.sizes[j])
 			ch <- fetched{n, err}
 		})
@@ -264,7 +264,7 @@ func (r *reader) close() {
 	if r.stop != nil {
 		r.stop()
 	}
-	r.tasks.Wait()
+	r.ahead.close()
 	if r.under > 0 {
 		r.from.ahead.Add(-int64(r.under))
 		r.under = 0

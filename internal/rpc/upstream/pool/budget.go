@@ -18,11 +18,13 @@ const price = 100
 // opinionPercent is how many more requests there may be for second opinions on a null.
 const opinionPercent = 10
 
-// fillBudgets starts each budget with three requests, which a quiet server has at any time.
+// fillBudgets starts each budget with what a quiet server has at any time: three requests, and
+// as many as a node takes to be put aside.
 func (r *reader) fillBudgets(retry Retry, hedge Hedge) {
 	r.retries.fill(retry.Percent, 200, 3)
 	r.hedges.fill(hedge.Percent, 10, 3)
 	r.opinions.fill(opinionPercent, 50, 3)
+	r.firsts.fill(0, failuresInARow, failuresInARow)
 }
 
 func (b *budget) fill(percent, most, floor int64) {

@@ -262,6 +262,29 @@ func TestRetryStorm(t *testing.T) {
 	}
 }
 
+// TestOneBadNode: the failures of one node reach no client, also on a network without retries
+// saved up.
+func TestOneBadNode(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		a, b, c := newFake("a", 100), newFake("b", 100), newFake("c", 100)
+		p, _ := openFakes(t, nil, a, b, c)
+		settle()
+		for p.reader.retries.spend() {
+		}
+		a.answers("eth_getBalance", "", &client.Fault{Sent: true, Status: 503, Err: errors.New("HTTP 503")})
+		for range 2000 {
+			if _, err := p.Call(t.Context(), "eth_getBalance", []byte(balance)); err != nil {
+				t.Fatalf("a client's error after %d bad responses: %v", a.count("eth_getBalance"), err)
+			}
+			p.reader.retries.parts.Store(0)
+			time.Sleep(5 * time.Millisecond)
+		}
+		if a.count("eth_getBalance") == 0 {
+			t.Error("the bad node was never asked")
+		}
+	})
+}
+
 // TestRefusedIsFree: a connection that is refused burdens nobody, so another node is
 // asked also when the budget is spent.
 func TestRefusedIsFree(t *testing.T) {

@@ -157,6 +157,17 @@ func (ns *nodeSet) spare(q *query, tried []*node, limit int) bool {
 	return false
 }
 
+// spotless tells whether somebody else could be asked too who has not failed since the last
+// success.
+func (ns *nodeSet) spotless(q *query, tried []*node) bool {
+	for _, n := range ns.all() {
+		if !slices.Contains(tried, n) && ns.against(n, q) < againstLacking && n.breaker.failures.Load() == 0 && n.Silent.Load() == 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // blockWait is how long a call waits for a node to have a block that clients were told of.
 const blockWait = time.Second
 

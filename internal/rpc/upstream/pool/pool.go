@@ -295,6 +295,7 @@ func (p *Pool) forget(now time.Time) {
 	p.reader.retries.recover()
 	p.reader.hedges.recover()
 	p.reader.opinions.recover()
+	p.reader.firsts.recover()
 	p.filters.sweep(now)
 	p.sender.sent.mu.Lock()
 	p.sender.sent.sweep(now)

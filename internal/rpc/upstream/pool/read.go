@@ -27,9 +27,14 @@ type reader struct {
 
 	// copied has blocks of the chain without a node, for subscriptions; nil is none.
 	copied atomic.Pointer[nodegate.Node]
+	proven bool // subscriptions get nothing else
 
 	retries, hedges, opinions budget
-	delays                    [classes]atomic.Int64 // after which a second node is asked
+
+	// firsts is for the failures of one node while another one has none: clients are not to see
+	// them before it is put aside, however few calls there were.
+	firsts budget
+	delays [classes]atomic.Int64 // after which a second node is asked
 }
 
 // mostTries bounds the setting of how many nodes one call is sent to.
@@ -144,7 +149,7 @@ func (r *reader) again(ctx context.Context, q *query, o *outcome, tried []*node,
 		if !sent(o.err) {
 			return true // the node was not even burdened
 		}
-		return read && r.retries.spend()
+		return read && (r.retries.spend() || r.nodes.spotless(q, tried) && r.firsts.spend())
 	}
 	return false
 }

@@ -44,6 +44,8 @@ type remote struct {
 // started when the network is served.
 func (ns *networks) openRemote(n *config.Network) (*remote, error) {
 	r := &remote{cfg: *n}
+	level := nodegate.LevelNamed(n.Verified)
+	proven := level != nodegate.LevelNone && n.Ledger.Blocks > 0
 	r.pool = pool.Open(pool.Config{
 		Network: n.Name, Nodes: nodesOf(n), ChainID: n.ChainID, MaxLag: n.MaxLag, Timeout: ns.cfg.Limits.NodeTimeout,
 		Poll: n.Poll, MaxHeadAge: n.MaxHeadAge,
@@ -51,9 +53,8 @@ func (ns *networks) openRemote(n *config.Network) (*remote, error) {
 		Hedge:     pool.Hedge{Off: n.Hedge.Off, Delay: n.Hedge.Delay, Percent: int64(n.Hedge.Budget)},
 		MaxAnswer: int64(ns.cfg.Limits.ResponseBytes), Cost: ns.costOf, Shared: ns.shared.heads, Metrics: ns.metrics,
 		FixHead: eth.HeadEvent, FixLog: eth.LogEvent, FixReceipt: eth.ReceiptEvent, Form: eth.Form, Stack: stackOf(n),
-		Log: ns.log,
+		Proven: proven, Log: ns.log,
 	})
-	level := nodegate.LevelNamed(n.Verified)
 	var node nodegate.Node = nonce.New(asked(r.pool, n, level), n.Name, ns.shared.nonces)
 	if n.Layer2 != nil {
 		var err error
@@ -70,7 +71,7 @@ func (ns *networks) openRemote(n *config.Network) (*remote, error) {
 		r.cache = cache.New(node, c)
 		node = r.cache
 	}
-	node = require.New(node, level)
+	node = require.New(node, level, proven)
 	machine, err := machineOf(ns.cfg, ns.lanes, n)
 	if err != nil {
 		r.pool.Close()

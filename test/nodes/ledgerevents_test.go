@@ -7,6 +7,8 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -94,4 +96,66 @@ func TestLedgerEvents(t *testing.T) {
 		}
 	}
 	t.Logf("%d rounds: a log, a head, and 3 polls of filters each, the same as the node's", rounds)
+}
+
+// wrongLogs stands before a node and, while wrong is set, changes what its logs say.
+func wrongLogs(t *testing.T, to string) (url string, wrong *atomic.Bool) {
+	t.Helper()
+	wrong = new(atomic.Bool)
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		said := httptest.NewRecorder()
+		passOn(said, to, body)
+		answer := said.Body.Bytes()
+		if wrong.Load() {
+			answer = bytes.ReplaceAll(answer, []byte(`"data":"0x0000`), []byte(`"data":"0x00ff`))
+		}
+		_, _ = w.Write(answer)
+	}))
+	t.Cleanup(s.Close)
+	return s.URL, wrong
+}
+
+// TestProvenEvents: a network that gives verified responses only has subscriptions to what follows
+// the chain. Their events have the bytes of an honest node, and while its own node says something
+// else about logs there are none. Pending transactions can't be proven.
+func TestProvenEvents(t *testing.T) {
+	node := miner(t)
+	liar, wrong := wrongLogs(t, node.URL("dev", key))
+	f := startFront(t, "networks:\n"+network("proven", withLedger+"    require_verified: roots\n", liar)+network("main", "    dialect: standard\n", node.URL("dev", key)))
+	f.ready(t)
+	f.untilLedger(t, "proven", height(t, node, "dev"))
+	if err := subscribeError(t, f.WS("proven", key), "newPendingTransactions"); err == nil || !strings.HasPrefix(err.Error(), "this network only returns verified responses") {
+		t.Errorf("pending transactions: %v", err)
+	}
+	kinds := [][]any{{"logs", map[string]any{"address": devchain.DemoAddress()}}, {"newHeads"}, {"transactionReceipts"}}
+	var mine, its []<-chan json.RawMessage
+	for _, args := range kinds {
+		mine, its = append(mine, events(t, f.WS("proven", key), args...)), append(its, events(t, node.WS("dev", key), args...))
+	}
+	p := newPayer(t, f, devchain.Accounts()[2])
+	for i := range 4 {
+		wrong.Store(i == 2)
+		p.setValue(t, int64(7000+i))
+		if wrong.Load() {
+			time.Sleep(time.Second) // the block is known, and events of it would come
+			wrong.Store(false)
+		}
+		for j, args := range kinds {
+			if got, want := next(t, args[0].(string), mine[j]), next(t, "the node's", its[j]); got != want {
+				t.Errorf("%s: the event is %s\nthe node's %s", args[0], got, want)
+			}
+		}
+	}
+}
+
+func subscribeError(t *testing.T, url string, args ...any) error {
+	t.Helper()
+	client, err := rpc.DialContext(t.Context(), url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer client.Close()
+	_, err = client.EthSubscribe(t.Context(), make(chan json.RawMessage), args...)
+	return err
 }

@@ -51,7 +51,7 @@ func TestRequired(t *testing.T) {
 		{roots, price, none, true, true},
 	} {
 		next := &leveled{level: c.gives}
-		n := New(next, c.required)
+		n := New(next, c.required, false)
 		result, err := n.Call(t.Context(), c.name, []byte("[]"))
 		if c.given != (err == nil && string(result) == `"0x1"`) || !c.given && (!errors.Is(err, nodegate.Unverified) || result != nil) {
 			t.Errorf("%q required, %s at level %q: %s, %v", c.required, c.name, c.gives, result, err)
@@ -65,12 +65,33 @@ func TestRequired(t *testing.T) {
 	}
 }
 
-// TestRequiredEvents: nobody verifies events, so there are none.
+// pushing is a node with subscriptions.
+type pushing struct {
+	leveled
+	got []string
+}
+
+func (p *pushing) Subscribe(_ context.Context, params []byte, _ nodegate.Take) error {
+	p.got = append(p.got, string(params))
+	return nil
+}
+
+// TestRequiredEvents: there are events where they are proven, but none of transactions that wait.
 func TestRequiredEvents(t *testing.T) {
+	const heads, pending = `["newHeads"]`, `["newPendingTransactions",true]`
+	take := func([]byte, nodegate.End) {}
 	for _, level := range []nodegate.Level{nodegate.LevelAgreed, nodegate.LevelHeader, nodegate.LevelRoots} {
-		err := rpc.Subscribe(t.Context(), New(&leveled{}, level), []byte(`["newHeads"]`), func([]byte, nodegate.End) {})
-		if !errors.Is(err, nodegate.Unverified) {
-			t.Errorf("%s: %v", level, err)
+		next := &pushing{}
+		for _, params := range []string{heads, pending} {
+			if err := rpc.Subscribe(t.Context(), New(next, level, false), []byte(params), take); !errors.Is(err, nodegate.Unverified) {
+				t.Errorf("%s, %s without proven events: %v", level, params, err)
+			}
+		}
+		if err := rpc.Subscribe(t.Context(), New(next, level, true), []byte(pending), take); !errors.Is(err, nodegate.Unverified) {
+			t.Errorf("%s, %s: %v", level, pending, err)
+		}
+		if err := rpc.Subscribe(t.Context(), New(next, level, true), []byte(heads), take); err != nil || len(next.got) != 1 || next.got[0] != heads {
+			t.Errorf("%s, %s: %v, passed on %v", level, heads, err, next.got)
 		}
 	}
 }

@@ -29,6 +29,10 @@ type Config struct {
 	Logs func(ctx context.Context, from *heads.Node, block uint64, params string) ([]byte, error)
 	// Receipts does the same for the receipts of a block.
 	Receipts func(ctx context.Context, from *heads.Node, block uint64, params string) ([]byte, error)
+	// Proven asks a verified copy of the chain for a block; it has taken the place of the nodes
+	// in Logs and Receipts, too. Readers are told of a block when the copy has it. nil: when a
+	// node reports it.
+	Proven func(ctx context.Context, params string) ([]byte, error)
 	// HasLink tells whether any node has a WebSocket address.
 	HasLink func() bool
 	// Link is the open WebSocket of the best node that has one; nil while none is open.
@@ -58,6 +62,7 @@ type Feed struct {
 	closed  bool
 	streams map[string]*stream
 	step    uint64             // counts the steps of the chain that were followed
+	dropped []string           // the newest blocks that the chain dropped
 	stop    context.CancelFunc // ends the follower; nil while nobody needs it
 	running sync.WaitGroup
 }

@@ -26,13 +26,14 @@ type follower struct {
 	feed     *Feed
 	lead     *heads.Node
 	chain    []heads.Header // the newest blocks, the oldest first
+	heads    *headKeeper    // of what is proven
 	logs     *logKeeper
 	receipts *receiptKeeper
 }
 
 // begin starts at a node's head: what comes after it is news.
 func (w *follower) begin(f *Feed, lead *heads.Node, at heads.Header) {
-	*w = follower{feed: f, lead: lead, logs: newLogKeeper(f), receipts: newReceiptKeeper(f)}
+	*w = follower{feed: f, lead: lead, heads: newHeadKeeper(f), logs: newLogKeeper(f), receipts: newReceiptKeeper(f)}
 	if lead != nil {
 		w.chain = []heads.Header{at}
 	}
@@ -44,6 +45,7 @@ func (f *Feed) startFollower() {
 	f.stop = stop
 	w := f.follow
 	f.running.Go(func() { w.run(ctx) })
+	f.running.Go(func() { w.heads.each(ctx, w.heads.do) })
 	f.running.Go(func() { w.logs.each(ctx, w.logs.do) })
 	f.running.Go(func() { w.receipts.each(ctx, w.receipts.do) })
 }
@@ -149,15 +151,38 @@ func (w *follower) tell(ctx context.Context, dropped, added []heads.Header) {
 	}
 	for _, h := range dropped {
 		f.step++
+		f.drops(h.Hash)
 		w.logs.put(step{Header: h, at: f.step, removed: true})
 	}
 	for _, h := range added {
 		f.step++
-		if s := f.streams[kindHeads]; s != nil {
+		f.returns(h.Hash)
+		added := step{Header: h, at: f.step, lead: w.lead}
+		if f.cfg.Proven != nil {
+			w.heads.put(added)
+		} else if s := f.streams[kindHeads]; s != nil {
 			f.push(s, f.step, f.cfg.FixHead(headEvent(h.Raw)))
 		}
-		added := step{Header: h, at: f.step, lead: w.lead}
 		w.logs.put(added)
 		w.receipts.put(added)
 	}
+}
+
+// drops notes that the chain has dropped a block. The feed is locked.
+func (f *Feed) drops(hash string) {
+	f.dropped = append(f.dropped, hash)
+	if extra := len(f.dropped) - keptBlocks; extra > 0 {
+		f.dropped = slices.Delete(f.dropped, 0, extra)
+	}
+}
+
+// returns notes that a block is on the chain, perhaps again. The feed is locked.
+func (f *Feed) returns(hash string) {
+	f.dropped = slices.DeleteFunc(f.dropped, func(h string) bool { return h == hash })
+}
+
+func (f *Feed) hasDropped(hash string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Contains(f.dropped, hash)
 }

@@ -54,7 +54,7 @@ func (k *logKeeper) do(ctx context.Context, s step) {
 	}
 	logs, err := k.fetch(ctx, s, filters)
 	if err != nil {
-		if ctx.Err() == nil {
+		if ctx.Err() == nil && !errors.Is(err, errDropped) {
 			k.feed.cfg.Log.Warn("no node returns the logs of a block: closing logs subscriptions", "block", s.Number, "err", err)
 			k.feed.lose(ctx, kindLogs)
 		}
@@ -116,7 +116,7 @@ func (k *logKeeper) fetch(ctx context.Context, s step, filters []*logFilter) ([]
 		params = `[{"blockHash":` + s.Hash + "," + filters[0].canonical[1:] + "]"
 	}
 	var logs []logEntry
-	err := s.persist(ctx, func(ctx context.Context, from *heads.Node) error {
+	err := k.persist(ctx, s, func(ctx context.Context, from *heads.Node) error {
 		raw, err := k.feed.cfg.Logs(ctx, from, s.Number, params)
 		if err != nil {
 			return err

@@ -46,7 +46,7 @@ func newReceiptKeeper(f *Feed) *receiptKeeper { return &receiptKeeper{newSteps(f
 func (k *receiptKeeper) do(ctx context.Context, s step) {
 	list, err := k.fetch(ctx, s)
 	if err != nil {
-		if ctx.Err() == nil {
+		if ctx.Err() == nil && !errors.Is(err, errDropped) {
 			k.feed.cfg.Log.Warn("no node returns the receipts of a block: closing transactionReceipts subscriptions", "block", s.Number, "err", err)
 			k.feed.lose(ctx, kindReceipts)
 		}
@@ -89,7 +89,7 @@ var errForeignReceipts = errors.New("the node's receipts are of another block th
 
 // fetch asks for a block's receipts, of the node that reported it or any that has it.
 func (k *receiptKeeper) fetch(ctx context.Context, s step) (list []receipt, err error) {
-	err = s.persist(ctx, func(ctx context.Context, from *heads.Node) error {
+	err = k.persist(ctx, s, func(ctx context.Context, from *heads.Node) error {
 		raw, err := k.feed.cfg.Receipts(ctx, from, s.Number, "["+s.Hash+"]")
 		if err != nil {
 			return err

@@ -2,6 +2,7 @@ package feed
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/nodegate/nodegate/internal/rpc/upstream/heads"
@@ -57,13 +58,19 @@ func (w steps) each(ctx context.Context, do func(context.Context, step)) {
 	}
 }
 
+// errDropped is returned for a block that the chain has dropped before anything of it was told.
+var errDropped = errors.New("the block is not on the chain any more")
+
 // persist asks the node that reported a block, and then any that has it, until one gives an
 // answer that can be used.
-func (s step) persist(ctx context.Context, ask func(ctx context.Context, from *heads.Node) error) (err error) {
+func (w steps) persist(ctx context.Context, s step, ask func(ctx context.Context, from *heads.Node) error) (err error) {
 	from := s.lead
 	for range stepTries {
 		if err = once(ctx, from, ask); err == nil {
 			return nil
+		}
+		if w.feed.hasDropped(s.Hash) {
+			return errDropped
 		}
 		from = nil
 		select {

@@ -88,6 +88,7 @@ type Config struct {
 	Hedge      Hedge
 	Cost       func(method string) int64 // credits of a call; nil: 1 each
 	Shared     heads.Shared              // nil on one server
+	Proven     bool                      // subscriptions that follow the chain get only what LookUpIn's copy has
 	FixHead    func(raw []byte) []byte   // brings a header to the form that subscribers get; nil: as it is
 	FixLog     func(raw []byte) []byte   // the same for a log
 	FixReceipt func(raw []byte) []byte   // and for a receipt

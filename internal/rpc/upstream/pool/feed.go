@@ -2,6 +2,7 @@ package pool
 
 import (
 	"context"
+	"errors"
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/method"
@@ -11,10 +12,14 @@ import (
 
 // newFeed makes the feed of the pool's subscriptions.
 func (p *Pool) newFeed() *feed.Feed {
-	return feed.New(p.ctx, feed.Config{
+	cfg := feed.Config{
 		Heads: p.heads, Ask: p.ask.lookAt, Logs: p.reader.blockLogs, Receipts: p.reader.blockReceipts, HasLink: p.nodes.anyLink, Link: p.nodes.bestLink,
 		FixHead: p.cfg.FixHead, FixLog: p.cfg.FixLog, FixReceipt: p.cfg.FixReceipt, Log: p.log,
-	})
+	}
+	if p.cfg.Proven {
+		cfg.Proven = p.reader.provenBlock
+	}
+	return feed.New(p.ctx, cfg)
 }
 
 // Subscribe starts a subscription; see nodegate.Feed. The kinds are newHeads, logs,
@@ -38,11 +43,25 @@ func (r *reader) blockReceipts(ctx context.Context, from *heads.Node, block uint
 // before a node is asked. The copy returns an error for what it doesn't have.
 func (p *Pool) LookUpIn(copied nodegate.Node) { p.reader.copied.Store(&copied) }
 
+// provenBlock looks a block up in the copy.
+func (r *reader) provenBlock(ctx context.Context, params string) ([]byte, error) {
+	return r.lookUp(ctx, method.EthGetBlockByHash, params)
+}
+
+// lookUp asks the copy.
+func (r *reader) lookUp(ctx context.Context, name, params string) ([]byte, error) {
+	copied := r.copied.Load()
+	if copied == nil {
+		return nil, errNoCopy
+	}
+	return (*copied).Call(ctx, name, []byte(params))
+}
+
+var errNoCopy = errors.New("there is no verified copy of the chain")
+
 func (r *reader) ofBlock(ctx context.Context, from *heads.Node, name string, block uint64, params string) ([]byte, error) {
-	if copied := r.copied.Load(); copied != nil {
-		if raw, err := (*copied).Call(ctx, name, []byte(params)); err == nil {
-			return raw, nil
-		}
+	if raw, err := r.lookUp(ctx, name, params); err == nil || r.proven {
+		return raw, err
 	}
 	row := method.Of(name)
 	q := query{method: name, params: []byte(params), info: row, class: classOf(name, row), cost: r.ask.cost(name), block: block, numbered: true}

@@ -68,7 +68,7 @@ func assemble(cfg Config, dial dialer) *Pool {
 	p.nodes = newNodeSet(cfg, p.log, p.heads)
 	p.ask = &asker{nodes: p.nodes, judge: judge{heads: p.heads, identity: is}, timeout: cfg.Timeout, cost: cfg.Cost, checker: verify.New(cfg.Stack)}
 	p.health = &health{nodes: p.nodes, ask: p.ask, heads: p.heads, identity: is, dial: dial, pace: pace{set: cfg.Poll}, log: p.log}
-	p.reader = &reader{nodes: p.nodes, ask: p.ask, timeout: cfg.Timeout, tries: cfg.Retry.Attempts, form: cfg.Form}
+	p.reader = &reader{nodes: p.nodes, ask: p.ask, timeout: cfg.Timeout, tries: cfg.Retry.Attempts, form: cfg.Form, proven: cfg.Proven}
 	p.reader.fillBudgets(cfg.Retry, cfg.Hedge)
 	p.setHedgeDelays()
 	p.logs = &logReader{nodes: p.nodes, reader: p.reader, heads: p.heads, timeout: cfg.Timeout, maxAnswer: cfg.MaxAnswer}

@@ -7,7 +7,6 @@
 package conformance_test
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -16,34 +15,12 @@ import (
 	"github.com/nodegate/nodegate/test/harness"
 )
 
-// defaultFolder is where the files are beside a checkout of this repository. A
-// relative path counts from the repository's root, where people and make type it.
-var defaultFolder = filepath.Join("..", "shared", "conformance")
-
 // apiKey is of the right form, which is all that is asked of it.
 const apiKey = harness.KeyA
 
-// fixtures is the folder with the files, or the end of the test.
-func fixtures(t *testing.T) string {
-	t.Helper()
-	dir := os.Getenv("NODEGATE_CONFORMANCE")
-	if dir == "" {
-		dir = defaultFolder
-	}
-	if !filepath.IsAbs(dir) {
-		dir = filepath.Join("..", "..", dir)
-	}
-	for _, name := range []string{"genesis.json", "chain.rlp"} {
-		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
-			t.Skipf("no conformance files: %v (set NODEGATE_CONFORMANCE to their folder)", err)
-		}
-	}
-	return dir
-}
-
 // TestConformance runs everything against one server: the files only read.
 func TestConformance(t *testing.T) {
-	dir := fixtures(t)
+	dir := harness.Conformance(t)
 	base := serve(t, dir)
 	http, ws := base+"/compat/v3/"+apiKey, "ws"+strings.TrimPrefix(base, "http")+"/compat/ws/v3/"+apiKey
 	tests := load(t, dir)

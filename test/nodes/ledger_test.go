@@ -19,6 +19,7 @@ import (
 
 	"github.com/nodegate/nodegate/internal/config"
 	"github.com/nodegate/nodegate/internal/rpc/chain/devchain"
+	"github.com/nodegate/nodegate/test/full"
 	"github.com/nodegate/nodegate/test/harness"
 )
 
@@ -175,11 +176,7 @@ func (f *front) same(t *testing.T, network string, node *front, of string, first
 	t.Helper()
 	for n := first; n <= last; n++ {
 		for _, l := range lookupsOf(t, node, of, n) {
-			want := node.call(t, of, l.method, l.params)
-			got := f.call(t, network, l.method, l.params)
-			if got.result != want.result || want.result == "" {
-				t.Errorf("%s %s\nis   %s\nwant %s", l.method, l.params, got.result, want.result)
-			}
+			got := f.sameBytes(t, network, node, of, l)
 			if got.header.Get("X-Cache") != "ledger" || !strings.HasPrefix(got.header.Get("X-Verified"), "roots; agreed=") {
 				t.Errorf("%s %s is answered with X-Cache %q and X-Verified %q", l.method, l.params, got.header.Get("X-Cache"), got.header.Get("X-Verified"))
 			}
@@ -189,6 +186,17 @@ func (f *front) same(t *testing.T, network string, node *front, of string, first
 		}
 	}
 	return compared
+}
+
+// sameBytes compares one answer with the node's.
+func (f *front) sameBytes(t *testing.T, network string, node *front, of string, l lookup) answer {
+	t.Helper()
+	want := node.call(t, of, l.method, l.params)
+	got := f.call(t, network, l.method, l.params)
+	if got.result != want.result || want.result == "" {
+		t.Errorf("%s %s\nis   %s\nwant %s", l.method, l.params, got.result, want.result)
+	}
+	return got
 }
 
 const withLedger = "    dialect: standard\n    namespaces: [debug]\n    ledger: {blocks: 1000}\n"
@@ -215,6 +223,51 @@ func TestLedger(t *testing.T) {
 				t.Errorf("lookups were passed on: %v", all)
 			}
 		})
+	}
+}
+
+// TestConformanceLedger is TestLedger on the chain of the official test files, which has blocks
+// from before the merge with uncles, and receipts with a root instead of a status.
+func TestConformanceLedger(t *testing.T) {
+	dir := harness.Conformance(t)
+	node := &front{Service: harness.Start(t, func(c *config.Config) {
+		c.Networks = []config.Network{{
+			Name: "compat", Dialect: "standard", Namespaces: []string{"debug"},
+			Embedded: &config.Embedded{Genesis: filepath.Join(dir, "genesis.json"), Chain: filepath.Join(dir, "chain.rlp")},
+		}}
+		c.DefaultNetwork = "compat"
+	})}
+	f := startFront(t, "networks:\n"+network("main", withLedger, node.URL("compat", key)))
+	f.ready(t)
+	last := height(t, node, "compat")
+	f.untilLedger(t, "main", last)
+	compared, passed, uncles := 0, 0, 0
+	for n := range last + 1 {
+		if node.call(t, "compat", "eth_getUncleCountByBlockNumber", fmt.Sprintf(`["%#x"]`, n)).result == `"0x0"` {
+			compared += f.same(t, "main", node, "compat", n, n)
+			continue
+		}
+		uncles++ // the ledger has such a block, but not as a whole
+		for _, l := range lookupsOf(t, node, "compat", n) {
+			if compared++; f.sameBytes(t, "main", node, "compat", l).header.Get("X-Cache") != "ledger" {
+				passed++
+			}
+		}
+	}
+	step := 10 // most queries differ only in the contract
+	if full.Run() {
+		step = 1
+	}
+	var queries []string
+	for i, q := range logQueries(t, node, "compat", 0, last) {
+		if i%step == 0 {
+			queries = append(queries, q)
+		}
+	}
+	f.sameLogs(t, "main", node, "compat", queries)
+	t.Logf("%d lookups in %d blocks and %d log queries have the node's bytes; %d lookups in %d blocks with uncles went to the node", compared, last+1, len(queries), passed, uncles)
+	if uncles == 0 || passed > 20*uncles {
+		t.Errorf("%d lookups in %d blocks with uncles were passed on", passed, uncles)
 	}
 }
 

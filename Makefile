@@ -79,9 +79,11 @@ bench-logs:
 	$(GO) run ./bench/logindex -blocks 100000
 	$(GO) run ./bench/logindex -geth 10000
 
-#? bench-ledger: lookups from the ledger beside a forwarded call, Geth, nginx and the embedded chain
+#? bench-ledger: the ledger's lookups beside a forwarded call, Geth, nginx and the embedded chain; what it ingests; disk and log queries against Geth
 bench-ledger:
 	$(GO) run ./bench/rpc -ledger
+	$(GO) test -run '^$$' -bench Ingest -benchtime 64x ./internal/rpc/ledger
+	$(GO) run ./bench/logindex -geth 10000
 
 #? bench-growth: the ledger's lookups and log queries with 10,000, 100,000 and 1,000,000 blocks (about 4 GB of disk)
 bench-growth:

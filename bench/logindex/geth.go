@@ -91,6 +91,9 @@ func against(dir string, count, txs, rounds int) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, ours.Close()) }()
+	if err := weigh(ours, filepath.Join(dir, "ancients"), c.genesis, blocks, receipts); err != nil {
+		return err
+	}
 	g, err := openGeth(filepath.Join(dir, "geth"), c.genesis, blocks)
 	if err != nil {
 		return err

@@ -19,11 +19,22 @@ import (
 // ledger is the ledger's store with a chain in it.
 type ledger struct{ *store.Store }
 
+// openLedger fills a store, and opens it again: what was only in its log is in tables then, as
+// of a ledger that has run for a while.
 func openLedger(dir string, blocks []*types.Block, receipts []types.Receipts) (*ledger, error) {
-	s, err := store.Open(store.Config{Dir: dir, ChainID: 1, Memory: cacheBytes, Log: slog.New(slog.DiscardHandler)})
+	config := store.Config{Dir: dir, ChainID: 1, Memory: cacheBytes, Log: slog.New(slog.DiscardHandler)}
+	s, err := store.Open(config)
 	if err != nil {
 		return nil, err
 	}
+	if err := errors.Join(fillLedger(s, blocks, receipts), s.Close()); err != nil {
+		return nil, err
+	}
+	s, err = store.Open(config)
+	return &ledger{s}, err
+}
+
+func fillLedger(s *store.Store, blocks []*types.Block, receipts []types.Receipts) error {
 	w := form.New()
 	for i, b := range blocks {
 		block, err := ledgerBlock(w, b, receipts[i])
@@ -31,12 +42,10 @@ func openLedger(dir string, blocks []*types.Block, receipts []types.Receipts) (*
 			err = s.Append(block)
 		}
 		if err != nil {
-			return nil, errors.Join(err, s.Close())
+			return err
 		}
 	}
-	data, index := s.Bytes()
-	fmt.Printf("ledger: %.1f MB of blocks, %.1f MB of indexes\n", float64(data)/1e6, float64(index)/1e6)
-	return &ledger{s}, nil
+	return nil
 }
 
 // ledgerBlock is a block as the ledger stores it.

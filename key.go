@@ -54,6 +54,9 @@ type KeySettings struct {
 	CreditsPerSecond int64 `json:"credits_per_second,omitempty"` // 0: the plan's
 	CreditsPerDay    int64 `json:"credits_per_day,omitempty"`    // 0: the plan's
 
+	// Expires is when the key is revoked by itself; zero is never.
+	Expires time.Time `json:"expires,omitzero"`
+
 	// KeepParams shows the parameters of the key's latest requests to its owner. They
 	// are kept in memory, for an hour at most; without it, never.
 	KeepParams bool `json:"keep_params,omitempty"`
@@ -76,14 +79,20 @@ const (
 	maxSettings    = 8 << 10 // bytes of all settings together, as JSON
 )
 
-// Live tells whether the key works at a time.
+// Live tells whether the key was not revoked.
 func (k *Key) Live() bool { return k.Revoked.IsZero() }
+
+// Overdue tells whether the key has expired and is still to be revoked. Nobody is let in with it.
+func (k *Key) Overdue(now time.Time) bool {
+	return k.Live() && !k.Settings.Expires.IsZero() && !now.Before(k.Settings.Expires)
+}
 
 // Normalize puts the settings into the form that is stored and compared, and
 // checks them.
 //
 // Returns InvalidInput, and says which entry and why.
 func (s *KeySettings) Normalize() error {
+	s.Expires = s.Expires.UTC().Truncate(time.Second)
 	s.Addresses = each(s.Addresses, strings.ToLower)
 	s.Origins = each(s.Origins, func(o string) string { return strings.TrimSuffix(strings.ToLower(o), "/") })
 	for _, list := range []struct {

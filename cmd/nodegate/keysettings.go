@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/alecthomas/kong"
 
@@ -22,6 +23,7 @@ type settingsFlags struct {
 	UserAgents       entryList `placeholder:"PART,..." help:"Allowed clients: the User-Agent header must contain one of these texts. Write a comma inside a text as \\,."`
 	CreditsPerSecond *int64    `placeholder:"N" help:"A limit below the plan's. 0 uses the plan's."`
 	CreditsPerDay    *int64    `placeholder:"N" help:"A limit below the plan's. 0 uses the plan's."`
+	Expires          expiry    `placeholder:"TIME" help:"When the key is revoked by itself: never, a time like 2027-01-31T12:00:00Z, a day like 2027-01-31 (until its end, UTC), or a duration like 720h from now."`
 	KeepParams       *bool     `placeholder:"true|false" help:"Keep the parameters of recent requests in memory for an hour, for the key's owner to see."`
 	KeepResponses    *bool     `placeholder:"true|false" help:"Keep the responses of recent requests in the same way."`
 }
@@ -43,6 +45,42 @@ func (l *entryList) Decode(ctx *kong.DecodeContext) error {
 	return nil
 }
 
+// expiry is when a key expires; zero is never.
+type expiry struct {
+	given bool
+	at    time.Time
+}
+
+// Decode reads the flag; see kong.MapperValue.
+func (e *expiry) Decode(ctx *kong.DecodeContext) error {
+	var text string
+	if err := ctx.Scan.PopValueInto("time", &text); err != nil {
+		return err
+	}
+	var err error
+	e.given = true
+	e.at, err = expiryOf(text, time.Now())
+	return err
+}
+
+// expiryOf reads when a key is to expire.
+func expiryOf(text string, now time.Time) (time.Time, error) {
+	if text == "never" {
+		return time.Time{}, nil
+	}
+	if after, err := time.ParseDuration(text); err == nil && after > 0 {
+		return now.Add(after), nil
+	}
+	if day, err := time.Parse(time.DateOnly, text); err == nil {
+		return day.AddDate(0, 0, 1), nil
+	}
+	at, err := time.Parse(time.RFC3339, text)
+	if err != nil {
+		return at, fmt.Errorf("expected never, a time like 2027-01-31T12:00:00Z, a day like 2027-01-31 or a duration like 720h, but got %q", text)
+	}
+	return at, nil
+}
+
 // set replaces a list, where the flag was given.
 func (l *entryList) set(target *[]string) {
 	if l.given {
@@ -52,7 +90,7 @@ func (l *entryList) set(target *[]string) {
 
 func (f *settingsFlags) given() bool {
 	return f.SecretRequired != nil || f.CreditsPerSecond != nil || f.CreditsPerDay != nil || f.KeepParams != nil || f.KeepResponses != nil ||
-		f.Services.given || f.Networks.given || f.Methods.given || f.Addresses.given || f.Origins.given || f.UserAgents.given
+		f.Expires.given || f.Services.given || f.Networks.given || f.Methods.given || f.Addresses.given || f.Origins.given || f.UserAgents.given
 }
 
 // apply puts what was given over the settings. It may be called several times.
@@ -71,6 +109,9 @@ func (f *settingsFlags) apply(s *nodegate.KeySettings) {
 	}
 	if f.CreditsPerDay != nil {
 		s.CreditsPerDay = *f.CreditsPerDay
+	}
+	if f.Expires.given {
+		s.Expires = f.Expires.at
 	}
 	if f.KeepParams != nil {
 		s.KeepParams = *f.KeepParams
@@ -99,6 +140,9 @@ func describeSettings(s nodegate.KeySettings) string {
 	}
 	if s.CreditsPerDay > 0 {
 		words = append(words, fmt.Sprintf("credits-per-day=%d", s.CreditsPerDay))
+	}
+	if !s.Expires.IsZero() {
+		words = append(words, "expires="+s.Expires.Format(time.RFC3339))
 	}
 	if s.KeepParams {
 		words = append(words, "keep-params")

@@ -35,12 +35,12 @@ func (d settingsData) Wrong(field string) string {
 }
 
 // settingsFields are the fields that can be wrong, in the form's order.
-var settingsFields = []string{"name", "service", "networks", "methods", "addresses", "origins", "user_agents", "credits_per_second", "credits_per_day"}
+var settingsFields = []string{"name", "service", "networks", "methods", "addresses", "origins", "user_agents", "credits_per_second", "credits_per_day", "expires"}
 
 // settingsLabels are what the form calls its fields.
 var settingsLabels = map[string]string{
 	"name": "Name", "service": "Scopes", "networks": "Networks", "methods": "Methods", "addresses": "Contracts", "origins": "Origins", "user_agents": "Clients",
-	"credits_per_second": "Credits per second", "credits_per_day": "Credits per day",
+	"credits_per_second": "Credits per second", "credits_per_day": "Credits per day", "expires": "Last day",
 }
 
 // settingsForm is the form as it was typed: it comes back that way when something is wrong.
@@ -53,6 +53,7 @@ type settingsForm struct {
 	Networks                                string // an entry a line, as below
 	Methods, Addresses, Origins, UserAgents string
 	CreditsPerSecond, CreditsPerDay         string // "" is the plan's
+	Expires                                 string // the last day on which the key works, UTC; "" is never
 }
 
 func keySettingsPage(v *visit) error {
@@ -77,7 +78,7 @@ func formOf(k *nodegate.Key) settingsForm {
 		Name: k.Name, SecretRequired: s.SecretRequired, KeepParams: s.KeepParams, KeepResponses: s.KeepResponses,
 		Services: s.Services, Networks: lines(s.Networks),
 		Methods: lines(s.Methods), Addresses: lines(s.Addresses), Origins: lines(s.Origins), UserAgents: lines(s.UserAgents),
-		CreditsPerSecond: ownLimit(s.CreditsPerSecond), CreditsPerDay: ownLimit(s.CreditsPerDay),
+		CreditsPerSecond: ownLimit(s.CreditsPerSecond), CreditsPerDay: ownLimit(s.CreditsPerDay), Expires: lastDay(s.Expires),
 	}
 }
 
@@ -128,6 +129,9 @@ func problemsOf(v *visit, k *nodegate.Key, f settingsForm) (list []settingsProbl
 		}
 		limits[field] = n
 	}
+	if _, err := endOf(f.Expires); err != nil {
+		wrong["expires"] = nodegate.AsError(err).Msg
+	}
 	settings := k.Settings
 	f.apply(&settings, limits["credits_per_second"], limits["credits_per_day"])
 	for _, p := range v.cfg.Accounts.KeyProblems(v.account, f.Name, settings, k.Settings) {
@@ -147,7 +151,7 @@ func typedSettings(v *visit) settingsForm {
 		Name: field("name"), SecretRequired: field("secret_required") != "", KeepParams: field("keep_params") != "", KeepResponses: field("keep_responses") != "",
 		Services: v.req.PostForm["service"], ServicesShown: field("services_shown") != "", Networks: field("networks"),
 		Methods: field("methods"), Addresses: field("addresses"), Origins: field("origins"), UserAgents: field("user_agents"),
-		CreditsPerSecond: strings.TrimSpace(field("credits_per_second")), CreditsPerDay: strings.TrimSpace(field("credits_per_day")),
+		CreditsPerSecond: strings.TrimSpace(field("credits_per_second")), CreditsPerDay: strings.TrimSpace(field("credits_per_day")), Expires: strings.TrimSpace(field("expires")),
 	}
 }
 
@@ -159,6 +163,9 @@ func saveSettings(v *visit, id string, f settingsForm) error {
 	}
 	day, err := limitOf(f.CreditsPerDay)
 	if err != nil {
+		return err
+	}
+	if _, err := endOf(f.Expires); err != nil {
 		return err
 	}
 	return v.cfg.Accounts.UpdateKey(v.req.Context(), v.actor(), v.account.ID, id, func(name *string, s *nodegate.KeySettings) {
@@ -176,6 +183,29 @@ func (f settingsForm) apply(s *nodegate.KeySettings, perSecond, perDay int64) {
 	s.Networks = entries(f.Networks)
 	s.Methods, s.Addresses, s.Origins, s.UserAgents = entries(f.Methods), entries(f.Addresses), entries(f.Origins), entries(f.UserAgents)
 	s.CreditsPerSecond, s.CreditsPerDay = perSecond, perDay
+	if f.Expires != lastDay(s.Expires) { // a time that was set on the command line stays
+		s.Expires, _ = endOf(f.Expires) // what can't be read was refused
+	}
+}
+
+// lastDay is the last day on which a key works, in part at least.
+func lastDay(expires time.Time) string {
+	if expires.IsZero() {
+		return ""
+	}
+	return expires.UTC().Add(-time.Second).Format(time.DateOnly)
+}
+
+// endOf is when a day is over, UTC; zero for none.
+func endOf(day string) (time.Time, error) {
+	if day == "" {
+		return time.Time{}, nil
+	}
+	t, err := time.Parse(time.DateOnly, day)
+	if err != nil {
+		return t, &nodegate.Error{Op: "dashboard.expires", Code: nodegate.InvalidInput, Msg: "enter a day like 2027-01-31, or leave it empty for a key that does not expire", Err: err}
+	}
+	return t.AddDate(0, 0, 1), nil
 }
 
 // service is a box of the form.

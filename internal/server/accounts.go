@@ -144,6 +144,8 @@ const (
 func (a *accounts) followNotices() {
 	ctx, cancel := context.WithCancel(context.Background())
 	a.notice = cancel
+	expired := &expiries{common: a.common, overdue: a.auth.Overdue, expire: a.control.Accounts.ExpireKey}
+	go expired.run(ctx)
 	a.control.changed = func() { a.syncKeys(ctx) }
 	if r := a.redis; r != nil {
 		go r.Listen(ctx, func(int64) { a.auth.Poke() })

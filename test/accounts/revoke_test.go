@@ -180,3 +180,38 @@ func TestRotateSecret(t *testing.T) {
 	with(k.secret).want(t, 401, -32041, secretInvalid, "null")
 	with(issued.Secret).want(t, 200, 0, "", "1")
 }
+
+// TestExpires: a key that expires is refused from then on, its WebSocket is closed, and the store
+// says that it was revoked, by whom and why.
+func TestExpires(t *testing.T) {
+	t.Parallel()
+	s := harness.Start(t, devnetOnly)
+	k := newTenant(t, s, "unlimited", nodegate.KeySettings{})
+	conn := dial(t, k.ws())
+	ask(t, conn, chainID)
+	l := startLoad(chainID, 4, 20*time.Millisecond, nil, k.url)
+	l.see(t, 200, 8)
+	end := time.Now().Add(3 * time.Second).Truncate(time.Second)
+	accounts := s.Server.Control().Accounts
+	patiently(t, func() error {
+		return accounts.UpdateKey(t.Context(), actor, k.account, k.id, func(_ *string, s *nodegate.KeySettings) { s.Expires = end })
+	})
+	closed, _ := closing(t, conn)
+	l.see(t, 401, 8)
+	samples, _ := l.wait()
+	onlyStatuses(t, samples, waitTime, 200, 401)
+	checkLast(t, samples, end)
+	checkClosed(t, closed, 0)
+	for until := time.Now().Add(promptly); ; time.Sleep(20 * time.Millisecond) {
+		stored, err := accounts.Key(t.Context(), k.account, k.id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !stored.Live() {
+			break
+		}
+		if time.Now().After(until) {
+			t.Fatal("the store doesn't say that it was revoked")
+		}
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/config"
@@ -193,6 +194,8 @@ func TestWrongForms(t *testing.T) {
 		"a limit in words":  {k.path + "/settings", url.Values{"credits_per_second": {"ten"}}, []string{"a whole number of credits", `value="ten"`}},
 		"a negative limit":  {k.path + "/settings", url.Values{"credits_per_day": {"-1"}}, []string{"be negative", `value="-1"`}},
 		"above the plan":    {k.path + "/settings", url.Values{"credits_per_second": {"2001"}}, []string{"exceed the plan", `value="2001"`}},
+		"no day":            {k.path + "/settings", url.Values{"expires": {"31.1."}}, []string{"a day like", `value="31.1."`}},
+		"a day in the past": {k.path + "/settings", url.Values{"expires": {"2020-01-31"}}, []string{"only expire in the future", `value="2020-01-31"`}},
 		"nothing to rotate": {k.path + "/rotate", url.Values{"overlap": {"1h"}}, []string{"Choose what to rotate"}},
 		"no overlap":        {k.path + "/rotate", url.Values{"value": {"on"}}, []string{"hoose how long"}},
 		"a long overlap":    {k.path + "/rotate", url.Values{"value": {"on"}, "overlap": {"9000h"}}, []string{"between 0 and"}},
@@ -221,14 +224,15 @@ func TestSettingsKept(t *testing.T) {
 	k := v.makeKey(t, "x")
 	v.Post(k.path+"/settings", url.Values{
 		"name": {"all"}, "methods": {" eth_call \r\n\r\neth_chainId\r\n"}, "addresses": {"0x" + strings.Repeat("AB", 20)},
-		"origins": {"https://App.example.com/"}, "user_agents": {"my app"}, "credits_per_second": {"100"}, "credits_per_day": {" 2000 "}, "keep_params": {"on"}, "keep_responses": {"on"},
+		"origins": {"https://App.example.com/"}, "user_agents": {"my app"}, "credits_per_second": {"100"}, "credits_per_day": {" 2000 "}, "keep_params": {"on"}, "keep_responses": {"on"}, "expires": {"2031-12-31"},
 	}).Is(t, http.StatusSeeOther)
 	v.Get(k.path+"/settings?done=key-settings").Has(t, "settings saved", `value="all"`, ">eth_call\neth_chainId</textarea>", ">0x"+strings.Repeat("ab", 20)+"</textarea>",
-		">https://app.example.com</textarea>", ">my app</textarea>", `name="keep_params" value="on" checked`, `name="keep_responses" value="on" checked`, `value="100"`, `value="2000"`)
-	v.Get(k.path).Has(t, "may refuse these examples")
+		">https://app.example.com</textarea>", ">my app</textarea>", `name="keep_params" value="on" checked`, `name="keep_responses" value="on" checked`, `value="100"`, `value="2000"`, `value="2031-12-31"`)
+	v.Get(k.path).Has(t, "may refuse these examples", "This key expires")
 	v.Get("/keys").Has(t, ">methods<", ">contracts<", ">origins<", ">clients<", ">key limits<").Lacks(t, ">secret required<")
 	keys, err := s.Server.Control().Accounts.Keys(context.Background(), accountOf(t, s, "kim@example.com"))
-	if err != nil || len(keys) != 1 || keys[0].Settings.CreditsPerDay != 2000 || !keys[0].Settings.KeepParams || !keys[0].Settings.KeepResponses || len(keys[0].Settings.Methods) != 2 {
+	if err != nil || len(keys) != 1 || keys[0].Settings.CreditsPerDay != 2000 || !keys[0].Settings.KeepParams || !keys[0].Settings.KeepResponses || len(keys[0].Settings.Methods) != 2 ||
+		!keys[0].Settings.Expires.Equal(time.Date(2032, 1, 1, 0, 0, 0, 0, time.UTC)) {
 		t.Errorf("stored are %+v (%v)", keys, err)
 	}
 }

@@ -25,6 +25,7 @@ func (s *apiKeys) KeyProblems(a *nodegate.Account, name string, all, before node
 		{field: "user_agents", only: nodegate.KeySettings{UserAgents: all.UserAgents}},
 		{field: "credits_per_second", only: nodegate.KeySettings{CreditsPerSecond: all.CreditsPerSecond}},
 		{field: "credits_per_day", only: nodegate.KeySettings{CreditsPerDay: all.CreditsPerDay}},
+		{field: "expires", only: nodegate.KeySettings{Expires: all.Expires}},
 	} {
 		if err := s.checkSettings(a, f.name, &f.only, before); err != nil {
 			list = append(list, FieldProblem{Field: f.field, Msg: nodegate.AsError(err).Msg})

@@ -102,12 +102,30 @@ func (s *apiKeys) checkSettings(a *nodegate.Account, name string, settings *node
 	if err := checkMethodNames(settings.Methods, before.Methods); err != nil {
 		return err
 	}
+	if err := checkExpiry(settings.Expires, before.Expires); err != nil {
+		return err
+	}
 	plan := s.plans.PlanOf(a)
 	if settings.CreditsPerSecond != before.CreditsPerSecond && plan.CreditsPerSecond > 0 && settings.CreditsPerSecond > plan.CreditsPerSecond {
 		return invalid("a key's limit can't exceed the plan's " + strconv.FormatInt(plan.CreditsPerSecond, 10) + " credits a second")
 	}
 	if settings.CreditsPerDay != before.CreditsPerDay && plan.CreditsPerDay > 0 && settings.CreditsPerDay > plan.CreditsPerDay {
 		return invalid("a key's limit can't exceed the plan's " + strconv.FormatInt(plan.CreditsPerDay, 10) + " credits a day")
+	}
+	return nil
+}
+
+// maxExpiry is how far ahead a key can expire, in years.
+const maxExpiry = 10
+
+func checkExpiry(at, before time.Time) error {
+	switch {
+	case at.Equal(before) || at.IsZero():
+		return nil
+	case !at.After(now()):
+		return invalid("a key can only expire in the future; to end it now, revoke it")
+	case at.After(now().AddDate(maxExpiry, 0, 0)):
+		return invalid("a key can expire within 10 years, or never")
 	}
 	return nil
 }
@@ -155,7 +173,7 @@ func (s *apiKeys) Reveal(ctx context.Context, accountID, id string) (string, err
 	if err != nil {
 		return "", err
 	}
-	if !k.Live() || len(k.Values) == 0 {
+	if !k.Live() || k.Overdue(now()) || len(k.Values) == 0 {
 		return "", notFound()
 	}
 	return s.vault.Unseal(k.ID, k.Values[0].Sealed)
@@ -184,16 +202,28 @@ func (s *apiKeys) UpdateKey(ctx context.Context, actor nodegate.Actor, accountID
 //
 // Returns NotFound.
 func (s *apiKeys) RevokeKey(ctx context.Context, actor nodegate.Actor, accountID, id string) error {
+	return s.endKey(ctx, actor, "key.revoke", accountID, id, (*nodegate.Key).Live)
+}
+
+// ExpireKey revokes a key that has expired. One that has not, or not any more, stays.
+//
+// Returns NotFound.
+func (s *apiKeys) ExpireKey(ctx context.Context, actor nodegate.Actor, accountID, id string) error {
+	return s.endKey(ctx, actor, "key.expire", accountID, id, func(k *nodegate.Key) bool { return k.Overdue(now()) })
+}
+
+// endKey revokes a key if it is to be.
+func (s *apiKeys) endKey(ctx context.Context, actor nodegate.Actor, action, accountID, id string, due func(*nodegate.Key) bool) error {
 	return s.saver.save(ctx, actor, func() (*nodegate.Change, error) {
 		k, err := s.store.Key(ctx, accountID, id)
-		if err != nil || !k.Live() {
+		if err != nil || !due(k) {
 			return nil, err
 		}
 		k.Revoked = now()
 		for i := range k.Values {
 			k.Values[i].Sealed = nil // nobody needs to see it any more
 		}
-		return &nodegate.Change{Key: k, Audit: nodegate.AuditEntry{Action: "key.revoke", AccountID: accountID, Subject: k.ID, Detail: k.Name}}, nil
+		return &nodegate.Change{Key: k, Audit: nodegate.AuditEntry{Action: action, AccountID: accountID, Subject: k.ID, Detail: k.Name}}, nil
 	})
 }
 
@@ -250,7 +280,7 @@ func (s *apiKeys) changeKey(ctx context.Context, actor nodegate.Actor, accountID
 		if err != nil {
 			return nil, err
 		}
-		if !k.Live() {
+		if !k.Live() || k.Overdue(now()) {
 			return nil, notFound()
 		}
 		entry, err := change(k)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/nodegate/nodegate"
@@ -308,4 +309,50 @@ func TestChangesAtOnce(t *testing.T) {
 	if r, err := d.VerifyAudit(t.Context()); err != nil || r.Broken != 0 || r.Entries != int64(before+people) {
 		t.Errorf("the audit log is %+v, %v", r, err)
 	}
+}
+
+// TestExpireKey: a key is revoked when it has expired, not before, and can't be changed or shown
+// from then on.
+func TestExpireKey(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t)
+		a := d.customer(t, "one@example.com")
+		end := now().Add(time.Hour).Truncate(time.Second)
+		for msg, at := range map[string]time.Time{"in the future": now(), "within 10 years": now().AddDate(11, 0, 0)} {
+			_, err := d.CreateKey(t.Context(), actor(), a.ID, "shop", nodegate.KeySettings{Expires: at})
+			want(t, err, nodegate.InvalidInput, msg)
+		}
+		made, err := d.CreateKey(t.Context(), actor(), a.ID, "shop", nodegate.KeySettings{Expires: end.In(time.FixedZone("here", 3600)).Add(time.Millisecond)})
+		if err != nil || made.Key.Settings.Expires != end {
+			t.Fatalf("it expires at %v, want %v: %v", made.Key.Settings.Expires, end, err)
+		}
+		id := made.Key.ID
+		expire := func() *nodegate.Key {
+			if err := d.ExpireKey(t.Context(), actor(), a.ID, id); err != nil {
+				t.Fatal(err)
+			}
+			k, err := d.Key(t.Context(), a.ID, id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return k
+		}
+		if k := expire(); !k.Live() {
+			t.Error("it was revoked before its time")
+		}
+		time.Sleep(time.Hour)
+		_, err = d.Reveal(t.Context(), a.ID, id)
+		want(t, err, nodegate.NotFound, "")
+		err = d.UpdateKey(t.Context(), actor(), a.ID, id, func(_ *string, s *nodegate.KeySettings) { s.Expires = time.Time{} })
+		want(t, err, nodegate.NotFound, "")
+		k := expire()
+		if k.Live() || k.Values[0].Sealed != nil {
+			t.Errorf("it was not revoked: %+v", k)
+		}
+		revoked := k.Revoked
+		time.Sleep(time.Minute)
+		if k = expire(); k.Revoked != revoked {
+			t.Error("it was revoked again")
+		}
+	})
 }

@@ -24,6 +24,7 @@ func TestForeignKeys(t *testing.T) {
 			return d.UpdateKey(ctx, actor(), a, id, func(name *string, _ *nodegate.KeySettings) { *name = "mine now" })
 		},
 		"RevokeKey": func(a, id string) error { return d.RevokeKey(ctx, actor(), a, id) },
+		"ExpireKey": func(a, id string) error { return d.ExpireKey(ctx, actor(), a, id) },
 		"RotateKey": func(a, id string) error {
 			_, err := d.RotateKey(ctx, actor(), a, id, Rotation{Value: true, Secret: true})
 			return err

@@ -28,19 +28,28 @@ func (d *Authenticator) Grant(ctx context.Context, accountID, keyID string) (*no
 	return nil, &nodegate.Error{Op: "auth.grant", Code: nodegate.NotFound, Msg: "no such key"}
 }
 
-// grantOf finds a live version of a key; one without an end where there is one.
-func (d *Authenticator) grantOf(accountID, keyID string) (g *nodegate.Grant) {
+// grantOf finds a live version of a key; the one that lives longest, where there are several.
+func (d *Authenticator) grantOf(accountID, keyID string) *nodegate.Grant {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	k := d.keys[keyID]
 	if k == nil || k.account.id != accountID || d.contact.stale() {
 		return nil
 	}
+	var best *version
 	for _, digest := range k.values {
 		v := d.find(digest)
-		if v != nil && !v.expired() && (g == nil || v.expires.Load() == 0) {
-			g = &v.grant
+		if v != nil && !v.expired() && (best == nil || v.outlives(best)) {
+			best = v
 		}
 	}
-	return g
+	if best == nil {
+		return nil
+	}
+	return &best.grant
+}
+
+func (v *version) outlives(o *version) bool {
+	mine, its := v.expires.Load(), o.expires.Load()
+	return its != 0 && (mine == 0 || mine > its)
 }

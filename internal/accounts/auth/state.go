@@ -151,6 +151,7 @@ func (d *Authenticator) putKey(a *accountState, k *nodegate.Key) {
 		return
 	}
 	s.version, s.settings = k.Version, settingsOf(k)
+	d.noteEnd(k)
 	secrets := k.Secrets // a pointer into k would keep all of it in memory
 	s.secrets.Store(&secrets)
 	s.setPolicy()
@@ -164,11 +165,20 @@ func (d *Authenticator) putKey(a *accountState, k *nodegate.Key) {
 func liveValues(k *nodegate.Key) map[nodegate.Digest]time.Time {
 	live := map[nodegate.Digest]time.Time{}
 	for _, v := range k.Values {
-		if k.Live() && (v.Expires.IsZero() || time.Now().Before(v.Expires)) {
-			live[v.Digest] = v.Expires
+		until := earlier(v.Expires, k.Settings.Expires)
+		if k.Live() && (until.IsZero() || time.Now().Before(until)) {
+			live[v.Digest] = until
 		}
 	}
 	return live
+}
+
+// earlier is the earlier of two times; zero is never.
+func earlier(a, b time.Time) time.Time {
+	if a.IsZero() || !b.IsZero() && b.Before(a) {
+		return b
+	}
+	return a
 }
 
 // putVersions ends the versions that are gone and makes those that are new.

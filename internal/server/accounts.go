@@ -144,7 +144,7 @@ const (
 func (a *accounts) followNotices() {
 	ctx, cancel := context.WithCancel(context.Background())
 	a.notice = cancel
-	expired := &expiries{common: a.common, overdue: a.auth.Overdue, expire: a.control.Accounts.ExpireKey}
+	expired := &expiries{common: a.common, ends: &a.auth.Ends, expire: a.control.Accounts.ExpireKey}
 	go expired.run(ctx)
 	a.control.changed = func() { a.syncKeys(ctx) }
 	if r := a.redis; r != nil {

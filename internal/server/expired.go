@@ -17,8 +17,8 @@ const expiredEvery = time.Second
 // that happens.
 type expiries struct {
 	*common
-	overdue func() []auth.Overdue
-	expire  func(ctx context.Context, actor nodegate.Actor, accountID, id string) error
+	ends   *auth.Ends
+	expire func(ctx context.Context, actor nodegate.Actor, accountID, id string) error
 }
 
 // run looks again and again, until ctx ends.
@@ -42,8 +42,11 @@ func (e *expiries) run(ctx context.Context) {
 
 func (e *expiries) clear(ctx context.Context) error {
 	actor := nodegate.Actor{Name: "server", From: "expiry"}
-	for _, o := range e.overdue() {
-		if err := e.expire(ctx, actor, o.AccountID, o.KeyID); err != nil && !errors.Is(err, nodegate.NotFound) {
+	for _, o := range e.ends.Overdue() {
+		err := e.expire(ctx, actor, o.AccountID, o.KeyID)
+		if errors.Is(err, nodegate.NotFound) {
+			e.ends.Forget(o.KeyID)
+		} else if err != nil {
 			return err
 		}
 	}

@@ -34,6 +34,8 @@ type Config struct {
 
 // Authenticator holds the live keys.
 type Authenticator struct {
+	Ends Ends // of the keys that expire
+
 	cfg     Config
 	values  index.Index[nodegate.Digest, version]
 	live    atomic.Int64 // how many of them are let in
@@ -46,9 +48,8 @@ type Authenticator struct {
 	accounts map[string]*accountState
 	keys     map[string]*keyState
 	expiring map[nodegate.Digest]*version
-	ends     map[string]keyEnd // of live keys that expire, by ID
-	last     int64             // of the change sequence
-	unswept  bool              // some version has ended since the last sweep
+	last     int64 // of the change sequence
+	unswept  bool  // some version has ended since the last sweep
 
 	waiting struct { // for the next reading of the change sequence
 		sync.Mutex
@@ -95,7 +96,7 @@ func (v *version) expired() bool {
 // Open loads all live keys and begins to follow the store.
 func Open(ctx context.Context, cfg Config) (*Authenticator, error) {
 	d := &Authenticator{
-		cfg: cfg, accounts: map[string]*accountState{}, keys: map[string]*keyState{}, expiring: map[nodegate.Digest]*version{}, ends: map[string]keyEnd{},
+		cfg: cfg, accounts: map[string]*accountState{}, keys: map[string]*keyState{}, expiring: map[nodegate.Digest]*version{},
 		lookUps: newLookUps(), contact: contact{begin: time.Now()}, poke: make(chan struct{}, 1), ended: make(chan struct{}),
 	}
 	d.guesses.limit = cfg.Guesses

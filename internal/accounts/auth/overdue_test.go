@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,7 +19,7 @@ func TestExpiry(t *testing.T) {
 		grant, stays := g.enter(t, k.Value, ""), g.enter(t, other.Value, "")
 		time.Sleep(time.Hour - 2*time.Second)
 		g.enter(t, k.Value, "")
-		if list := g.Overdue(); len(list) != 0 || ended(grant) {
+		if list := g.Ends.Overdue(); len(list) != 0 || ended(grant) {
 			t.Errorf("before: overdue are %v, ended: %v", list, ended(grant))
 		}
 		time.Sleep(2 * time.Second)
@@ -30,23 +31,36 @@ func TestExpiry(t *testing.T) {
 			t.Errorf("ended: %v; the other one: %v", ended(grant), ended(stays))
 		}
 		want := Overdue{AccountID: g.owner.ID, KeyID: k.Key.ID}
-		if list := g.Overdue(); len(list) != 1 || list[0] != want {
+		if list := g.Ends.Overdue(); len(list) != 1 || list[0] != want {
 			t.Errorf("overdue are %v, want %v", list, want)
 		}
 		g.open(t, g.cfg)
 		_, err = g.ask(k.Value, "")
 		refused(t, err, nodegate.KeyInvalid)
-		if list := g.Overdue(); len(list) != 1 || list[0] != want {
+		if list := g.Ends.Overdue(); len(list) != 1 || list[0] != want {
 			t.Errorf("after a restart overdue are %v, want %v", list, want)
 		}
 		if err := g.desk.ExpireKey(t.Context(), actor(), g.owner.ID, k.Key.ID); err != nil {
 			t.Fatal(err)
 		}
 		g.settle()
-		if list := g.Overdue(); len(list) != 0 {
+		if list := g.Ends.Overdue(); len(list) != 0 {
 			t.Errorf("overdue are still %v", list)
 		}
 		g.enter(t, other.Value, "")
+		if err := g.desk.Delete(t.Context(), actor(), g.owner.ID); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * time.Hour)
+		for _, o := range g.Ends.Overdue() {
+			if err := g.desk.ExpireKey(t.Context(), actor(), o.AccountID, o.KeyID); !errors.Is(err, nodegate.NotFound) {
+				t.Errorf("a key of a deleted account: %v", err)
+			}
+			g.Ends.Forget(o.KeyID)
+		}
+		if list := g.Ends.Overdue(); len(list) != 0 {
+			t.Errorf("overdue are keys of a deleted account: %v", list)
+		}
 	})
 }
 
@@ -66,7 +80,7 @@ func TestExpiryMoves(t *testing.T) {
 			time.Sleep(100 * time.Minute)
 			g.enter(t, k.Value, "")
 		}
-		if list := g.Overdue(); len(list) != 0 {
+		if list := g.Ends.Overdue(); len(list) != 0 {
 			t.Errorf("overdue are %v", list)
 		}
 	})

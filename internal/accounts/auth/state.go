@@ -151,7 +151,7 @@ func (d *Authenticator) putKey(a *accountState, k *nodegate.Key) {
 		return
 	}
 	s.version, s.settings = k.Version, settingsOf(k)
-	d.noteEnd(k)
+	d.Ends.note(k)
 	secrets := k.Secrets // a pointer into k would keep all of it in memory
 	s.secrets.Store(&secrets)
 	s.setPolicy()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"time"
 
 	"github.com/ethereum/go-ethereum/core"
 	"github.com/ethereum/go-ethereum/core/rawdb"
@@ -22,7 +23,7 @@ func weigh(l *ledger, dir string, genesis *core.Genesis, blocks []*types.Block, 
 	if err != nil {
 		return err
 	}
-	ours, index := l.Bytes()
+	ours, index := l.settled()
 	verdict := "met"
 	if float64(ours) > goalOfAncients*float64(theirs) {
 		verdict = "MISSED"
@@ -30,6 +31,19 @@ func weigh(l *ledger, dir string, genesis *core.Genesis, blocks []*types.Block, 
 	fmt.Printf("blocks and receipts: ledger %.2f MB, Geth's ancients %.2f MB: %.2f times, goal at most %.1f: %s; the ledger's indexes apart, with senders: %.2f MB\n",
 		mb(ours), mb(theirs), float64(ours)/float64(theirs), goalOfAncients, verdict, mb(index))
 	return nil
+}
+
+// settled is what the ledger takes when its database has removed what it doesn't need any more,
+// which it does in the background.
+func (l *ledger) settled() (data, index int64) {
+	for range 20 {
+		was := data + index
+		if data, index = l.Bytes(); data+index == was {
+			break
+		}
+		time.Sleep(time.Second)
+	}
+	return data, index
 }
 
 func mb(bytes int64) float64 { return float64(bytes) / 1e6 }

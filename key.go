@@ -54,7 +54,7 @@ type KeySettings struct {
 	CreditsPerSecond int64 `json:"credits_per_second,omitempty"` // 0: the plan's
 	CreditsPerDay    int64 `json:"credits_per_day,omitempty"`    // 0: the plan's
 
-	// Expires is when the key is revoked by itself; zero is never.
+	// Expires is when the key stops working; zero is never.
 	Expires time.Time `json:"expires,omitzero"`
 
 	// KeepParams shows the parameters of the key's latest requests to its owner. They

@@ -23,7 +23,7 @@ type settingsFlags struct {
 	UserAgents       entryList `placeholder:"PART,..." help:"Allowed clients: the User-Agent header must contain one of these texts. Write a comma inside a text as \\,."`
 	CreditsPerSecond *int64    `placeholder:"N" help:"A limit below the plan's. 0 uses the plan's."`
 	CreditsPerDay    *int64    `placeholder:"N" help:"A limit below the plan's. 0 uses the plan's."`
-	Expires          expiry    `placeholder:"TIME" help:"When the key is revoked by itself: never, a time like 2027-01-31T12:00:00Z, a day like 2027-01-31 (until its end, UTC), or a duration like 720h from now."`
+	Expires          expiry    `placeholder:"TIME" help:"When the key expires: never, a time like 2027-01-31T12:00:00Z, a day like 2027-01-31 (at its end, UTC), or a duration from now like 720h."`
 	KeepParams       *bool     `placeholder:"true|false" help:"Keep the parameters of recent requests in memory for an hour, for the key's owner to see."`
 	KeepResponses    *bool     `placeholder:"true|false" help:"Keep the responses of recent requests in the same way."`
 }

@@ -203,7 +203,7 @@ func endOf(day string) (time.Time, error) {
 	}
 	t, err := time.Parse(time.DateOnly, day)
 	if err != nil {
-		return t, &nodegate.Error{Op: "dashboard.expires", Code: nodegate.InvalidInput, Msg: "enter a day like 2027-01-31, or leave it empty for a key that does not expire", Err: err}
+		return t, &nodegate.Error{Op: "dashboard.expires", Code: nodegate.InvalidInput, Msg: "enter a day like 2027-01-31, or leave it empty if the key should never expire", Err: err}
 	}
 	return t.AddDate(0, 0, 1), nil
 }

@@ -81,7 +81,7 @@ var mayImport = map[string][]string{
 	"internal/rpc/jsonrpc":           {},
 	"internal/rpc/nonce":             {"", "internal/rpc", "internal/rpc/jsonrpc", "internal/rpc/upstream/hexjson", "internal/rpc/upstream/verify", "internal/rpc/signer", "internal/method"},
 	"internal/rpc/proven":            {"", "internal/rpc", "internal/rpc/jsonrpc", "internal/method", "internal/fairshare", "internal/rpc/upstream/hexjson", "internal/rpc/upstream/verify", "internal/rpc/chain/native"},
-	"internal/rpc/require":           {"", "internal/method", "internal/rpc", "internal/rpc/jsonrpc"},
+	"internal/rpc/require":           {"", "internal/method", "internal/rpc"},
 	"internal/rpc/rollup":            {"", "internal/rpc", "internal/method", "internal/background", "internal/fairshare"},
 	"internal/rpc/signer":            {},
 	"internal/rpc/ledger":            {"", "internal/rpc", "internal/rpc/jsonrpc", "internal/method", "internal/background", "internal/fairshare", "internal/rpc/upstream/hexjson", "internal/rpc/upstream/verify", "internal/rpc/ledger/store", "internal/rpc/ledger/form", "internal/rpc/ledger/logquery", "internal/rpc/signer", "internal/tracing"},

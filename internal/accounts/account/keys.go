@@ -125,7 +125,7 @@ func checkExpiry(at, before time.Time) error {
 	case !at.After(now()):
 		return invalid("a key can only expire in the future; to end it now, revoke it")
 	case at.After(now().AddDate(maxExpiry, 0, 0)):
-		return invalid("a key can expire within 10 years, or never")
+		return invalid("a key must expire within 10 years, or never")
 	}
 	return nil
 }

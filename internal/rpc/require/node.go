@@ -6,21 +6,20 @@ import (
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/method"
 	"github.com/nodegate/nodegate/internal/rpc"
-	"github.com/nodegate/nodegate/internal/rpc/jsonrpc"
 )
 
 // Node passes on calls whose answers can have the level that is required.
 type Node struct {
 	next  nodegate.Node
 	level nodegate.Level
-	// events tells that subscriptions that follow the chain get proven events only.
+	// events tells that the nodes' subscriptions get proven events only.
 	events bool
 }
 
 var _ nodegate.Feed = (*Node)(nil)
 
 // New puts the requirement over a network's nodes. With LevelNone there is none. events tells
-// that the nodes' subscriptions that follow the chain get proven events only.
+// that the nodes' subscriptions get proven events only.
 func New(next nodegate.Node, level nodegate.Level, events bool) nodegate.Node {
 	if level == nodegate.LevelNone {
 		return next
@@ -63,25 +62,15 @@ func (n *Node) possible(row *method.Row) bool {
 // Head is the network's.
 func (n *Node) Head(ctx context.Context) (nodegate.Head, error) { return n.next.Head(ctx) }
 
-// Subscribe passes on subscriptions whose events are proven. Nobody can prove that a transaction
-// waits in a pool.
+// Subscribe passes on subscriptions where their events are proven. The nodes refuse the kinds that
+// they can't prove.
 //
 // Returns Unverified.
 func (n *Node) Subscribe(ctx context.Context, params []byte, take nodegate.Take) error {
-	if !n.events || ofPool(params) {
+	if !n.events {
 		return n.refusal()
 	}
 	return rpc.Subscribe(ctx, n.next, params, take)
-}
-
-// ofPool tells whether a subscription is about transactions that wait.
-func ofPool(params []byte) bool {
-	list, _ := jsonrpc.Elements(nil, params)
-	if len(list) == 0 {
-		return false
-	}
-	kind, _ := jsonrpc.String(list[0])
-	return string(kind) == "newPendingTransactions"
 }
 
 // refusal is the error of what the level doesn't allow.

@@ -29,9 +29,9 @@ type Config struct {
 	Logs func(ctx context.Context, from *heads.Node, block uint64, params string) ([]byte, error)
 	// Receipts does the same for the receipts of a block.
 	Receipts func(ctx context.Context, from *heads.Node, block uint64, params string) ([]byte, error)
-	// Proven asks a verified copy of the chain for a block; it has taken the place of the nodes
-	// in Logs and Receipts, too. Readers are told of a block when the copy has it. nil: when a
-	// node reports it.
+	// Proven asks a verified copy of the chain for a block. The copy also answers Logs and
+	// Receipts then, readers are told of a block when the copy has it, and there are no events
+	// that it can't verify. nil: readers are told of a block when a node reports it.
 	Proven func(ctx context.Context, params string) ([]byte, error)
 	// HasLink tells whether any node has a WebSocket address.
 	HasLink func() bool
@@ -164,11 +164,8 @@ func (f *Feed) Subscribe(ctx context.Context, params []byte, take nodegate.Take)
 	if err != nil {
 		return err
 	}
-	if s.kind == kindPending && !f.cfg.HasLink() {
-		return &nodegate.Error{
-			Op: "upstream.subscribe", Code: nodegate.MethodNotFound,
-			Msg: "newPendingTransactions is not available: no node of this network has a WebSocket address",
-		}
+	if err := f.offers(s.kind); err != nil {
+		return err
 	}
 	r := &reader{take: take}
 	if err := f.join(s, r); err != nil {
@@ -176,6 +173,23 @@ func (f *Feed) Subscribe(ctx context.Context, params []byte, take nodegate.Take)
 	}
 	key := s.key // the stream itself may be one that was there before
 	context.AfterFunc(ctx, func() { f.leave(key, r) })
+	return nil
+}
+
+// offers tells why there are no events of a kind here; nil: there are.
+func (f *Feed) offers(kind string) error {
+	if f.cfg.Proven != nil && !slices.Contains(following, kind) {
+		return &nodegate.Error{
+			Op: "upstream.subscribe", Code: nodegate.Unverified,
+			Msg: "this network only returns verified responses, and " + kind + " can't be verified. Subscribe to newHeads, logs or transactionReceipts",
+		}
+	}
+	if kind == kindPending && !f.cfg.HasLink() {
+		return &nodegate.Error{
+			Op: "upstream.subscribe", Code: nodegate.MethodNotFound,
+			Msg: "newPendingTransactions is not available: no node of this network has a WebSocket address",
+		}
+	}
 	return nil
 }
 

@@ -26,6 +26,9 @@ type Account struct {
 	// from working; zero for others.
 	Suspended time.Time
 
+	// PlanChosen is when a member last chose the plan; zero if none did.
+	PlanChosen time.Time
+
 	// Version counts the changes. A Store refuses to save over another version
 	// than the one that was read.
 	Version int64

@@ -2,7 +2,10 @@ package nodegate
 
 // Plan is what an account may use. A zero limit is no limit.
 type Plan struct {
-	Name             string
+	Name        string
+	SelfService bool // members may choose it themselves
+	NeedsCard   bool // if they have a valid card
+
 	CreditsPerSecond int64
 	Burst            int64 // credits that may be saved up
 	CreditsPerDay    int64 // reset at 00:00 UTC

@@ -194,13 +194,18 @@ plans:
     burst: 20000            # size of the bucket, in credits
     credits_per_day: 5000000
     stored_bytes: 10GiB     # in the storage gateway
+  pro:
+    self_service: true      # members can choose it on the Billing page
+    needs_card: true        # if they have a valid billing card
+    credits_per_day: 50000000
   internal: {}              # no limits except on the number of keys
 ` + "```" + `
 
 Each account is on a plan; new ones are on ` + "`default_plan`" + `. A limit that is 0 is no limit, and so is one that is left out,
 except ` + "`keys`" + `. Two plans are built in: ` + "`free`" + `, which a plan
 of that name replaces as a whole, and ` + "`unlimited`" + `, which can't be changed. Limits that contradict each other are refused, and so is a plan
-under which the most expensive method could never be called.
+under which the most expensive method could never be called. A member can change the plan once an hour, also back to another one with ` + "`self_service`" + `. Keys and
+stored files beyond a smaller plan's limits stay, but nothing can be added.
 
 `
 

@@ -11,6 +11,9 @@ import (
 
 // Plan is what an account may use. A zero limit is no limit.
 type Plan struct {
+	SelfService bool
+	NeedsCard   bool
+
 	CreditsPerSecond int64
 	Burst            int64 // credits that may be saved up
 	CreditsPerDay    int64
@@ -60,6 +63,14 @@ const (
 var planSettings = schema[Plan]{
 	fields: []field[Plan]{
 		{
+			name: "self_service", def: "false",
+			help: "members can choose this plan on the Billing page, once an hour; otherwise only operators assign it",
+			at:   func(p *Plan) value { return toggle(&p.SelfService) },
+		}, {
+			name: "needs_card", def: "false",
+			help: "members can choose it only with a valid billing card; has no effect without self_service",
+			at:   func(p *Plan) value { return toggle(&p.NeedsCard) },
+		}, {
 			name: "credits_per_second", def: "0",
 			help: "credits added to the bucket each second; requires burst",
 			at:   func(p *Plan) value { return whole(&p.CreditsPerSecond, 0, maxRate) },

@@ -51,7 +51,7 @@ func TestDocsExample(t *testing.T) {
 	if len(c.Networks) != 2 || c.Networks[0].Name != "compat" || len(c.Networks[1].Nodes) != 1 || c.Networks[0].Layer2.Alias != "linea" {
 		t.Errorf("the example reads as %+v", c.Networks)
 	}
-	if len(c.Plans) != 4 || c.DefaultPlan != "starter" || c.Plans["starter"].Burst != 20_000 {
+	if len(c.Plans) != 5 || c.DefaultPlan != "starter" || c.Plans["starter"].Burst != 20_000 || !c.Plans["pro"].SelfService || !c.Plans["pro"].NeedsCard {
 		t.Errorf("the example reads as %+v", c.Plans)
 	}
 }

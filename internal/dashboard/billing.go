@@ -2,12 +2,14 @@ package dashboard
 
 import (
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/accounts/account"
+	"github.com/nodegate/nodegate/internal/web"
 )
 
 func billingRoutes() []route {
@@ -16,6 +18,7 @@ func billingRoutes() []route {
 		{pattern: "POST /billing/card", who: members, serve: putCard, audited: true},
 		{pattern: "POST /billing/card/begin", who: members, serve: beginCard},
 		{pattern: "POST /billing/card/remove", who: members, serve: removeCard, audited: true},
+		{pattern: "POST /billing/plan", who: members, serve: choosePlan, audited: true},
 	}
 }
 
@@ -25,6 +28,8 @@ type billingData struct {
 	Statement   *account.Statement
 	Meters      []meterView
 	Plans       []nodegate.Plan // to compare; one alone is not compared
+	Choice      bool            // there is a plan that a member can move to
+	PlanProblem string
 	Card        *nodegate.Card
 	CardValid   bool
 	Stripe      bool   // the processor is Stripe, not the test processor
@@ -46,6 +51,7 @@ func showBilling(v *visit, status int, d billingData) error {
 		return err
 	}
 	d.Meters, d.Plans = meters(&standing), v.cfg.Accounts.Plans()
+	d.Choice = slices.ContainsFunc(d.Plans, func(p nodegate.Plan) bool { return p.SelfService && p.Name != s.Plan.Name })
 	d.Statement, d.Card, d.CardValid, d.Stripe, d.Mails = s, v.account.Card, v.account.Card.Valid(now), v.cfg.Stripe, v.cfg.Mails
 	return v.showStatus(status, "billing", d)
 }
@@ -82,6 +88,21 @@ func billingAgain(v *visit, err error) error {
 	case nodegate.InvalidInput, nodegate.CardDeclined:
 		form := v.req.PostForm
 		return showBilling(v, http.StatusUnprocessableEntity, billingData{Problem: sentence(e.Msg), Month: form.Get("month"), Year: form.Get("year")})
+	}
+	return err
+}
+
+// choosePlan moves the account to a plan that its member has chosen. Why that can't be stands on
+// the page, beside the plans.
+func choosePlan(v *visit) error {
+	handOver(v)
+	err := v.cfg.Accounts.ChoosePlan(v.req.Context(), v.actor(), v.account.ID, v.req.PostFormValue("plan"))
+	if err == nil {
+		return v.seeOther("/billing?done=plan")
+	}
+	switch e := nodegate.AsError(err); e.Code {
+	case nodegate.InvalidInput, nodegate.CardRequired, nodegate.Conflict, nodegate.RateLimited:
+		return showBilling(v, web.Status(e.Code), billingData{PlanProblem: sentence(e.Msg)})
 	}
 	return err
 }

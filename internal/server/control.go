@@ -157,7 +157,7 @@ func plansOf(cfg *config.Config) map[string]nodegate.Plan {
 	plans := map[string]nodegate.Plan{}
 	for name, p := range cfg.Plans {
 		plans[name] = nodegate.Plan{
-			Name: name, CreditsPerSecond: p.CreditsPerSecond, Burst: p.Burst, CreditsPerDay: p.CreditsPerDay,
+			Name: name, SelfService: p.SelfService, NeedsCard: p.NeedsCard, CreditsPerSecond: p.CreditsPerSecond, Burst: p.Burst, CreditsPerDay: p.CreditsPerDay,
 			StoredBytes: int64(p.StoredBytes), MovedBytes: int64(p.MovedBytes), StorageWrites: p.StorageWrites, StorageReads: p.StorageReads,
 			Keys: p.Keys, Sockets: p.Sockets, Subscriptions: p.Subscriptions, LogBlocks: p.LogBlocks, LogResults: p.LogResults,
 		}

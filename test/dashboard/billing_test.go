@@ -99,6 +99,34 @@ func content(t *testing.T, dir string) string {
 	return b.String()
 }
 
+// TestChoosePlan: a member moves to a plan that the configuration opens to members. The limits hold
+// at once, and the page says why another change has to wait.
+func TestChoosePlan(t *testing.T) {
+	s := harness.Start(t, func(c *config.Config) {
+		devnetOnly(c)
+		c.Plans["pro"] = config.Plan{SelfService: true, NeedsCard: true, CreditsPerDay: 77_000_000}
+		c.Plans["small"] = config.Plan{SelfService: true, CreditsPerDay: 1_000_000}
+		c.Plans["custom"] = config.Plan{}
+	})
+	v := dashboard.Visit(t, s)
+	v.SignUp("ann@example.com")
+	choose := func(plan string) dashboard.Page { return v.Post("/billing/plan", url.Values{"plan": {plan}}) }
+	p := v.Get("/billing")
+	wants(t, "without a card", p, 200, "Plan: free", "requires a card", `name="plan" value="small"`, "Only the operator of this service can move you back to free")
+	for _, plan := range []string{"pro", "custom", "unlimited", "free"} {
+		if strings.Contains(p.Body, `name="plan" value="`+plan+`"`) {
+			t.Errorf("the page offers the plan %s", plan)
+		}
+	}
+	wants(t, "a plan for card holders", choose("pro"), 402, "requires a valid billing card", "Plan: free")
+	wants(t, "an operator's plan", choose("custom"), 422, "ask the operator", "Plan: free")
+	wants(t, "no plan", choose(""), 422, "ask the operator")
+	wants(t, "a card", v.Post("/billing/card", cardForm("4242424242424242")), 303)
+	wants(t, "with a card", choose("pro"), 303)
+	wants(t, "the new plan", v.Get("/billing?done=plan"), 200, "Plan changed.", "Plan: pro", "of 77,000,000")
+	wants(t, "again", choose("small"), 429, "once an hour", "Plan: pro")
+}
+
 // TestMonth shows an account's own figures against its plan, and an expired card.
 func TestMonth(t *testing.T) {
 	s := harness.Start(t, devnetOnly)

@@ -32,7 +32,7 @@ func TestForeignIDs(t *testing.T) {
 	none := []string{
 		"GET /login", "POST /login", "GET /signup", "POST /signup", "POST /logout", "GET /account", "POST /account/password", "GET /", "GET /status", "GET /login/reset", "POST /login/reset", "GET /login/link/{token}", "POST /login/link/{token}",
 		"POST /account/email", "POST /account/verify", "GET /account/export", "GET /account/delete", "POST /account/delete", "GET /first-request", "GET /keys", "POST /keys",
-		"GET /billing", "POST /billing/card", "POST /billing/card/begin", "POST /billing/card/remove",
+		"GET /billing", "POST /billing/card", "POST /billing/card/begin", "POST /billing/card/remove", "POST /billing/plan",
 		"GET /docs", "GET /docs/types", "GET /docs/{method}", "GET /openrpc.json", "GET /palette.json", "POST /files/uploads",
 	}
 	before := contents(t, s)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/nodegate/nodegate"
 )
@@ -118,6 +119,71 @@ func TestSetPlan(t *testing.T) {
 	}
 	want(t, d.SetPlan(t.Context(), actor(), a.ID, "gold"), nodegate.InvalidInput, "free, unlimited")
 	want(t, d.SetPlan(t.Context(), actor(), "a-nobody", "free"), nodegate.NotFound, "")
+}
+
+// TestChoosePlan: members choose among the plans that are open to them, with a card where the plan
+// wants one, and once an hour, whatever an operator does in between.
+func TestChoosePlan(t *testing.T) {
+	d := newDesk(t)
+	d.SetPlans(map[string]nodegate.Plan{
+		"free": {Name: "free", SelfService: true}, "pro": {Name: "pro", SelfService: true, NeedsCard: true}, "custom": {Name: "custom", NeedsCard: true},
+	}, "free")
+	a := d.customer(t, "one@example.com")
+	choose := func(plan string) error { return d.ChoosePlan(t.Context(), actor(), a.ID, plan) }
+	want(t, choose("custom"), nodegate.InvalidInput, "ask the operator")
+	want(t, choose("gold"), nodegate.InvalidInput, "ask the operator")
+	want(t, choose("free"), nodegate.Conflict, "already on the plan free")
+	want(t, choose("pro"), nodegate.CardRequired, "requires a valid billing card")
+	want(t, d.ChoosePlan(t.Context(), actor(), "a-nobody", "free"), nodegate.NotFound, "")
+	if got := d.found(t, a.ID); got.Plan != "free" || !got.PlanChosen.IsZero() {
+		t.Errorf("after refusals: %+v", got)
+	}
+	if _, err := d.PutCard(t.Context(), actor(), nodegate.CardEntry{AccountID: a.ID, Number: "4242424242424242", ExpMonth: 12, ExpYear: 2039, CVC: "123"}); err != nil {
+		t.Fatal(err)
+	}
+	want(t, choose("custom"), nodegate.InvalidInput, "ask the operator")
+	if err := choose("pro"); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.SetPlan(t.Context(), actor(), a.ID, "custom"); err != nil {
+		t.Fatal(err)
+	}
+	err := choose("free")
+	want(t, err, nodegate.RateLimited, "once an hour")
+	if wait := nodegate.AsError(err).RetryAfter; wait <= planRest-time.Minute || wait > planRest {
+		t.Errorf("to retry after %s", wait)
+	}
+	d.chosenAt(t, a.ID, time.Now().Add(-planRest))
+	if err := choose("free"); err != nil {
+		t.Fatal(err)
+	}
+	if got := d.found(t, a.ID); got.Plan != "free" {
+		t.Errorf("at the end: %+v", got)
+	}
+	entries, err := d.store.AuditBefore(t.Context(), a.ID, 0, 1)
+	if err != nil || len(entries) != 1 || entries[0].Action != "account.plan" || entries[0].Detail != "custom to free" {
+		t.Errorf("the audit log has %+v, %v", entries, err)
+	}
+}
+
+// found reads an account.
+func (d *desk) found(t *testing.T, id string) *nodegate.Account {
+	t.Helper()
+	a, err := d.Find(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// chosenAt moves the time at which a member chose the plan.
+func (d *desk) chosenAt(t *testing.T, id string, at time.Time) {
+	t.Helper()
+	a := d.found(t, id)
+	a.PlanChosen = at
+	if err := d.store.Save(t.Context(), &nodegate.Change{Account: a, Audit: nodegate.AuditEntry{Action: "test"}}); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func TestList(t *testing.T) {

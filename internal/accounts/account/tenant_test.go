@@ -31,7 +31,7 @@ func TestForeignKeys(t *testing.T) {
 		},
 	}
 	noKey := []string{
-		"Create", "Find", "List", "SetPlan", "SetDevelopment", "CreateKey", "Keys", "ListKeys", "CountKeys", "BeginCard", "PutCard", "RemoveCard",
+		"Create", "Find", "List", "SetPlan", "ChoosePlan", "SetDevelopment", "CreateKey", "Keys", "ListKeys", "CountKeys", "BeginCard", "PutCard", "RemoveCard",
 		"SignIn", "SignUp", "PlanOf", "Plans", "PlanNames", "SetPlans", "Session", "SignOut", "SetPassword", "ChangePassword", "Audit", "VerifyAudit", "AuditBefore", "Record", "Search", "Statement", "Device", "Close",
 		"Delete", "DeleteOwn", "EndSession", "EndSessions", "WriteExport", "Link", "Mails", "NewLink", "RequestEmail", "RequestReset", "RequestSignUp", "RequestVerify",
 		"Sessions", "SetMail", "SetOperator", "SetSuspended", "KeepOperator", "StandardPlan", "UseLink",

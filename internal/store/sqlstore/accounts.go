@@ -9,7 +9,7 @@ import (
 )
 
 const accountColumns = `id, email, password, plan, operator,
-	card_brand, card_last_four, card_exp_month, card_exp_year, card_processor, card_reference, created, development, unverified, suspended, version`
+	card_brand, card_last_four, card_exp_month, card_exp_year, card_processor, card_reference, created, development, unverified, suspended, plan_chosen, version`
 
 // Account reads an account by its id.
 func (s *accountTable) Account(ctx context.Context, id string) (*nodegate.Account, error) {
@@ -66,15 +66,15 @@ func (s *accountTable) accounts(ctx context.Context, where string, args ...any) 
 func scanAccount(row scan) (*nodegate.Account, error) {
 	var (
 		a                                     nodegate.Account
-		created, suspended                    stamp
+		created, suspended, chosen            stamp
 		brand, lastFour, processor, reference sql.NullString
 		month, year                           sql.NullInt64
 	)
-	err := row(&a.ID, &a.Email, &a.Password, &a.Plan, &a.Operator, &brand, &lastFour, &month, &year, &processor, &reference, &created, &a.Development, &a.Unverified, &suspended, &a.Version)
+	err := row(&a.ID, &a.Email, &a.Password, &a.Plan, &a.Operator, &brand, &lastFour, &month, &year, &processor, &reference, &created, &a.Development, &a.Unverified, &suspended, &chosen, &a.Version)
 	if err != nil {
 		return nil, err
 	}
-	a.Created, a.Suspended = created.Time, suspended.Time
+	a.Created, a.Suspended, a.PlanChosen = created.Time, suspended.Time, chosen.Time
 	if brand.Valid {
 		a.Card = &nodegate.Card{Brand: brand.String, LastFour: lastFour.String, ExpMonth: int(month.Int64), ExpYear: int(year.Int64),
 			Processor: processor.String, Reference: reference.String}
@@ -90,15 +90,15 @@ func (t *tx) saveAccount(a *nodegate.Account) error {
 		card = []any{c.Brand, c.LastFour, c.ExpMonth, c.ExpYear, c.Processor, c.Reference}
 	}
 	args := append([]any{a.ID, a.Email, a.Password, a.Plan, a.Operator}, card...)
-	args = append(args, stamp{a.Created}, a.Development, a.Unverified, stamp{a.Suspended})
+	args = append(args, stamp{a.Created}, a.Development, a.Unverified, stamp{a.Suspended}, stamp{a.PlanChosen})
 	if a.Version == 0 {
 		_, err := t.exec(`INSERT INTO accounts (`+accountColumns+`)
-			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, 1)`, args...)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, 1)`, args...)
 		return err
 	}
 	n, err := t.exec(`UPDATE accounts SET email = $2, password = $3, plan = $4, operator = $5,
 		card_brand = $6, card_last_four = $7, card_exp_month = $8, card_exp_year = $9, card_processor = $10, card_reference = $11,
-		created = $12, development = $13, unverified = $14, suspended = $15, version = version + 1 WHERE id = $1 AND version = $16`, append(args, a.Version)...)
+		created = $12, development = $13, unverified = $14, suspended = $15, plan_chosen = $16, version = version + 1 WHERE id = $1 AND version = $17`, append(args, a.Version)...)
 	if err == nil && n == 0 {
 		return errStale("account")
 	}

@@ -14,7 +14,7 @@ import (
 
 func accountsRoundTrip(t *testing.T, s Store) {
 	full := newAccount("full")
-	full.Operator, full.Development, full.Unverified, full.Suspended = true, true, true, noon().UTC()
+	full.Operator, full.Development, full.Unverified, full.Suspended, full.PlanChosen = true, true, true, noon().UTC(), noon().Add(time.Hour).UTC()
 	full.Card = &nodegate.Card{Brand: "visa", LastFour: "4242", ExpMonth: 12, ExpYear: 2031, Processor: "stripe", Reference: "pm_1"}
 	for _, a := range []*nodegate.Account{full, {ID: "bare", Email: "bare@example.com"}} {
 		saveAccount(t, s, a)

@@ -106,5 +106,5 @@ func SignIn(t testing.TB, ctx context.Context, s *harness.Service) {
 	first := s.Server.First()
 	Do(t, ctx, chromedp.Navigate(localhost(s.RPC)+"/login"),
 		chromedp.SendKeys(`input[name="email"]`, first.Email), chromedp.SendKeys(`input[name="password"]`, first.Password),
-		chromedp.Submit(`form[action="/login"]`), chromedp.WaitVisible(`nav.menu`))
+		chromedp.Submit(`form[action="/login"]`), chromedp.WaitVisible(`body.framed h1`))
 }

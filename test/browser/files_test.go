@@ -55,9 +55,10 @@ func upload(t *testing.T, ctx context.Context, form string, paths ...string) {
 
 // A folder is added, opened, and walked down to an image that its page shows; the image gets
 // another name.
-func TestFilesStory(t *testing.T) {
+func TestFilesStory(t *testing.T) { onScreens(t, filesStory) }
+
+func filesStory(t *testing.T, ctx context.Context) {
 	s := harness.Start(t, func(c *config.Config) { c.Storage.Gateway = "public" })
-	ctx := Open(t)
 	SignIn(t, ctx, s)
 	base := localhost(s.RPC)
 	folder := filepath.Dir(filepath.Dir(file(t, "launch/img/cover.png", drawing(t))))

@@ -66,9 +66,10 @@ func fillIn(t *testing.T, ctx context.Context, name, text string) {
 
 // Somebody looks for the request that failed: finds it, opens it, reads why, sends it again
 // and watches requests come in. Then the same without scripts, on a phone too.
-func TestInspector(t *testing.T) {
+func TestInspector(t *testing.T) { onScreens(t, inspectorStory) }
+
+func inspectorStory(t *testing.T, ctx context.Context) {
 	s := harness.Start(t, nil)
-	ctx := Open(t)
 	keepAll(t, s)
 	chainID(t, s)
 	call(t, s, `{"jsonrpc":"2.0","id":1,"method":"eth_getBalance","params":["0x5"]}`)
@@ -106,9 +107,10 @@ func TestInspector(t *testing.T) {
 
 // Somebody tries a method: picks it, fills in the form, sends it with Ctrl+Enter, finds it in
 // the history, shares it and follows new blocks live.
-func TestPlayground(t *testing.T) {
+func TestPlayground(t *testing.T) { onScreens(t, playgroundStory) }
+
+func playgroundStory(t *testing.T, ctx context.Context) {
 	s := harness.Start(t, nil)
-	ctx := Open(t)
 	SignIn(t, ctx, s)
 	base := localhost(s.RPC)
 	Do(t, ctx, chromedp.Navigate(base+"/try?network=devnet&method=eth_getBlockByNumber"), chromedp.WaitVisible(`[name="p0"]`))

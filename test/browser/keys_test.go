@@ -1,6 +1,7 @@
 package browser
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -10,9 +11,10 @@ import (
 )
 
 // A key is made, its lines are found by tabs that are no script, and it is ended.
-func TestKeys(t *testing.T) {
+func TestKeys(t *testing.T) { onScreens(t, keysStory) }
+
+func keysStory(t *testing.T, ctx context.Context) {
 	s := harness.Start(t, nil)
-	ctx := Open(t)
 	base := localhost(s.RPC)
 	SignIn(t, ctx, s)
 

@@ -28,8 +28,14 @@ type story struct {
 // The whole story: sign up, make a key, run the snippet with curl, see the request and
 // the plot move, add a file, unpin it, put a card on, revoke the key and see 401.
 func TestStory(t *testing.T) {
-	s := &story{T: t, service: harness.Start(t, func(c *config.Config) { c.Usage.Flush = time.Second })}
-	s.ctx, s.base = Open(t), localhost(s.service.RPC)
+	onScreens(t, func(t *testing.T, ctx context.Context) {
+		service := harness.Start(t, func(c *config.Config) { c.Usage.Flush = time.Second })
+		s := &story{T: t, ctx: ctx, service: service, base: localhost(service.RPC)}
+		s.tell()
+	})
+}
+
+func (s *story) tell() {
 	s.signUp()
 	s.makeKey()
 	s.paste()

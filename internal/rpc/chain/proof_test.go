@@ -75,12 +75,28 @@ func TestTooManyLargeProofs(t *testing.T) {
 	}
 }
 
-// TestLargeProofsTimeOut: a proof ends between two keys when its time is up.
+// TestLargeProofsTimeOut: a proof ends between two keys when its time is up. Timers may be late
+// on a busy machine, so a proof that is given half of what it takes is tried again.
 func TestLargeProofsTimeOut(t *testing.T) {
 	cfg := presetConfig(devchain.Devnet(), "")
-	cfg.CallTimeout = time.Millisecond // less than 1,024 keys take on any machine
-	n := openTemp(t, cfg)
 	r := proof(devchain.DemoAddress(), manyKeys(1024), `"latest"`)
-	_, err := n.Call(t.Context(), r.method, []byte(r.params))
+	cfg.CallTimeout = takes(t, openTemp(t, cfg), r) / 2
+	n := openTemp(t, cfg)
+	var err error
+	for try := 0; err == nil && try < 1000; try++ {
+		_, err = n.Call(t.Context(), r.method, []byte(r.params))
+	}
 	wantCode(t, err, nodegate.Timeout)
+}
+
+// takes is the shortest of a few calls.
+func takes(t *testing.T, n *Node, r request) time.Duration {
+	t.Helper()
+	shortest := time.Hour
+	for range 5 {
+		begun := time.Now()
+		call(t, n, r.method, r.params)
+		shortest = min(shortest, time.Since(begun))
+	}
+	return shortest
 }

@@ -29,11 +29,11 @@ test:
 full:
 	@GO="$(GO)" STATICCHECK="$(STATICCHECK)" NO_INSTALL="$(NO_INSTALL)" FULL=1 ./test/run
 
-#? quick: gofmt, vet and the short tests, without installing anything; the loop while working
+#? quick: gofmt, vet and the tests that take less than seconds, without installing anything; the loop while working
 quick:
 	@out=$$(gofmt -l $$(git ls-files '*.go')); test -z "$$out" || { echo "not gofmt-ed:"; echo "$$out"; exit 1; }
 	$(GO) vet ./...
-	$(GO) test -short $$($(GO) list ./internal/... ./cmd/... ./test/house ./test/docs ./test/methods .)
+	TEST_QUICK=1 $(GO) test -short -vet=off -p $$(($$(nproc) + 1)) $$($(GO) list ./internal/... ./cmd/... ./test/house ./test/docs ./test/methods .)
 
 #? lint: gofmt, vet, staticcheck; the import rules are a test (test/house)
 lint:

@@ -9,11 +9,13 @@ import (
 	"testing"
 
 	"github.com/nodegate/nodegate/test/dbtest"
+	"github.com/nodegate/nodegate/test/full"
 )
 
 // TestSecondBlockStore starts two servers on one Postgres, each with a block store
 // of its own: the second one is refused, until it adopts the storage.
 func TestSecondBlockStore(t *testing.T) {
+	full.Slow(t)
 	env := []string{"NODEGATE_STORE_POSTGRES=" + dbtest.Postgres(t), "NODEGATE_PEPPER=0123456789abcdef0123456789abcdef"}
 	startProcess(t, env...)
 	other := t.TempDir()

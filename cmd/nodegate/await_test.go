@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/nodegate/nodegate/test/dbtest"
+	"github.com/nodegate/nodegate/test/full"
 )
 
 // waiting is where a server listens that waits for Postgres, as its log says.
@@ -57,6 +58,7 @@ func await(t *testing.T, url string, want int) (text string) {
 // TestStartBeforePostgres: a server that is started while its Postgres is away waits, says
 // so and serves nothing; it comes up when Postgres does.
 func TestStartBeforePostgres(t *testing.T) {
+	full.Slow(t)
 	postgres := dbtest.PostgresServer(t)
 	postgres.Kill()
 	cmd := exec.Command("nodegate", append(slices.Clone(anywhere), t.TempDir())...)
@@ -122,6 +124,7 @@ func TestStopWhileWaiting(t *testing.T) {
 // TestPostgresRefuses: a Postgres that answers and refuses is a mistake, and no reason to
 // wait.
 func TestPostgresRefuses(t *testing.T) {
+	full.Slow(t)
 	dsn := dbtest.Postgres(t)
 	i := strings.Index(dsn, "?")
 	t.Setenv("NODEGATE_STORE_POSTGRES", dsn[:strings.LastIndex(dsn[:i], "/")+1]+"nosuchdatabase"+dsn[i:])

@@ -15,6 +15,7 @@ import (
 	"github.com/nodegate/nodegate/internal/config"
 	"github.com/nodegate/nodegate/internal/server"
 	"github.com/nodegate/nodegate/test/dbtest"
+	"github.com/nodegate/nodegate/test/full"
 	"github.com/nodegate/nodegate/test/harness"
 )
 
@@ -89,6 +90,7 @@ func (l *load) onRestored(t *testing.T, data string, want acked, change func(*co
 // the restored folder with what was acknowledged before the backup began. A second backup
 // writes less.
 func TestBackupUnderLoad(t *testing.T) {
+	full.Slow(t)
 	s := harness.Start(t, nil)
 	l := startLoad(t, s)
 	l.atLeast(t, 5)
@@ -116,6 +118,7 @@ func TestBackupUnderLoad(t *testing.T) {
 // TestEveryFileIsKnown: a new file in the data folder is either in storedFiles of package
 // server, or it is left out on purpose, and docs/backup.md says so.
 func TestEveryFileIsKnown(t *testing.T) {
+	full.Slow(t)
 	s := harness.Start(t, nil)
 	l := startLoad(t, s)
 	l.atLeast(t, 1)
@@ -137,6 +140,7 @@ func TestEveryFileIsKnown(t *testing.T) {
 
 // TestEncryptedBackup makes a file of a stopped server's folder.
 func TestEncryptedBackup(t *testing.T) {
+	full.Slow(t)
 	dir := t.TempDir()
 	s, err := harness.Launch(filepath.Join(dir, "data"), nil)
 	if err != nil {
@@ -172,6 +176,7 @@ func TestEncryptedBackup(t *testing.T) {
 
 // TestRestoreRefuses names what is wrong and changes nothing.
 func TestRestoreRefuses(t *testing.T) {
+	full.Slow(t)
 	s := harness.Start(t, nil)
 	dir := t.TempDir()
 	to := filepath.Join(dir, "backup")
@@ -237,6 +242,7 @@ func damage(t *testing.T, backup string) {
 // TestKilledBackup kills the program in the middle. There is no backup then, or the one
 // before; the next one is whole, and the server lets go of what it held.
 func TestKilledBackup(t *testing.T) {
+	full.Slow(t)
 	s := harness.Start(t, nil)
 	l := startLoad(t, s)
 	l.atLeast(t, 3)
@@ -295,6 +301,7 @@ func killedBackup(t *testing.T, s *harness.Service) (to string) {
 
 // TestPostgresBackup: the accounts are elsewhere, and the command says how to get them.
 func TestPostgresBackup(t *testing.T) {
+	full.Slow(t)
 	dsn := dbtest.Postgres(t)
 	postgres := func(c *config.Config) { c.Store.Postgres = config.Secret(dsn) }
 	s, err := harness.Launch(filepath.Join(t.TempDir(), "data"), postgres)

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/test/full"
 )
 
 // soon is how long a running server may take to follow a change on a busy machine. It takes
@@ -157,6 +158,7 @@ func (p *process) becomes(t *testing.T, want int, key, secret, method string) {
 // TestBesideAServer changes accounts and keys with the command line, and watches
 // a running server follow.
 func TestBesideAServer(t *testing.T) {
+	full.Slow(t)
 	p := startProcess(t, "NODEGATE_USAGE_FLUSH=1s")
 	t.Run("a new key works and a revoked one doesn't", p.testRevoke)
 	t.Run("rotate", p.testRotate)

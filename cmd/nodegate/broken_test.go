@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/nodegate/nodegate/test/full"
 )
 
 var update = flag.Bool("update", false, "rewrite the expected errors in testdata/broken")
@@ -17,6 +19,7 @@ const divider = "\n----------\n"
 // started, and nothing may be left on the disk. Secrets are called swordfish in
 // there, and are never repeated.
 func TestBrokenConfigurations(t *testing.T) {
+	full.Slow(t)
 	cases, err := filepath.Glob("testdata/broken/*.txt")
 	if err != nil || len(cases) < 40 {
 		t.Fatalf("%d broken configurations, want 40 at least (%v)", len(cases), err)

@@ -19,6 +19,7 @@ import (
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/config"
 	"github.com/nodegate/nodegate/internal/server"
+	"github.com/nodegate/nodegate/test/full"
 )
 
 // TestNoSecretInFlags walks the whole command line: what it takes is visible to
@@ -176,6 +177,7 @@ func withKeys(t *testing.T, keys int) (data string) {
 }
 
 func TestAuditVerify(t *testing.T) {
+	full.Slow(t)
 	for _, c := range []struct {
 		name, statement string
 		broken          int

@@ -6,11 +6,14 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"github.com/nodegate/nodegate/test/full"
 )
 
 // TestDemoTraffic sends requests to a real server until they are in the usage, and ends them
 // as Ctrl-C does.
 func TestDemoTraffic(t *testing.T) {
+	full.Slow(t)
 	p := startProcess(t)
 	cmd := exec.Command("nodegate", "demo", "traffic", "--for", "10m", "--rate", "100", "--admin-listen", p.admin, "--data", p.data)
 	var out, errs safeBuffer

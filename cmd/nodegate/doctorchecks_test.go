@@ -16,6 +16,7 @@ import (
 	"github.com/nodegate/nodegate/internal/config"
 	"github.com/nodegate/nodegate/internal/server"
 	"github.com/nodegate/nodegate/test/dbtest"
+	"github.com/nodegate/nodegate/test/full"
 	"github.com/nodegate/nodegate/test/harness"
 	"github.com/nodegate/nodegate/test/smtptest"
 )
@@ -46,6 +47,7 @@ func examined(t *testing.T, yaml string) (code int, d map[string]server.Check, o
 // TestDoctorChecklist runs the whole checklist against real servers: all is well, and it is
 // what docs/servers.md shows.
 func TestDoctorChecklist(t *testing.T) {
+	full.Slow(t)
 	dsn, redis, mail := dbtest.Postgres(t), dbtest.Redis(t), smtptest.Start(t, smtptest.Config{})
 	node := newKuboNode(t)
 	data := filepath.Join(t.TempDir(), "data")
@@ -93,6 +95,7 @@ func TestDoctorChecklist(t *testing.T) {
 
 // TestDoctorFinds breaks one thing at a time.
 func TestDoctorFinds(t *testing.T) {
+	full.Slow(t)
 	other := httptest.NewServer(http.NotFoundHandler())
 	defer other.Close()
 	dsn := dbtest.Postgres(t)

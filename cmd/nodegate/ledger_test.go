@@ -10,12 +10,14 @@ import (
 	"time"
 
 	"github.com/nodegate/nodegate/internal/config"
+	"github.com/nodegate/nodegate/test/full"
 	"github.com/nodegate/nodegate/test/harness"
 )
 
 // TestLedger shows, verifies and rebuilds the ledger of a running server, and removes it when
 // the server has stopped.
 func TestLedger(t *testing.T) {
+	full.Slow(t)
 	node := harness.Start(t, func(c *config.Config) {
 		c.Networks = []config.Network{{Name: "dev", Dialect: "standard", Embedded: &config.Embedded{Preset: "devnet"}}}
 		c.DefaultNetwork = "dev"

@@ -26,6 +26,7 @@ import (
 	"github.com/nodegate/nodegate/internal/server"
 	"github.com/nodegate/nodegate/internal/store/sqlstore"
 	"github.com/nodegate/nodegate/test/dbtest"
+	"github.com/nodegate/nodegate/test/full"
 	"github.com/nodegate/nodegate/test/harness"
 )
 
@@ -234,6 +235,7 @@ func countOf(r server.MigrateReport, kind string) int64 {
 // TestMigrateInPlace moves accounts to Postgres; content and networks stay in the folder,
 // which the new configuration uses too.
 func TestMigrateInPlace(t *testing.T) {
+	full.Slow(t)
 	g, dsn := newGrown(t), dbtest.Postgres(t)
 	file := g.config(t, dsn, g.data, "")
 	plan := g.migrate(t, file, "--dry-run")
@@ -360,6 +362,7 @@ func (g *grown) interruptedWhen(t *testing.T, cmd *exec.Cmd, dsn string, happene
 
 // TestMigrateToKubo moves content too. It is killed between two pins, and goes on.
 func TestMigrateToKubo(t *testing.T) {
+	full.Slow(t)
 	g, dsn, node := newGrown(t), dbtest.Postgres(t), newKuboNode(t)
 	file := g.config(t, dsn, g.data, node.yaml)
 	node.closed.Store(true)
@@ -377,6 +380,7 @@ func TestMigrateToKubo(t *testing.T) {
 
 // TestMigrateKilledInTheRows kills the command within its transaction.
 func TestMigrateKilledInTheRows(t *testing.T) {
+	full.Slow(t)
 	g, dsn := newGrown(t), dbtest.Postgres(t)
 	file := g.config(t, dsn, g.data, "")
 	store, err := sqlstore.OpenPostgres(t.Context(), dsn, nil, slog.New(slog.DiscardHandler)) // makes the tables
@@ -422,6 +426,7 @@ func ranOnce(t *testing.T, change func(*config.Config)) {
 
 // TestMigrateRefuses names what is wrong, and leaves the destination as it was.
 func TestMigrateRefuses(t *testing.T) {
+	full.Slow(t)
 	g, dsn := newGrown(t), dbtest.Postgres(t)
 	other := t.TempDir()
 	g.refused(t, g.config(t, dsn, other, ""), "has no pepper")

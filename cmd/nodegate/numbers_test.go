@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/test/full"
 )
 
 // traffic is what a test sent with one key, and how it was answered.
@@ -194,6 +195,7 @@ func tableSums(text string) (total sums) {
 // TestNumbersAgree sends requests that succeed and that fail in every way, and finds the same
 // figures on every page, in the CSV file and on the command line.
 func TestNumbersAgree(t *testing.T) {
+	full.Slow(t)
 	today := nodegate.ByDay.Start(time.Now())
 	r := &traffic{process: startProcess(t, "NODEGATE_USAGE_FLUSH=1s")}
 	r.id, r.key, r.secret = r.makeKey(t, "--credits-per-day", "400")

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/nodegate/nodegate/test/full"
 )
 
 // typing bounds the wait for a prompt.
@@ -148,6 +150,7 @@ func TestInterruptedPrompt(t *testing.T) {
 
 // TestInterruptedAtOnce is the same in the moment in which typing is hidden.
 func TestInterruptedAtOnce(t *testing.T) {
+	full.Slow(t)
 	for range 5 {
 		p := sitDown(t, "account", "create", "a@example.com", "--data", t.TempDir())
 		for begin := time.Now(); !p.hidden(); {

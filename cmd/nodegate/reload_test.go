@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/nodegate/nodegate/internal/config"
+	"github.com/nodegate/nodegate/test/full"
 )
 
 // TestReloader: files count once they have come to rest, a mistake is told once, and
@@ -102,6 +103,7 @@ var readyAddress = regexp.MustCompile(`JSON-RPC  (http://\S+)`)
 
 // TestReloadOfService edits the file of a running service, and sends it SIGHUP.
 func TestReloadOfService(t *testing.T) {
+	full.Slow(t)
 	t.Chdir(t.TempDir())
 	write := func(text string) {
 		t.Helper()

@@ -19,6 +19,7 @@ import (
 
 	"github.com/nodegate/nodegate/internal/config"
 	"github.com/nodegate/nodegate/internal/server"
+	"github.com/nodegate/nodegate/test/full"
 )
 
 // anywhere are flags that let several servers run beside each other.
@@ -98,6 +99,7 @@ func TestFlagsAreSettings(t *testing.T) {
 // TestServe starts the whole service in this process, runs the curl lines of its first
 // start and stops it.
 func TestServe(t *testing.T) {
+	full.Slow(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var stderr safeBuffer
@@ -155,6 +157,7 @@ func TestSignal(t *testing.T) {
 // TestTakenPort fails before it says that it is ready, whichever of the ports is taken,
 // and before it makes an account: the credentials are for the start that succeeds.
 func TestTakenPort(t *testing.T) {
+	full.Slow(t)
 	holder, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

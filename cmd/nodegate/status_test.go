@@ -8,11 +8,13 @@ import (
 	"testing"
 
 	"github.com/nodegate/nodegate/internal/config"
+	"github.com/nodegate/nodegate/test/full"
 )
 
 // TestStatus shows a server with an embedded network, and one that has it as a remote node
 // beside another node that is away.
 func TestStatus(t *testing.T) {
+	full.Slow(t)
 	embedded := config.Default()
 	embedded.Data, embedded.Listen, embedded.AdminListen, embedded.StorageListen = t.TempDir(), "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0"
 	node, err := start(embedded, slog.New(slog.DiscardHandler))

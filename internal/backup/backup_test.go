@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/test/full"
 )
 
 // random is content that compresses to nothing and differs by its seed.
@@ -94,6 +95,7 @@ func each(t *testing.T, test func(t *testing.T, o Options)) {
 }
 
 func TestBackupAndBack(t *testing.T) {
+	full.Slow(t)
 	each(t, func(t *testing.T, o Options) {
 		r := make1(t, o, testFiles)
 		if r.Files != len(testFiles) || r.New != r.Bytes {
@@ -158,6 +160,7 @@ func noPlaintext(t *testing.T, path string) {
 // TestFlippedByte flips bytes all over a backup. Each is found, and no file is restored
 // with other content.
 func TestFlippedByte(t *testing.T) {
+	full.Slow(t)
 	each(t, func(t *testing.T, o Options) {
 		make1(t, o, testFiles)
 		r, err := Open(o.Path, o.Passphrase)
@@ -201,6 +204,7 @@ func places(size int, isTar bool) (list []int) {
 }
 
 func TestMissingAndSwappedChunks(t *testing.T) {
+	full.Slow(t)
 	for _, passphrase := range []string{"", "correct horse"} {
 		o := Options{Path: filepath.Join(t.TempDir(), "b"), Passphrase: passphrase}
 		make1(t, o, testFiles)
@@ -242,6 +246,7 @@ func TestMissingAndSwappedChunks(t *testing.T) {
 // TestIncremental: a second backup writes only what is new, the first stays as it was, and
 // what nobody needs goes.
 func TestIncremental(t *testing.T) {
+	full.Slow(t)
 	for _, passphrase := range []string{"", "correct horse"} {
 		o := Options{Path: filepath.Join(t.TempDir(), "b"), Passphrase: passphrase, Keep: 2}
 		first := make1(t, o, testFiles)
@@ -307,6 +312,7 @@ func TestKnown(t *testing.T) {
 
 // TestInterrupted: what was not finished is no backup, and the one before stays.
 func TestInterrupted(t *testing.T) {
+	full.Slow(t)
 	each(t, func(t *testing.T, o Options) {
 		for range 2 {
 			w, err := Create(o)
@@ -394,6 +400,7 @@ func TestRefused(t *testing.T) {
 }
 
 func TestPassphrases(t *testing.T) {
+	full.Slow(t)
 	dir := t.TempDir()
 	open, locked := Options{Path: filepath.Join(dir, "open")}, Options{Path: filepath.Join(dir, "locked"), Passphrase: "right"}
 	make1(t, open, testFiles)

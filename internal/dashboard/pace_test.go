@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/test/full"
 )
 
 // TestPace: an address is served its burst of pages and then told to wait; other
@@ -133,6 +134,7 @@ func (p slowPage) open(d *Dashboard, from string) (served bool) {
 // many addresses and as many accounts from one address: what is served goes by the time
 // that the pages take, and not by their number.
 func TestSlowPagesCostMore(t *testing.T) {
+	full.Slow(t)
 	const rate, length = 50, 20 * time.Second
 	most := rate*length.Seconds() + pagesAtOnce*rate // tokens
 	for name, c := range map[string]struct {

@@ -13,6 +13,7 @@ import (
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/accounts/usage/report"
 	"github.com/nodegate/nodegate/internal/store/sqlstore"
+	"github.com/nodegate/nodegate/test/full"
 )
 
 // slowUsage is a store whose usage by groups takes until the test ends it.
@@ -38,6 +39,7 @@ func (s *slowUsage) SumUsage(ctx context.Context, q nodegate.UsageSums) ([]nodeg
 // TestReportTurns: an account makes the reports of one page at a time. Its other pages wait for
 // a while and are then refused; pages without reports, sign-ins and other accounts go on.
 func TestReportTurns(t *testing.T) {
+	full.Slow(t)
 	slow := &slowUsage{end: make(chan struct{})}
 	d := newBooth(t, nil)
 	slow.Store, d.cfg.Reports = d.store, report.New(report.Config{Store: slow})

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/nodegate/nodegate/test/full"
 )
 
 // logged is a log that a test can read.
@@ -65,6 +67,7 @@ func span(tracer *Tracer) {
 // what waits for it has a bound. What is dropped is counted and logged. The test ends only if no
 // span waits for it.
 func TestSilentCollector(t *testing.T) {
+	full.Slow(t)
 	gone := make(chan struct{})
 	asked := make(chan struct{}, 100)
 	s := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
@@ -96,6 +99,7 @@ func TestSilentCollector(t *testing.T) {
 
 // TestCollectorReturns: the log says once that spans are dropped, and once that they are not.
 func TestCollectorReturns(t *testing.T) {
+	full.Slow(t)
 	var mu sync.Mutex
 	status := http.StatusBadRequest // which is not tried again
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -12,6 +12,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/nodegate/nodegate/test/full"
 )
 
 // serveChunks serves HTTP/1 and returns the framing that is counted, and a connection.
@@ -90,6 +92,7 @@ func TestFraming(t *testing.T) {
 
 // TestTinyChunks: a body in chunks of one byte is read no faster than the client's rate.
 func TestTinyChunks(t *testing.T) {
+	full.Slow(t)
 	var got atomic.Int64
 	f, conn := serveChunks(t, func(_ http.ResponseWriter, req *http.Request) {
 		for b := make([]byte, 64<<10); ; {

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/nodegate/nodegate/internal/localca"
+	"github.com/nodegate/nodegate/test/full"
 )
 
 // The types of HTTP/2's frames that the tests send.
@@ -92,6 +93,7 @@ func serveFramesOf(t *testing.T, h http.HandlerFunc) (*splitListener, func() *tl
 // TestRapidReset: streams that are opened and reset at once are served no faster than
 // the client's rate of frames.
 func TestRapidReset(t *testing.T) {
+	full.Slow(t)
 	var served atomic.Int64
 	_, connect := serveFramesOf(t, func(http.ResponseWriter, *http.Request) { served.Add(1) })
 	c := connect()
@@ -233,6 +235,7 @@ func TestUnreadStream(t *testing.T) {
 
 // TestSlowHandler: a handler that takes its time between two parts of a response isn't cut.
 func TestSlowHandler(t *testing.T) {
+	full.Slow(t)
 	t.Parallel()
 	_, connect := serveFramesOf(t, func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = w.Write(make([]byte, 2*streamBuffer))

@@ -1,8 +1,11 @@
-// Package full tells tests whether they run in make full, which has all the time it needs.
-// Start at Rounds.
+// Package full tells tests how much of their work to do: all of it in make full, the usual in make
+// test, and only what is quick in make quick. Start at Rounds.
 package full
 
-import "os"
+import (
+	"os"
+	"testing"
+)
 
 // Run tells whether this is make full, or somebody who set NODEGATE_FULL.
 func Run() bool { return os.Getenv("NODEGATE_FULL") != "" }
@@ -14,4 +17,12 @@ func Rounds(all, usual int) int {
 		return all
 	}
 	return usual
+}
+
+// Slow skips a test that takes seconds, in make quick.
+func Slow(t testing.TB) {
+	t.Helper()
+	if os.Getenv("TEST_QUICK") != "" {
+		t.Skip("takes seconds; make test runs it")
+	}
 }

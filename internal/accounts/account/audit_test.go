@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/test/full"
 )
 
 // edit works on the database behind the service's back, as an intruder would.
@@ -114,6 +115,7 @@ func TestCutAudit(t *testing.T) {
 
 // TestAuditPages verifies more entries than are read at once.
 func TestAuditPages(t *testing.T) {
+	full.Slow(t)
 	d := newDesk(t)
 	a := d.customer(t, "a@example.com")
 	k := d.key(t, a.ID).Key

@@ -12,6 +12,7 @@ import (
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/accounts/payment"
+	"github.com/nodegate/nodegate/test/full"
 )
 
 func (d *desk) card(t *testing.T, accountID string) *nodegate.Card {
@@ -166,6 +167,7 @@ func TestProcessorCantForget(t *testing.T) {
 
 // TestProcessorUnreachable keeps the card that is there, also one of another processor.
 func TestProcessorUnreachable(t *testing.T) {
+	full.Slow(t)
 	d := newDesk(t)
 	a := d.customer(t, "a@example.com")
 	card := d.putCard(t, goodCard(a.ID))

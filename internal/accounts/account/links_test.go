@@ -12,6 +12,7 @@ import (
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/accounts/mailer"
+	"github.com/nodegate/nodegate/test/full"
 )
 
 // post is a desk that can send mail.
@@ -427,6 +428,7 @@ func TestNoMail(t *testing.T) {
 // TestMoveAfterReset: a change of the address that still waits to be mailed ends with the
 // password that it was asked for with, and with the account.
 func TestMoveAfterReset(t *testing.T) {
+	full.Slow(t)
 	p := newPost(t)
 	sentinel := p.person(t, "sentinel@example.com")
 	for name, change := range map[string]func(id string) error{

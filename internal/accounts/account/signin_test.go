@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/test/full"
 )
 
 func TestSignInRefusals(t *testing.T) {
@@ -44,6 +45,7 @@ func TestSignInRefusals(t *testing.T) {
 
 // TestSignInTime: whether an address is known can't be told from the time.
 func TestSignInTime(t *testing.T) {
+	full.Slow(t)
 	if testing.Short() {
 		t.Skip("it hashes 42 passwords")
 	}
@@ -147,6 +149,7 @@ func TestCounts(t *testing.T) {
 // TestAddressTries: whoever tries many accounts from one address has few passwords
 // hashed, and others are not held up.
 func TestAddressTries(t *testing.T) {
+	full.Slow(t)
 	d := newDesk(t)
 	d.person(t, "a@example.com")
 	counts := map[nodegate.Code]int{}
@@ -162,6 +165,7 @@ func TestAddressTries(t *testing.T) {
 
 // TestSignUps: one address makes a bounded number of accounts, each with a password.
 func TestSignUps(t *testing.T) {
+	full.Slow(t)
 	d := newDesk(t)
 	want(t, d.SignUp(t.Context(), "none@example.com", "", "192.0.2.1"), nodegate.InvalidInput, "choose a password")
 	made := 0
@@ -281,6 +285,7 @@ func TestWaitingIsGivenUp(t *testing.T) {
 
 // TestSignInFlood: many at once take little memory, and all get an answer.
 func TestSignInFlood(t *testing.T) {
+	full.Slow(t)
 	if testing.Short() {
 		t.Skip("it hashes tens of passwords")
 	}

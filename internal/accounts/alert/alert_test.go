@@ -15,6 +15,7 @@ import (
 	"github.com/nodegate/nodegate/internal/accounts/mailer"
 	"github.com/nodegate/nodegate/internal/store/sqlstore"
 	"github.com/nodegate/nodegate/test/dbtest"
+	"github.com/nodegate/nodegate/test/full"
 	"github.com/nodegate/nodegate/test/smtptest"
 	"github.com/nodegate/nodegate/test/sqlitetest"
 )
@@ -153,6 +154,7 @@ func TestRestart(t *testing.T) {
 
 // TestServers look at one Postgres at once.
 func TestServers(t *testing.T) {
+	full.Slow(t)
 	dsn := dbtest.Postgres(t)
 	var stores []*sqlstore.Store
 	for range 2 {

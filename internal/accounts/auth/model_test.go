@@ -12,6 +12,7 @@ import (
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/accounts/account"
+	"github.com/nodegate/nodegate/test/full"
 )
 
 // modelKey is what the rules say about one key.
@@ -70,6 +71,7 @@ func drawStep(rt *rapid.T) step {
 // TestModel does what owners do, in any order, and compares the authenticator with the rules
 // for every value and secret that ever was.
 func TestModel(t *testing.T) {
+	full.Slow(t)
 	rapid.Check(t, func(rt *rapid.T) {
 		steps := rapid.SliceOfN(rapid.Custom(drawStep), 1, 10).Draw(rt, "steps")
 		var wrong []string

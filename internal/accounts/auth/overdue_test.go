@@ -7,11 +7,13 @@ import (
 	"time"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/test/full"
 )
 
 // TestExpiry: a key works until it expires, and no moment longer, its open connections neither.
 // It is overdue then, until the store says that it is revoked. A restart knows of it too.
 func TestExpiry(t *testing.T) {
+	full.Slow(t)
 	synctest.Test(t, func(t *testing.T) {
 		g := newFixture(t, nil)
 		k := g.key(t, nodegate.KeySettings{Expires: time.Now().Add(time.Hour)})

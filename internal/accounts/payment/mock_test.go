@@ -20,12 +20,14 @@ import (
 	"time"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/test/full"
 )
 
 // TestStripeMock sends every kind of request to stripe-mock, which checks it
 // against Stripe's published description of the API. It keeps nothing, so what
 // comes of the answers is tested elsewhere.
 func TestStripeMock(t *testing.T) {
+	full.Slow(t)
 	if testing.Short() {
 		t.Skip("builds stripe-mock")
 	}
@@ -54,6 +56,7 @@ func TestStripeMock(t *testing.T) {
 
 // TestStripeMockBites makes sure that stripe-mock refuses a wrong shape.
 func TestStripeMockBites(t *testing.T) {
+	full.Slow(t)
 	if testing.Short() {
 		t.Skip("builds stripe-mock")
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/test/full"
 )
 
 func TestStripeBegin(t *testing.T) {
@@ -216,6 +217,7 @@ func TestStripeRemove(t *testing.T) {
 // TestStripeTriesAgain survives two failures on the way to Stripe, and sends the
 // same key each time. (What Stripe itself answers, the library takes as final.)
 func TestStripeTriesAgain(t *testing.T) {
+	full.Slow(t)
 	f, s := newFake(t)
 	f.answer["POST /v1/setup_intents"] = func(n int) (int, any) {
 		if n < 3 {
@@ -240,6 +242,7 @@ func TestStripeTriesAgain(t *testing.T) {
 // TestStripeOut has no Stripe to talk to: everything is Busy, says when to come
 // back, is over in time, and prints nothing.
 func TestStripeOut(t *testing.T) {
+	full.Slow(t)
 	printed := stderrFile(t)
 	closed := httptest.NewServer(http.NotFoundHandler())
 	closed.Close()

@@ -180,6 +180,7 @@ func killAfter(t *testing.T, prefix, dir string, n int) (names []string) {
 // synced, any part may be on the disk. Nothing acknowledged is lost, and nothing
 // that was taken off comes back.
 func TestPowerCut(t *testing.T) {
+	full.Slow(t)
 	for seed := range uint64(fewer(4, full.Rounds(50, 16))) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 1))

@@ -14,6 +14,7 @@ import (
 
 	"github.com/ipfs/go-cid"
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/test/full"
 )
 
 // fileOf is the segment that holds a block, and where the block's bytes begin.
@@ -150,6 +151,7 @@ func TestGetQuarantines(t *testing.T) {
 // store opens, and each block is whole or damaged or, if its own record can't be
 // found without the index, missing; never wrong.
 func TestEveryByte(t *testing.T) {
+	full.Slow(t)
 	if testing.Short() {
 		t.Skip("slow")
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/nodegate/nodegate/internal/ipfs/blocktest"
 	"github.com/nodegate/nodegate/internal/ipfs/unixfs"
+	"github.com/nodegate/nodegate/test/full"
 )
 
 // onBlocks makes the store an engine: only the type of Begin's result differs.
@@ -17,6 +18,7 @@ func (s onBlocks) Begin(account string, quota int64) unixfs.Batch {
 
 // TestEngine holds the store to what every engine promises.
 func TestEngine(t *testing.T) {
+	full.Slow(t)
 	blocktest.Run(t, func(t *testing.T) *blocktest.Fixture {
 		clock := newClock()
 		c := testConfig(t)

@@ -11,6 +11,7 @@ import (
 	"github.com/ipfs/go-cid"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/test/full"
 )
 
 // holdStore is a store with a clock, where loose content stays an hour.
@@ -142,6 +143,7 @@ func TestOpenBatchCannotPay(t *testing.T) {
 // A batch puts more stored blocks again than it keeps in memory. Loose, all of them live
 // as long as they are charged, also after the index was lost.
 func TestManyBlocksAgain(t *testing.T) {
+	full.Slow(t)
 	if testing.Short() {
 		t.Skip("has to be large, and nothing in it runs at the same time")
 	}
@@ -235,6 +237,7 @@ func wantPinned(t *testing.T, s *Store, list ...cid.Cid) {
 // Batches that rely on loose content stay open for a while beside collections that would
 // take it at once. What commits is there; what aborts leaves nothing.
 func TestCollectBesideOpenBatches(t *testing.T) {
+	full.Slow(t)
 	cfg := testConfig(t)
 	cfg.SegmentBytes, cfg.Undo = 64<<10, -1
 	s := open(t, cfg)

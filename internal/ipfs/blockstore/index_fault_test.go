@@ -11,6 +11,7 @@ import (
 	"github.com/cockroachdb/pebble/vfs"
 	"github.com/cockroachdb/pebble/vfs/errorfs"
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/test/full"
 )
 
 // failingFiles is the file system of an index whose writes fail while an error is set,
@@ -32,6 +33,7 @@ func (f *failingFiles) String() string { return "failing" }
 // The index can't write its files: uploads are refused with the reason, reads go on,
 // nothing acknowledged is lost, and it works again by itself.
 func TestIndexCannotFlush(t *testing.T) {
+	full.Slow(t)
 	for _, c := range []struct {
 		word  string
 		cause error

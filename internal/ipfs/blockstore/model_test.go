@@ -10,6 +10,7 @@ import (
 	"github.com/cockroachdb/pebble/vfs"
 	"github.com/ipfs/go-cid"
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/test/full"
 	"pgregory.net/rapid"
 )
 
@@ -29,6 +30,7 @@ const modelUndo = time.Hour
 // Any sequence of adds, pins, undos, collections and restarts, with and without
 // the index, leaves what the model says.
 func TestModel(t *testing.T) {
+	full.Slow(t)
 	rapid.Check(t, func(rt *rapid.T) {
 		dir, err := os.MkdirTemp(t.TempDir(), "")
 		if err != nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/multiformats/go-multihash"
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/fairshare"
+	"github.com/nodegate/nodegate/test/full"
 )
 
 // testClock is a clock that stands still until it is moved.
@@ -345,6 +346,7 @@ func wantPins(t testing.TB, s *Store, account string, want ...cid.Cid) {
 }
 
 func TestManyBlocksInABatch(t *testing.T) {
+	full.Slow(t)
 	if testing.Short() {
 		t.Skip("has to be large, and nothing in it runs at the same time")
 	}

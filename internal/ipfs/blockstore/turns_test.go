@@ -15,6 +15,7 @@ import (
 	"github.com/multiformats/go-multihash"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/test/full"
 )
 
 // waiting hands commits to a committer that is busy, one after the other, lets it go on
@@ -121,6 +122,7 @@ func TestBarrierAfterLarge(t *testing.T) {
 // The power goes while small commits pass large ones. What was acknowledged is there, and
 // of a large batch all or nothing.
 func TestPowerCutLarge(t *testing.T) {
+	full.Slow(t)
 	seeds := uint64(10)
 	if testing.Short() {
 		seeds = 1 // the race detector takes a quarter of a minute for each

@@ -22,6 +22,7 @@ import (
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/budget"
 	"github.com/nodegate/nodegate/internal/fairshare"
+	"github.com/nodegate/nodegate/test/full"
 )
 
 // field appends a field of a protobuf message that has a length.
@@ -100,6 +101,7 @@ func numbered(i int) string { return fmt.Sprint("n", i) }
 // TestListingOfManyArguments: what ls collects is reserved, and its limits are for all of its
 // arguments together. One directory named thousands of times would take all memory.
 func TestListingOfManyArguments(t *testing.T) {
+	full.Slow(t)
 	srv, b := budgeted(t, budget.Config{Process: 64 << 20, Account: 8 << 20})
 	dir := putBlock(t, srv, wideFolder(t, 20_000, numbered))
 	if status, size, begin, err := askLines(t, srv, "ls", dir); status != 200 || err != nil || b.Usage().Highest < 2<<20 {
@@ -257,6 +259,7 @@ func TestListingOfManyPins(t *testing.T) {
 // TestInShare: a list for somebody else than a client of the gateway is one of the account's
 // heavy requests.
 func TestInShare(t *testing.T) {
+	full.Slow(t)
 	_, g := served(t, budget.Config{Process: 64 << 20, Account: 8 << 20})
 	inside := 0
 	var nested func(context.Context) error

@@ -14,10 +14,12 @@ import (
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/ipfs/kubo"
+	"github.com/nodegate/nodegate/test/full"
 )
 
 // While no node answers everything is Busy, and Ready says so; then all is well again.
 func TestAllAway(t *testing.T) {
+	full.Slow(t)
 	t.Parallel()
 	node := newRogue(t)
 	e := open(t, hurried, node.endpoint)
@@ -73,6 +75,7 @@ func TestPartlyAway(t *testing.T) {
 
 // A node that refuses our credentials is not asked without a pause.
 func TestDenied(t *testing.T) {
+	full.Slow(t)
 	t.Parallel()
 	node := newRogue(t)
 	for _, command := range []string{"block/get", "dag/import", "pin/add"} {
@@ -96,6 +99,7 @@ func TestDenied(t *testing.T) {
 // What no node has is fetched from the network only where that is allowed, and not
 // forever.
 func TestFetch(t *testing.T) {
+	full.Slow(t)
 	t.Parallel()
 	const content = "somewhere in the network"
 	node := newRogue(t)
@@ -235,6 +239,7 @@ func TestCollectWaits(t *testing.T) {
 
 // Copies are on as many nodes as are asked for, or the upload fails.
 func TestCopies(t *testing.T) {
+	full.Slow(t)
 	t.Parallel()
 	first, second := start(t), start(t)
 	e := open(t, func(c *kubo.Config) { hurried(c); c.Copies = 2 }, first.endpoint, second.endpoint)
@@ -271,6 +276,7 @@ func TestCopies(t *testing.T) {
 // Clients notice nothing of a node that is stopped and started again while they read
 // and write small files.
 func TestFailover(t *testing.T) {
+	full.Slow(t)
 	t.Parallel()
 	stays := start(t)
 	dir := t.TempDir()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/ipfs/kubo"
+	"github.com/nodegate/nodegate/test/full"
 )
 
 // hung is a node that accepts connections and never answers.
@@ -50,6 +51,7 @@ func onlyProbes(c *kubo.Config) {
 // A node that hangs is found by its health check. Uploads that wait for it go to another
 // node, or fail as those without a node do.
 func TestHung(t *testing.T) {
+	full.Slow(t)
 	t.Parallel()
 	e := open(t, onlyProbes, hung(t), shared(t))
 	mustStore(t, e, "a", "past a node that hangs")

@@ -21,6 +21,7 @@ import (
 	"github.com/nodegate/nodegate/internal/ipfs/kubo"
 	"github.com/nodegate/nodegate/internal/ipfs/unixfs"
 	"github.com/nodegate/nodegate/internal/store/sqlstore"
+	"github.com/nodegate/nodegate/test/full"
 	"github.com/nodegate/nodegate/test/harness"
 	"github.com/nodegate/nodegate/test/sqlitetest"
 )
@@ -166,6 +167,7 @@ func (e engine) Begin(account string, quota int64) unixfs.Batch {
 
 // TestEngine holds the engine to what every engine promises.
 func TestEngine(t *testing.T) {
+	full.Slow(t)
 	node := shared(t)
 	for name, kept := range map[string]int64{"as it is": 4 << 20, "streamed": 0} {
 		if testing.Short() && name != "as it is" {

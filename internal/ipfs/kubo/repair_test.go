@@ -15,6 +15,7 @@ import (
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/ipfs/kubo"
 	"github.com/nodegate/nodegate/internal/store/sqlstore"
+	"github.com/nodegate/nodegate/test/full"
 )
 
 // repairs are engines over one store of pins, as of servers whose nodes change.
@@ -82,6 +83,7 @@ func tree(t *testing.T, e *kubo.Engine, account string, leaves ...string) (root 
 
 // Content comes to a node that was replaced by an empty one.
 func TestRepairReplacedNode(t *testing.T) {
+	full.Slow(t)
 	t.Parallel()
 	r, stays, goes, comes := newRepairs(t), start(t), start(t), start(t)
 	root, blocks := tree(t, r.engine(2, stays.endpoint, goes.endpoint), "a", "one leaf", "another leaf")
@@ -112,6 +114,7 @@ func TestRepairReplacedNode(t *testing.T) {
 
 // A node that is away counts as a copy for an interval. Then another node gets one.
 func TestRepairAwayNode(t *testing.T) {
+	full.Slow(t)
 	t.Parallel()
 	r, stays, goes, third := newRepairs(t), start(t), start(t), start(t)
 	id := mustStore(t, r.engine(2, stays.endpoint, goes.endpoint), "a", "on two of three")
@@ -137,6 +140,7 @@ func TestRepairAwayNode(t *testing.T) {
 
 // What no node has is counted, and its pins stay until it is added again.
 func TestRepairMissing(t *testing.T) {
+	full.Slow(t)
 	t.Parallel()
 	r, empty := newRepairs(t), start(t)
 	old := start(t)

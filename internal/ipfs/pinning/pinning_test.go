@@ -16,6 +16,7 @@ import (
 	"github.com/nodegate/nodegate/internal/fairshare"
 	"github.com/nodegate/nodegate/internal/ipfs/pinning"
 	"github.com/nodegate/nodegate/internal/store/sqlstore"
+	"github.com/nodegate/nodegate/test/full"
 	"github.com/nodegate/nodegate/test/sqlitetest"
 )
 
@@ -178,6 +179,7 @@ func TestAskedWhileRemoved(t *testing.T) {
 // TestTriedAgain: what says nothing about the request is tried again, anything else fails
 // it, and an answer never shows the cause of an internal error.
 func TestTriedAgain(t *testing.T) {
+	full.Slow(t)
 	var reached atomic.Bool
 	e := &engine{pins: map[string]nodegate.Pin{}}
 	e.pin = func(_ context.Context, cid string) error {

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/test/full"
 )
 
 const boundary = "------------------------boundary"
@@ -189,6 +190,7 @@ func compare(t *testing.T, query string, parts []upload) {
 
 // TestAddSizes walks the borders of chunks and of branches.
 func TestAddSizes(t *testing.T) {
+	full.Slow(t)
 	for _, links := range []int{2, 3, 5} {
 		for n := range 60 {
 			content := noise(n * 10)
@@ -204,6 +206,7 @@ func TestAddSizes(t *testing.T) {
 }
 
 func TestAddLarge(t *testing.T) {
+	full.Slow(t)
 	if testing.Short() {
 		t.Skip("reads 50 MB")
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/test/full"
 )
 
 // TestLives asks, lets something happen, and asks again: the second outcome tells how
@@ -261,6 +262,7 @@ func TestTooLarge(t *testing.T) {
 
 // TestBudget: the heap stays within what was allowed, whatever the answers' size.
 func TestBudget(t *testing.T) {
+	full.Slow(t)
 	const budget = 16 << 20
 	for _, size := range []int{8, 200, 1500, 40_000, 0} {
 		node := answering("")

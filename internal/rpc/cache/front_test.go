@@ -16,6 +16,7 @@ import (
 	"github.com/nodegate/nodegate/internal/rpc/cache"
 	"github.com/nodegate/nodegate/internal/rpc/chain"
 	"github.com/nodegate/nodegate/internal/rpc/chain/devchain"
+	"github.com/nodegate/nodegate/test/full"
 )
 
 // counting is a chain that counts what it is asked.
@@ -70,6 +71,7 @@ func TestFrontPaths(t *testing.T) {
 // TestFrontSame: whatever is sent and taken back, whoever asks through the front gets
 // what the chain itself says at that moment. The small one always lacks room.
 func TestFrontSame(t *testing.T) {
+	full.Slow(t)
 	node := openChain(t)
 	wide, small := cache.NewFront(node, cache.Config{Bytes: 4 << 20}), cache.NewFront(node, cache.Config{Bytes: 8 << 10})
 	value := int64(0)

@@ -9,10 +9,12 @@ import (
 	"github.com/nodegate/nodegate/internal/rpc/cache"
 	"github.com/nodegate/nodegate/internal/store/redisstore"
 	"github.com/nodegate/nodegate/test/dbtest"
+	"github.com/nodegate/nodegate/test/full"
 )
 
 // TestRedis: two servers over one real Redis; when it stands still, both go on.
 func TestRedis(t *testing.T) {
+	full.Slow(t)
 	r := dbtest.Redis(t)
 	node := openChain(t)
 	server := func() *cache.Cache {

@@ -18,6 +18,7 @@ import (
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/rpc/chain/devchain"
+	"github.com/nodegate/nodegate/test/full"
 )
 
 // TestBlobsAreRefused: go-ethereum would compute their proofs, which nothing can stop. What
@@ -63,6 +64,7 @@ func zeroBlobs(n *Node, blobs int) *types.Transaction {
 // second for it. It would complain about the proof of the first two, and accept the third: the
 // proofs that it computes itself are right.
 func TestBlobsAreScreened(t *testing.T) {
+	full.Slow(t)
 	n := openDevnet(t)
 	chainID := n.engine.eth.BlockChain().Config().ChainID
 	funded := devchain.Accounts()[0].PrivateKey
@@ -128,6 +130,7 @@ func TestBlobsAreScreened(t *testing.T) {
 // TestBlobsShareSeats: the proofs of each blob take a seat of their own, so that accounts take
 // turns between blobs, and what is kept in the journal has the proofs.
 func TestBlobsShareSeats(t *testing.T) {
+	full.Slow(t)
 	n := openDevnet(t)
 	seats := 0
 	s := submitter{n: n, seat: func(ctx context.Context, work func(context.Context) error) error {

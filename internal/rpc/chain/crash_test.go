@@ -14,6 +14,7 @@ import (
 	"github.com/ethereum/go-ethereum/common/hexutil"
 
 	"github.com/nodegate/nodegate/internal/rpc/chain/devchain"
+	"github.com/nodegate/nodegate/test/full"
 )
 
 // roleWrite sends transactions forever and prints each one that has a receipt:
@@ -110,6 +111,7 @@ func parseAcknowledged(t *testing.T, line string) (a acknowledged) {
 // A writer is killed in the instant in which it acknowledges a transaction, again
 // and again on the same folder. Nothing acknowledged is ever lost.
 func TestKilledWhileWriting(t *testing.T) {
+	full.Slow(t)
 	const rounds = 5
 	dir := filepath.Join(t.TempDir(), "chain")
 	var all []acknowledged

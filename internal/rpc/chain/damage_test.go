@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/nodegate/nodegate/internal/rpc/chain/devchain"
+	"github.com/nodegate/nodegate/test/full"
 )
 
 // ways to damage a file.
@@ -36,6 +37,7 @@ var damagedFiles = []struct {
 // A damaged database is refused with exit code 2 and a reason, or it is whole all
 // the same. It is never a shorter chain, a stack trace or a hang.
 func TestDamagedDatabase(t *testing.T) {
+	full.Slow(t)
 	folder := t.TempDir()
 	bases := map[int]string{1: filepath.Join(folder, "1"), 3: filepath.Join(folder, "3")}
 	for starts, base := range bases {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/rpc/chain/devchain"
+	"github.com/nodegate/nodegate/test/full"
 )
 
 // agree compares both paths on everything that was ever mined here, dropped blocks
@@ -281,6 +282,7 @@ func TestRevertEmptiesPool(t *testing.T) {
 // Readers run while blocks come and go. Each answer must be well formed while that
 // lasts, and once it is quiet both paths must agree again.
 func TestReadersDuringReorgs(t *testing.T) {
+	full.Slow(t)
 	n := openDevnet(t)
 	var h history
 	var mu sync.Mutex
@@ -308,6 +310,7 @@ func TestReadersDuringReorgs(t *testing.T) {
 // TestLookupsWhileRewinding: a transaction whose block is taken back at this moment is there
 // or not. go-ethereum's API crashes where the block goes between two of its reads.
 func TestLookupsWhileRewinding(t *testing.T) {
+	full.Slow(t)
 	n := openDevnet(t)
 	var tx atomic.Pointer[common.Hash]
 	tx.Store(new(common.Hash))

@@ -75,6 +75,7 @@ var leastShare = map[string]float64{
 }
 
 func TestNativeEqualsGeneric(t *testing.T) {
+	full.Slow(t)
 	for _, c := range sharedChains {
 		t.Run(c.name, func(t *testing.T) {
 			n := shared(t, c.open)

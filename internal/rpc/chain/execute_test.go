@@ -17,6 +17,7 @@ import (
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/rpc/chain/devchain"
 	"github.com/nodegate/nodegate/internal/rpc/chain/lane"
+	"github.com/nodegate/nodegate/test/full"
 )
 
 // blakeInput asks the BLAKE2 contract for so many rounds.
@@ -76,6 +77,7 @@ func shortNode(t *testing.T) *Node {
 // A precompiled contract that runs for too long ends the whole call with a timeout. It
 // never looks like a contract that failed, and nothing of it is remembered.
 func TestLongContracts(t *testing.T) {
+	full.Slow(t)
 	n := shortNode(t)
 	for range 2 { // the second time nothing may come from a memo
 		for _, r := range longCalls() {
@@ -95,6 +97,7 @@ func TestLongContracts(t *testing.T) {
 // Calls that leave the light slice by their gas or in the middle of their rounds give the
 // same result and the same gas as in go-ethereum.
 func TestLongContractsAnswer(t *testing.T) {
+	full.Slow(t)
 	n := shared(t, sharedDevnet)
 	for _, rounds := range []uint32{0, 12, 5000, 100_000, 3_000_000} {
 		for _, c := range []callShape{{to: blake, gas: "0x2faf080", input: blakeInput(rounds)}, {gas: "0x2faf080", input: blakeCode(rounds)}} {
@@ -197,6 +200,7 @@ func TestOwnTracerHasNoName(t *testing.T) {
 
 // All chains of a process share one heavy lane.
 func TestOneLane(t *testing.T) {
+	full.Slow(t)
 	lanes := lane.New(1, 1)
 	var nodes []*Node
 	for _, p := range []devchain.Preset{devchain.Devnet(), devchain.Rollup()} {

@@ -10,11 +10,13 @@ import (
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/rpc/chain/devchain"
 	"github.com/nodegate/nodegate/internal/rpc/chain/lane"
+	"github.com/nodegate/nodegate/test/full"
 )
 
 // TestModestAccount: endless calls of many accounts, by each way a call is executed, delay the
 // heavy calls of another account by about a second each, and their results are the same.
 func TestModestAccount(t *testing.T) {
+	full.Slow(t)
 	cfg := presetConfig(devchain.Devnet(), "")
 	cfg.CallTimeout, cfg.Lanes = 20*time.Second, lane.New(1, 2)
 	n := openTemp(t, cfg)

@@ -14,6 +14,7 @@ import (
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/rpc/chain/devchain"
+	"github.com/nodegate/nodegate/test/full"
 )
 
 // badFS is a file system whose files fail.
@@ -57,6 +58,7 @@ func ends(do func(), should bool) bool {
 // A failed write to a file that the database can't do without stops the network and
 // never returns; one to any other file, or of a folder that is not served, is returned.
 func TestFailedWrites(t *testing.T) {
+	full.Slow(t)
 	for _, c := range []struct {
 		file          string
 		err           error
@@ -157,6 +159,7 @@ func roleMine(dir string) {
 // Bits that flip in the middle of the chain's log make its database shorter without a
 // word. The next start says which blocks are lost and changes nothing.
 func TestFlippedBits(t *testing.T) {
+	full.Slow(t)
 	base := filepath.Join(t.TempDir(), "chain")
 	cmd := child(t, "mine", base)
 	out, err := cmd.StdoutPipe()

@@ -121,6 +121,7 @@ func randomBytes(random *rand.Rand, n int) []byte {
 
 // TestGarbageParams asks every method with every broken parameter list.
 func TestGarbageParams(t *testing.T) {
+	full.Slow(t)
 	for _, target := range fuzzTargets() {
 		for _, method := range fuzzMethods {
 			for _, garbage := range garbageParams {
@@ -133,6 +134,7 @@ func TestGarbageParams(t *testing.T) {
 // TestRandomRequests is the fuzz target without its engine, which makes go-ethereum
 // a hundred times slower. The seed is new each time; a failure shows the request.
 func TestRandomRequests(t *testing.T) {
+	full.Slow(t)
 	random := rand.New(rand.NewPCG(uint64(time.Now().UnixNano()), 0))
 	for i := range full.Rounds(6000, 1500) {
 		target := fuzzTargets()[i%2]

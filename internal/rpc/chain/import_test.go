@@ -15,6 +15,7 @@ import (
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/rpc/chain/devchain"
+	"github.com/nodegate/nodegate/test/full"
 )
 
 // boundaries are the offsets between the blocks of a chain file.
@@ -63,6 +64,7 @@ func refused(t *testing.T, cfg Config) *nodegate.Error {
 }
 
 func TestTruncatedChainImportsNothing(t *testing.T) {
+	full.Slow(t)
 	p := devchain.Devnet()
 	ends := boundaries(t, p.Chain)
 	for i := 1; i <= 10; i++ {
@@ -80,6 +82,7 @@ func TestTruncatedChainImportsNothing(t *testing.T) {
 // A changed bit breaks the block's encoding or a hash: each block but the last is
 // vouched for by the next one's parent hash, and by its own roots.
 func TestFlippedBitImportsNothing(t *testing.T) {
+	full.Slow(t)
 	p := devchain.Devnet()
 	blocks, err := decodeChain(p.Chain)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/rpc/chain/devchain"
 	"github.com/nodegate/nodegate/internal/rpc/chain/lane"
+	"github.com/nodegate/nodegate/test/full"
 )
 
 // scripting is a chain that runs the JavaScript of clients.
@@ -64,6 +65,7 @@ func TestJavaScriptInBlocks(t *testing.T) {
 // TestJavaScriptEnds: code without an end is stopped wherever it is, and what it held is
 // given back.
 func TestJavaScriptEnds(t *testing.T) {
+	full.Slow(t)
 	n := scripting(t, 300*time.Millisecond)
 	const rest = `fault: function() {}, result: function() { return 1 }}`
 	for name, tracer := range map[string]string{

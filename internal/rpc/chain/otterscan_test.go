@@ -29,6 +29,7 @@ type otsFound struct {
 // TestOtsSearch: a search finds exactly the transactions in whose traces an address is, in
 // both directions and page by page.
 func TestOtsSearch(t *testing.T) {
+	full.Slow(t)
 	n := shared(t, sharedCompat)
 	seen := map[common.Address][]common.Hash{} // oldest first
 	for number := uint64(1); number <= head(t, n); number++ {

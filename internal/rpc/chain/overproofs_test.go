@@ -21,6 +21,7 @@ import (
 	"github.com/nodegate/nodegate/internal/rpc/chain/lane"
 	"github.com/nodegate/nodegate/internal/rpc/chain/native"
 	"github.com/nodegate/nodegate/internal/rpc/proven"
+	"github.com/nodegate/nodegate/test/full"
 )
 
 // wanting is a chain as a pool of nodes: it gives out only what is wanted.
@@ -212,6 +213,7 @@ func fewChains() []sharedChain {
 // TestExecutedOverProofs: calls and estimates that are executed here over proven state have
 // the bytes, or the error, of go-ethereum's own API.
 func TestExecutedOverProofs(t *testing.T) {
+	full.Slow(t)
 	for _, c := range fewChains() {
 		t.Run(c.name, func(t *testing.T) {
 			n := shared(t, c.open)
@@ -225,6 +227,7 @@ func TestExecutedOverProofs(t *testing.T) {
 
 // TestOverridesOverProofs: the same with overrides of accounts and of the block.
 func TestOverridesOverProofs(t *testing.T) {
+	full.Slow(t)
 	for _, c := range fewChains() {
 		t.Run(c.name, func(t *testing.T) {
 			n := shared(t, c.open)
@@ -238,6 +241,7 @@ func TestOverridesOverProofs(t *testing.T) {
 
 // TestPricesOverProofs: the same with calls that pay for their gas, or have lists.
 func TestPricesOverProofs(t *testing.T) {
+	full.Slow(t)
 	for _, c := range fewChains() {
 		t.Run(c.name, func(t *testing.T) {
 			n := shared(t, c.open)

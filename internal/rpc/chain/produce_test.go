@@ -15,6 +15,7 @@ import (
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/rpc/chain/devchain"
+	"github.com/nodegate/nodegate/test/full"
 )
 
 // openDevnet is a chain of the test's own, in memory.
@@ -39,6 +40,7 @@ func TestMinesOnDemand(t *testing.T) {
 
 // Without a transaction there is no block.
 func TestIdleMinesNothing(t *testing.T) {
+	full.Slow(t)
 	n := openDevnet(t)
 	time.Sleep(1200 * time.Millisecond)
 	if got := head(t, n); got != 10 {
@@ -47,6 +49,7 @@ func TestIdleMinesNothing(t *testing.T) {
 }
 
 func TestMinesByPeriod(t *testing.T) {
+	full.Slow(t)
 	cfg := presetConfig(devchain.Devnet(), "")
 	cfg.Period = 2
 	n := openTemp(t, cfg)
@@ -269,6 +272,7 @@ func TestNoKeysOnTheServer(t *testing.T) {
 // Whoever saw a block, by its number or by a receipt, and then awaited, may rely on it:
 // it is on disk. go-ethereum shows a block's receipts before it moves its head.
 func TestAwaitCoversWhatIsVisible(t *testing.T) {
+	full.Slow(t)
 	n := openTemp(t, presetConfig(devchain.Devnet(), filepath.Join(t.TempDir(), "chain")))
 	const blocks = 150
 	last := head(t, n) + blocks
@@ -327,6 +331,7 @@ func TestFailedFlush(t *testing.T) {
 // TestStuckMinesNothing: a transaction that doesn't pay the base fee waits and costs no empty
 // blocks, neither by itself nor with each other transaction.
 func TestStuckMinesNothing(t *testing.T) {
+	full.Slow(t)
 	n := openDevnet(t)
 	to := common.HexToAddress(anyone)
 	stuck := types.MustSignNewTx(devchain.Accounts()[5].PrivateKey, types.LatestSigner(n.engine.eth.BlockChain().Config()), &types.DynamicFeeTx{

@@ -22,6 +22,7 @@ import (
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/disk"
 	"github.com/nodegate/nodegate/internal/rpc/chain/devchain"
+	"github.com/nodegate/nodegate/test/full"
 )
 
 func rawParams(tx *types.Transaction) []byte {
@@ -67,6 +68,7 @@ func isKnown(t testing.TB, n *Node, hash common.Hash) bool {
 
 // Whoever got a hash finds the transaction after a kill, mined or waiting.
 func TestKilledWhileSending(t *testing.T) {
+	full.Slow(t)
 	dir := filepath.Join(t.TempDir(), "chain")
 	total, unknown := 0, 0
 	var all []common.Hash

@@ -14,6 +14,7 @@ import (
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/rpc/chain/devchain"
+	"github.com/nodegate/nodegate/test/full"
 )
 
 // nextEvent waits for the next one and decodes it.
@@ -228,6 +229,7 @@ func TestManyEvents(t *testing.T) {
 // those who read them nor of others, although the disk takes its time. Anybody can send such a
 // block.
 func TestBlockOfManyLogs(t *testing.T) {
+	full.Slow(t)
 	n := openDevnet(t)
 	synced := make(chan struct{})
 	n.feeds.await = func() error { <-synced; return nil }

@@ -17,6 +17,7 @@ import (
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/rpc/chain/devchain"
+	"github.com/nodegate/nodegate/test/full"
 )
 
 // parityTrace is a trace of the namespace trace or of the flatCallTracer.
@@ -80,6 +81,7 @@ func flat(t *testing.T, n *Node, number uint64) (list []parityTrace) {
 // TestTraceBlocks: the traces of every block are those of go-ethereum's flatCallTracer, and
 // trace_transaction, trace_filter and the replays tell the same.
 func TestTraceBlocks(t *testing.T) {
+	full.Slow(t)
 	for name, open := range map[string]func() (*Node, error){"devnet": sharedDevnet, "rollup": sharedRollup, "conformance": sharedCompat} {
 		t.Run(name, func(t *testing.T) {
 			n := shared(t, open)
@@ -463,6 +465,7 @@ var recipient = common.HexToAddress("0x000000000000000000000000000000000000beef"
 
 // TestTracesEnd: traces in the form of Parity end at the same limits as others.
 func TestTracesEnd(t *testing.T) {
+	full.Slow(t)
 	cfg := presetConfig(devchain.Devnet(), "")
 	cfg.TraceBytes, cfg.CallTimeout = 1<<20, 20*time.Second
 	n := openTemp(t, cfg)

@@ -15,11 +15,13 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/nodegate/nodegate/internal/rpc/edge"
+	"github.com/nodegate/nodegate/test/full"
 )
 
 // TestBodyRate: an account that sends large bodies much faster than its rate is refused,
 // over HTTP and WebSockets. Its small calls are answered, and so are other accounts.
 func TestBodyRate(t *testing.T) {
+	full.Slow(t)
 	h, p := buildShares(t, edge.Bounds{BodyRate: 64 << 10}, nil)
 	p.answer = func(context.Context, string) ([]byte, error) { return []byte("1"), nil }
 	large := rpcCall("large", 250<<10)
@@ -123,6 +125,7 @@ func TestBodyRateOfUnfinished(t *testing.T) {
 // TestBodyRateOfRefused: what is refused counts too, since its bytes were read: a batch with
 // too many calls whole, and no JSON in part. A few of them are told what is wrong.
 func TestBodyRateOfRefused(t *testing.T) {
+	full.Slow(t)
 	call := `{"jsonrpc":"2.0","id":1,"method":"eth_blockNumber"}`
 	for name, body := range map[string]struct {
 		text, code string

@@ -15,6 +15,7 @@ import (
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/rpc/edge"
+	"github.com/nodegate/nodegate/test/full"
 )
 
 // refusal is an envelope with an error.
@@ -156,6 +157,7 @@ func TestUpgradeRequired(t *testing.T) {
 // TestDisputedLength: a request with both lengths is answered and ends its connection,
 // first on it or not. Chunks alone keep it.
 func TestDisputedLength(t *testing.T) {
+	full.Slow(t)
 	h := build(t)
 	body := envelope("open")
 	chunked := fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(body), body)

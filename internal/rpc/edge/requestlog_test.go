@@ -15,6 +15,7 @@ import (
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/accounts/requestlog"
 	"github.com/nodegate/nodegate/internal/rpc/edge"
+	"github.com/nodegate/nodegate/test/full"
 )
 
 // lines are a key's entries, oldest first, in words.
@@ -39,6 +40,7 @@ func answerOf(_ context.Context, method string) ([]byte, error) {
 // TestJournal: every way that a request can go leaves an entry with what its client
 // was told.
 func TestJournal(t *testing.T) {
+	full.Slow(t)
 	call := func(method string) string {
 		return fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":%q,"params":["p"]}`, method)
 	}

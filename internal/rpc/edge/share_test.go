@@ -14,6 +14,7 @@ import (
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/rpc/edge"
+	"github.com/nodegate/nodegate/test/full"
 )
 
 // tenants lets keys of the form account.number in.
@@ -190,6 +191,7 @@ func TestCallsPerAccount(t *testing.T) {
 // TestCallsPerAccountOverPlainHTTP does the same with small requests that net/http never
 // sees. What is refused is counted under its method.
 func TestCallsPerAccountOverPlainHTTP(t *testing.T) {
+	full.Slow(t)
 	const share = 3
 	h, p := buildShares(t, edge.Bounds{CallsPerAccount: share}, nil)
 	release := make(chan struct{})

@@ -10,10 +10,12 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/nodegate/nodegate/internal/rpc/ws"
+	"github.com/nodegate/nodegate/test/full"
 )
 
 // TestPing: a peer that owes an answer to the last ping is cut, one that answers stays.
 func TestPing(t *testing.T) {
+	full.Slow(t)
 	made := make(chan *socket)
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
 		conn, err := ws.Accept(w, req, 1<<10)

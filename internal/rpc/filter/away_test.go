@@ -10,11 +10,13 @@ import (
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/store/redisstore"
 	"github.com/nodegate/nodegate/test/dbtest"
+	"github.com/nodegate/nodegate/test/full"
 )
 
 // TestRedisAway: while Redis hangs or is gone, every filter method is busy. None says that a
 // filter isn't there, which would have its owner give it up: it works again when Redis does.
 func TestRedisAway(t *testing.T) {
+	full.Slow(t)
 	server := dbtest.Redis(t)
 	s, err := redisstore.Open(t.Context(), "redis://"+server.Addr, slog.New(slog.DiscardHandler))
 	if err != nil {

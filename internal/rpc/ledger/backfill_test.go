@@ -36,6 +36,7 @@ func (r *rig) first(want uint64) {
 // TestBackfill: blocks before the first 128 are fetched once each, at the rate that is set,
 // until the window is full or the chain begins. All are answered as the others are.
 func TestBackfill(t *testing.T) {
+	full.Slow(t)
 	for name, want := range map[string]struct{ blocks, first uint64 }{"window": {250, 151}, "whole chain": {1000, 0}} {
 		t.Run(name, func(t *testing.T) {
 			if want.first == 0 && rounds(2, 1) == 1 {
@@ -83,6 +84,7 @@ func TestBackfill(t *testing.T) {
 
 // TestBackfillResumes: after a restart nothing is fetched again.
 func TestBackfillResumes(t *testing.T) {
+	full.Slow(t)
 	c := newChain()
 	c.grow(400)
 	dir := t.TempDir()
@@ -112,6 +114,7 @@ func TestBackfillResumes(t *testing.T) {
 // TestBackfillReorgs: reorgs of 1 to 64 blocks while older blocks are fetched. In the end the
 // copy is the chain.
 func TestBackfillReorgs(t *testing.T) {
+	full.Slow(t)
 	c := newChain()
 	c.grow(300)
 	c.set(func(c *chain) { c.head.Finalized = 200 })
@@ -138,6 +141,7 @@ func TestBackfillReorgs(t *testing.T) {
 // TestBackfillPauses: nodes without older blocks are asked now and then, and the head is
 // followed all the time.
 func TestBackfillPauses(t *testing.T) {
+	full.Slow(t)
 	c := newChain()
 	c.grow(300)
 	c.pruned = 150

@@ -19,6 +19,7 @@ import (
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/disk"
 	"github.com/nodegate/nodegate/internal/rpc/ledger/store"
+	"github.com/nodegate/nodegate/test/full"
 )
 
 // passed is what the node below a ledger answers with.
@@ -252,6 +253,7 @@ func TestShortChain(t *testing.T) {
 // TestReorg: after a reorg of any depth the blocks of the new branch are answered, and
 // those of the old one by their hash alone.
 func TestReorg(t *testing.T) {
+	full.Slow(t)
 	c := newChain()
 	c.grow(100)
 	run(t, c, 1000, func(r *rig) {
@@ -532,6 +534,7 @@ func testHoles(t *testing.T, err error) {
 // TestLies: whatever a node changes in a block or a receipt, nothing of it is answered. When
 // it is honest again, the copy goes on.
 func TestLies(t *testing.T) {
+	full.Slow(t)
 	lists := map[string]func(list []any) any{
 		"no receipts":         func([]any) any { return nil },
 		"an empty list":       func(list []any) any { return list[:0] },
@@ -688,6 +691,7 @@ func TestExtraMembers(t *testing.T) {
 // TestResume: a copy goes on where it was, after a pause of any length, and after a reorg
 // that it missed.
 func TestResume(t *testing.T) {
+	full.Slow(t)
 	for name, missed := range map[string]struct {
 		change func(c *chain)
 		calls  int
@@ -831,6 +835,7 @@ func TestPassedOver(t *testing.T) {
 // TestPrune: the copy keeps as many blocks as it should, some more, and what is pruned is
 // passed on.
 func TestPrune(t *testing.T) {
+	full.Slow(t)
 	c := newChain()
 	c.grow(10)
 	run(t, c, 50, func(r *rig) {

@@ -20,6 +20,7 @@ import (
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/background"
 	"github.com/nodegate/nodegate/internal/fairshare"
+	"github.com/nodegate/nodegate/test/full"
 )
 
 // logFilter is a query in the words of the tests. A nil value is any.
@@ -91,6 +92,7 @@ func (r *rig) checkLogs(f *logFilter) int {
 
 // TestLogs: ranges of the copy, and single blocks, by address and by topics.
 func TestLogs(t *testing.T) {
+	full.Slow(t)
 	c := newChain()
 	c.grow(160)
 	run(t, c, 1000, func(r *rig) {
@@ -180,6 +182,7 @@ func TestLogsOfAnotherBranch(t *testing.T) {
 // TestLogsInReorgs: while the chain is reorganized again and again, every answer is of one
 // branch, which was the chain at some moment of the query.
 func TestLogsInReorgs(t *testing.T) {
+	full.Slow(t)
 	c := newChain()
 	c.grow(60)
 	run(t, c, 1000, func(r *rig) {

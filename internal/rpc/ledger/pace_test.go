@@ -9,11 +9,13 @@ import (
 	"time"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/test/full"
 )
 
 // TestTooFast: a network with blocks under the shortest time is not followed, and one with
 // too few blocks to tell is.
 func TestTooFast(t *testing.T) {
+	full.Slow(t)
 	for name, c := range map[string]struct {
 		every  time.Duration
 		blocks int

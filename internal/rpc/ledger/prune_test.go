@@ -7,11 +7,13 @@ import (
 	"time"
 
 	"github.com/nodegate/nodegate/internal/disk"
+	"github.com/nodegate/nodegate/test/full"
 )
 
 // TestFullDisk: on a full disk the copy stops and gets smaller, down to what a new one has.
 // It goes on when there is space.
 func TestFullDisk(t *testing.T) {
+	full.Slow(t)
 	c := newChain()
 	c.grow(10)
 	dir := t.TempDir()

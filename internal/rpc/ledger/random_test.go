@@ -17,6 +17,7 @@ import (
 // TestRandomHistory: whatever the chain does, and however slow and unreliable its nodes are,
 // nothing is answered by number or by transaction that isn't on the chain at that moment.
 func TestRandomHistory(t *testing.T) {
+	full.Slow(t)
 	answered, seeds := 0, uint64(rounds(full.Rounds(12, 5), 2))
 	for seed := range seeds {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {

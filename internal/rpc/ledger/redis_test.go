@@ -9,6 +9,7 @@ import (
 
 	"github.com/nodegate/nodegate/internal/store/redisstore"
 	"github.com/nodegate/nodegate/test/dbtest"
+	"github.com/nodegate/nodegate/test/full"
 )
 
 var _ Shared = (*redisstore.Blocks)(nil)
@@ -46,6 +47,7 @@ func (r *rig) reaches(number uint64) {
 // TestRedisBlocks: three servers on one Redis take the calls of one. Without Redis each goes
 // on alone, and when it is back they share again.
 func TestRedisBlocks(t *testing.T) {
+	full.Slow(t)
 	redis := dbtest.Redis(t)
 	c := newChain()
 	c.grow(120)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/test/full"
 )
 
 // TestVerify: all blocks of a copy can be proven again, and the figures are those of the
@@ -117,6 +118,7 @@ func flip(t *testing.T, dir string, random *rand.Rand, times int) (tables int) {
 // false, and in the end all blocks are in the copy, and proven. It runs in real time: the
 // database works at damaged tables in the background, and synctest would wait for that.
 func TestDamagedTables(t *testing.T) {
+	full.Slow(t)
 	for seed := range uint64(rounds(3, 1)) {
 		c := newChain()
 		c.grow(100)
@@ -179,6 +181,7 @@ func (r *rig) probeBlock(m *made) {
 // TestMissingReceipts: receipts that nodes did not give are asked for again, and a node that
 // still doesn't give them is not asked all the time.
 func TestMissingReceipts(t *testing.T) {
+	full.Slow(t)
 	c := newChain()
 	c.set(func(c *chain) { c.failReceipts = &nodegate.Error{Code: nodegate.MethodNotFound} })
 	c.grow(100)

@@ -79,6 +79,7 @@ func newServer(t *testing.T, c *chain, with Shared) *rig {
 // TestSharedBackfill: servers that start together fetch each block once, the first ones, those
 // that come, those of a reorg and the older ones. Each proves all of them.
 func TestSharedBackfill(t *testing.T) {
+	full.Slow(t)
 	c := newChain()
 	c.grow(300)
 	c.set(func(c *chain) { c.delay = 10 * time.Millisecond })
@@ -162,6 +163,7 @@ func TestSharedDeath(t *testing.T) {
 // TestSharedLies: whatever is found for a block, nothing false is stored, and the block is
 // fetched from a node at once.
 func TestSharedLies(t *testing.T) {
+	full.Slow(t)
 	c := newChain()
 	blocks := rounds(full.Rounds(100, 40), 20)
 	c.grow(blocks)

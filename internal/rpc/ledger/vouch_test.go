@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/test/full"
 )
 
 // claims are what two nodes say.
@@ -207,6 +208,7 @@ func TestAgree(t *testing.T) {
 
 // TestCheckpoint: a chain without the block is not followed, wherever it is.
 func TestCheckpoint(t *testing.T) {
+	full.Slow(t)
 	for name, number := range map[string]uint64{"inside the copy": 290, "before it": 100, "the newest": 300} {
 		t.Run(name, func(t *testing.T) {
 			c := newChain()
@@ -279,6 +281,7 @@ func TestCheckpointLost(t *testing.T) {
 // TestCheckpointRefuted: nodes say that they have the block, and give a chain without it. That
 // shows when the backfill gets there. They are not asked for the same chain again and again.
 func TestCheckpointRefuted(t *testing.T) {
+	full.Slow(t)
 	c := newChain()
 	c.grow(150)
 	right := slices.Clone(c.blocks)

@@ -20,6 +20,7 @@ import (
 	"github.com/nodegate/nodegate/internal/rpc/chain/native"
 	"github.com/nodegate/nodegate/internal/rpc/proven"
 	"github.com/nodegate/nodegate/internal/rpc/upstream/pool"
+	"github.com/nodegate/nodegate/test/full"
 	"github.com/nodegate/nodegate/test/harness"
 )
 
@@ -156,6 +157,7 @@ func three(t *testing.T, chain string, lie func(method, result string) string) (
 // TestLies: of three nodes one lies about an account, its storage, its code, the header of
 // the block, or forges the proof. Nobody gets the lie, and the node is ejected.
 func TestLies(t *testing.T) {
+	full.Slow(t)
 	s := harness.Start(t, func(c *config.Config) { c.Networks[0].Cache = 0 })
 	chain := s.URL("devnet", harness.KeyA)
 	honest, _ := three(t, chain, nil)

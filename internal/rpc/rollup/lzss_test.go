@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/consensys/compress/lzss"
+
+	"github.com/nodegate/nodegate/test/full"
 )
 
 // realCompressor is what the network compresses with. It takes 33 MB, so a test
@@ -115,6 +117,7 @@ func FuzzCompressedSize(f *testing.F) {
 // same length: its search takes quadratic time. Here every place is compared a number of
 // times that grows with the logarithm of the lengths, whatever the data.
 func TestCompressedSizeWorkIsBounded(t *testing.T) {
+	full.Slow(t)
 	descending := func(n int) []byte {
 		var b []byte
 		for i := n / 9; len(b) < n; i-- {

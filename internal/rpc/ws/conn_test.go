@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
+
+	"github.com/nodegate/nodegate/test/full"
 )
 
 const testLimit = 1 << 20
@@ -263,6 +265,7 @@ func TestClose(t *testing.T) {
 // whole, and the reason of the end behind it. The write ends by its deadline, or is
 // stuck when the socket is closed.
 func TestSlowReader(t *testing.T) {
+	full.Slow(t)
 	if runtime.GOOS != "linux" {
 		t.Skip("the system leaves no room for the goodbye")
 	}

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/redis/rueidis"
+
+	"github.com/nodegate/nodegate/test/full"
 )
 
 // soon waits until something holds.
@@ -112,6 +114,7 @@ func TestDamagedAnswers(t *testing.T) {
 // TestHungAnswers: each of the first calls loses a moment, the next ones nothing, and
 // when Redis goes on it is used again.
 func TestHungAnswers(t *testing.T) {
+	full.Slow(t)
 	r := startRedis(t)
 	a := r.open().Answers()
 	kept(t, a, "k", "v")

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/redis/rueidis"
+
+	"github.com/nodegate/nodegate/test/full"
 )
 
 // blockBounds are bounds that a busy machine stays within.
@@ -108,6 +110,7 @@ func TestDamagedBlocks(t *testing.T) {
 
 // TestHungBlocks: a Redis that hangs is left alone after two calls, and nobody waits.
 func TestHungBlocks(t *testing.T) {
+	full.Slow(t)
 	r := startRedis(t)
 	bounds := blockBounds()
 	bounds.Within = 50 * time.Millisecond

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/test/full"
 )
 
 var nonceBounds = NonceBounds{Life: 15, Most: 256}
@@ -35,6 +36,7 @@ func tryNonces(t *testing.T, n *Nonces, times int) (took time.Duration) {
 // TestHungNonces: the first call loses a moment, the next ones nothing, and when Redis goes
 // on it is used again.
 func TestHungNonces(t *testing.T) {
+	full.Slow(t)
 	r := startRedis(t)
 	n := r.open().Nonces(nonceBounds)
 	if err := n.Sent(t.Context(), "net", "0xa", 7); err != nil {
@@ -54,6 +56,7 @@ func TestHungNonces(t *testing.T) {
 
 // TestSilentNonces: a Redis that accepts connections and never says a word holds nobody up.
 func TestSilentNonces(t *testing.T) {
+	full.Slow(t)
 	silent, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

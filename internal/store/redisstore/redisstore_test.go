@@ -18,6 +18,7 @@ import (
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/accounts/ratelimit"
 	"github.com/nodegate/nodegate/test/dbtest"
+	"github.com/nodegate/nodegate/test/full"
 )
 
 // server is a Redis of a test's own.
@@ -215,6 +216,7 @@ func TestRefusalAfterStart(t *testing.T) {
 
 // TestLoadingRedis: a Redis that still loads its data refuses nobody: it is tried again.
 func TestLoadingRedis(t *testing.T) {
+	full.Slow(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -251,6 +253,7 @@ func TestLoadingRedis(t *testing.T) {
 
 // TestUsableAfterRefusal: a Redis that has refused us at first is used when it lets us in.
 func TestUsableAfterRefusal(t *testing.T) {
+	full.Slow(t)
 	r := dbtest.Redis(t)
 	r.Stop()
 	var log lines

@@ -14,6 +14,7 @@ import (
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/accounts/ratelimit"
 	"github.com/nodegate/nodegate/test/dbtest"
+	"github.com/nodegate/nodegate/test/full"
 )
 
 // meters are servers with one shared limiter.
@@ -137,6 +138,7 @@ func TestThreeServers(t *testing.T) {
 // TestSharedDay: the credits of a day are one count for all, and leases that are
 // not used come back at the end.
 func TestSharedDay(t *testing.T) {
+	full.Slow(t)
 	r := startRedis(t)
 	m := newMeters(t, r, 3, nodegate.Plan{CreditsPerSecond: 1000, Burst: 100_000, CreditsPerDay: 50_000}, nodegate.KeySettings{})
 	got := m.run(4, time.Second, 80)
@@ -191,6 +193,7 @@ func TestUnlimitedAsksNobody(t *testing.T) {
 // TestHungRedis: nobody waits long and nobody is failed while Redis hangs; when it
 // is back it is told what was used.
 func TestHungRedis(t *testing.T) {
+	full.Slow(t)
 	r := startRedis(t)
 	m := newMetersWith(t, r, 3, ratelimit.Config{}, nodegate.Plan{CreditsPerSecond: 2000, Burst: 2000, CreditsPerDay: 1_000_000}, nodegate.KeySettings{})
 	total := m.run(4, 300*time.Millisecond, 20).admitted
@@ -355,6 +358,7 @@ func TestRefundAfterLostRedis(t *testing.T) {
 // TestSpentDayWithoutRedis: the day's credits that all servers have used up together stay used up
 // while Redis is away.
 func TestSpentDayWithoutRedis(t *testing.T) {
+	full.Slow(t)
 	r := startRedis(t)
 	m := newMeters(t, r, 3, day(3050), nodegate.KeySettings{})
 	m.use(10, 100)

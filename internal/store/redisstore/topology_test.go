@@ -15,6 +15,7 @@ import (
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/accounts/ratelimit"
 	"github.com/nodegate/nodegate/test/dbtest"
+	"github.com/nodegate/nodegate/test/full"
 )
 
 // admin is the user of tests, who may do everything.
@@ -105,6 +106,7 @@ func TestACLIsNeeded(t *testing.T) {
 // promoted, and reports to it what was used meanwhile. It is the documented user of both; the
 // replica and the Sentinel sign in as another one.
 func TestSentinel(t *testing.T) {
+	full.Slow(t)
 	master := dbtest.Redis(t, limited(t)...)
 	replica := dbtest.Replica(t, master, append(limited(t), "--masteruser", admin, "--masterauth", "any")...)
 	t.Cleanup(func() { nothingDenied(t, replica.Addr) })

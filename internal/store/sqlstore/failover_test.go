@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/nodegate/nodegate/test/dbtest"
+	"github.com/nodegate/nodegate/test/full"
 	"github.com/nodegate/nodegate/test/tlstest"
 )
 
@@ -26,6 +27,7 @@ func trust(t *testing.T, a *tlstest.Authority) string {
 // certificates is refused, and so is a connection without TLS; when the primary is killed and the
 // standby promoted, an open store goes on with what was written before.
 func TestFailover(t *testing.T) {
+	full.Slow(t)
 	authority := tlstest.NewAuthority(t)
 	cert, key := authority.Issue(t)
 	pair := dbtest.PostgresPair(t, cert, key)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/test/dbtest"
+	"github.com/nodegate/nodegate/test/full"
 )
 
 // calls are all methods that reach the database.
@@ -114,6 +115,7 @@ func works(t *testing.T, s *Store, within time.Duration) {
 
 // A server that hangs is Busy after five seconds, and works again by itself.
 func TestPostgresPaused(t *testing.T) {
+	full.Slow(t)
 	t.Parallel() // it mostly waits
 	server := dbtest.PostgresServer(t)
 	s := openPostgres(t, server.DSN)
@@ -136,6 +138,7 @@ func TestPostgresPaused(t *testing.T) {
 // A server that crashes is Busy at once, and what was acknowledged is there when
 // it is back.
 func TestPostgresKilled(t *testing.T) {
+	full.Slow(t)
 	t.Parallel() // it mostly waits
 	server := dbtest.PostgresServer(t)
 	s := openPostgres(t, server.DSN)
@@ -160,6 +163,7 @@ func TestPostgresKilled(t *testing.T) {
 
 // A client that dies in the middle of a change does not hold the others up forever.
 func TestPostgresLockIsFreed(t *testing.T) {
+	full.Slow(t)
 	t.Parallel() // it mostly waits
 	s := databases()["postgres"](t)
 	holder, err := s.writer.Begin()
@@ -186,6 +190,7 @@ func TestPostgresLockIsFreed(t *testing.T) {
 
 // Another process that holds SQLite's lock makes writers Busy, and readers go on.
 func TestSQLiteLocked(t *testing.T) {
+	full.Slow(t)
 	t.Parallel() // it mostly waits
 	path := t.TempDir() + "/test.db"
 	s, other := openSQLite(t, path), openSQLite(t, path)

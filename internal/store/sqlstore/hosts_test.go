@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"github.com/nodegate/nodegate/test/dbtest"
+	"github.com/nodegate/nodegate/test/full"
 )
 
 // hostOf is the folder of a server's socket.
@@ -24,6 +25,7 @@ func hostOf(t *testing.T, dsn string) string {
 // TestSeveralHosts names two servers in one address: nodegate uses the one that takes
 // writes, whichever it is, and goes to the other when they change roles.
 func TestSeveralHosts(t *testing.T) {
+	full.Slow(t)
 	a, b := dbtest.PostgresServer(t), dbtest.PostgresServer(t)
 	u, err := url.Parse(a.DSN) // both have a database of the same name
 	if err != nil {

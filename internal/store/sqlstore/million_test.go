@@ -10,6 +10,7 @@ import (
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/accounts/usage/report"
+	"github.com/nodegate/nodegate/test/full"
 )
 
 // millionNow is the last moment of the month that fillMillion fills.
@@ -82,6 +83,7 @@ func withLowerHalves(statement string) string {
 // TestSumsOfOldUsage: what was recorded before there were sums has the same ones as
 // what is recorded now.
 func TestSumsOfOldUsage(t *testing.T) {
+	full.Slow(t)
 	for name, open := range databases() {
 		t.Run(name, func(t *testing.T) {
 			s := open(t)

@@ -17,9 +17,11 @@ import (
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/store/storetest"
 	"github.com/nodegate/nodegate/test/dbtest"
+	"github.com/nodegate/nodegate/test/full"
 )
 
 func TestReopen(t *testing.T) {
+	full.Slow(t)
 	path, dsn := filepath.Join(t.TempDir(), "test.db"), dbtest.Postgres(t)
 	for name, open := range map[string]func(testing.TB) *Store{
 		"sqlite":   func(t testing.TB) *Store { return openSQLite(t, path) },
@@ -191,6 +193,7 @@ const password = "very5ecret"
 
 // A server that can't be used is named, and its password is not.
 func TestUnusablePostgres(t *testing.T) {
+	full.Slow(t)
 	t.Parallel()                                  // it mostly waits
 	hung, err := net.Listen("tcp", "127.0.0.1:0") // takes connections and says nothing
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/test/dbtest"
+	"github.com/nodegate/nodegate/test/full"
 )
 
 // holding is what hold_report waits for in SQLite, while a test wants it to.
@@ -30,6 +31,7 @@ var registerHold = sync.OnceValue(func() error {
 // TestReportsDelayNobody: however many reports read for long, accounts, sessions, keys and the
 // change sequence are read at once, and so is what an account has used today.
 func TestReportsDelayNobody(t *testing.T) {
+	full.Slow(t)
 	t.Run("SQLite", func(t *testing.T) {
 		if err := registerHold(); err != nil {
 			t.Fatal(err)

@@ -14,6 +14,7 @@ import (
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/store/storetest"
 	"github.com/nodegate/nodegate/test/dbtest"
+	"github.com/nodegate/nodegate/test/full"
 )
 
 func quiet() *slog.Logger { return slog.New(slog.DiscardHandler) }
@@ -86,6 +87,9 @@ func databases() map[string]func(testing.TB) *Store {
 func TestConformance(t *testing.T) {
 	for name, open := range databases() {
 		t.Run(name, func(t *testing.T) {
+			if name != "sqlite" {
+				full.Slow(t)
+			}
 			storetest.Run(t, func(t *testing.T) storetest.Store { return open(t) })
 		})
 	}

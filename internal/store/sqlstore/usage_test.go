@@ -10,6 +10,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/test/full"
 )
 
 // model is usage as a map: what the tables must say.
@@ -29,6 +30,7 @@ func (m model) add(u nodegate.Usage, by nodegate.Resolution) {
 // Whatever batches come in whatever order and how often, each counts once in every
 // resolution.
 func TestUsageAgainstModel(t *testing.T) {
+	full.Slow(t)
 	for name, open := range databases() {
 		t.Run(name, func(t *testing.T) {
 			s := open(t)

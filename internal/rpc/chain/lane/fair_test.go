@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/test/full"
 )
 
 const callTimeout = 5 * time.Second // of the calls in these tests
@@ -54,6 +55,7 @@ func flood(ctx context.Context, l *Lanes, account string, calls int) {
 // TestGreedyAccounts: however many accounts keep the lane full of endless calls, the calls of
 // one that sends few wait for about a slice, and none of them fails.
 func TestGreedyAccounts(t *testing.T) {
+	full.Slow(t)
 	for _, seats := range []int{1, 3} {
 		for _, n := range []int{1, 2, 8, 40} {
 			t.Run(fmt.Sprintf("%d accounts, %d seats", n, seats), func(t *testing.T) {

@@ -14,6 +14,8 @@ import (
 	"github.com/ethereum/go-ethereum/core/vm/runtime"
 	"github.com/ethereum/go-ethereum/eth/tracers/logger"
 	"github.com/ethereum/go-ethereum/params"
+
+	"github.com/nodegate/nodegate/test/full"
 )
 
 // options makes a configuration of some bits.
@@ -88,6 +90,7 @@ var programs = []string{
 }
 
 func TestSameAsGoEthereum(t *testing.T) {
+	full.Slow(t)
 	var chunks Chunks
 	for _, p := range programs {
 		code, err := hex.DecodeString(p)

@@ -27,11 +27,13 @@ import (
 
 	"github.com/nodegate/nodegate/internal/rpc/chain/devchain"
 	"github.com/nodegate/nodegate/internal/rpc/ledger/form"
+	"github.com/nodegate/nodegate/test/full"
 )
 
 // TestChains compares what is written with what a complete go-ethereum node answers, for
 // every block, transaction, receipt and log of chains that have all kinds of them.
 func TestChains(t *testing.T) {
+	full.Slow(t)
 	for _, c := range []struct {
 		name string
 		make func(*testing.T) (*core.Genesis, []*types.Block)

@@ -24,6 +24,7 @@ import (
 	"github.com/nodegate/nodegate/internal/rpc/chain/devchain"
 	"github.com/nodegate/nodegate/internal/rpc/ledger/form"
 	"github.com/nodegate/nodegate/internal/rpc/ledger/store"
+	"github.com/nodegate/nodegate/test/full"
 	"pgregory.net/rapid"
 )
 
@@ -137,6 +138,7 @@ func ledgerBlock(w *form.Writer, b *types.Block, receipts types.Receipts) (*stor
 
 // Every query that is understood is answered with the bytes of go-ethereum's answer.
 func TestGeth(t *testing.T) {
+	full.Slow(t)
 	genesis, blocks, receipts := gethChain(300)
 	api := startGeth(t, genesis, blocks)
 	s := openStore(t)

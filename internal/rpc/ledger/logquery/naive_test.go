@@ -13,6 +13,7 @@ import (
 	"github.com/ethereum/go-ethereum/rlp"
 	"github.com/nodegate/nodegate/internal/rpc/ledger/logindex"
 	"github.com/nodegate/nodegate/internal/rpc/ledger/store"
+	"github.com/nodegate/nodegate/test/full"
 	"pgregory.net/rapid"
 )
 
@@ -304,6 +305,7 @@ func (n *naive) prune(rt *rapid.T) {
 
 // Whatever happened to the chain, a query gives what a search log by log gives.
 func TestNaive(t *testing.T) {
+	full.Slow(t)
 	rapid.Check(t, func(rt *rapid.T) {
 		n := &naive{s: openStore(t)}
 		defer func() { _ = n.s.Close() }()

@@ -10,6 +10,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"pgregory.net/rapid"
+
+	"github.com/nodegate/nodegate/test/full"
 )
 
 // snapshots is a file system that is copied at every sync, as a power cut would leave it.
@@ -96,6 +98,7 @@ func (f snapshotFile) SyncData() error { return f.Sync() }
 // A power cut at any sync leaves the chain as it was before or after the write that was
 // in progress: all blocks, pointers and lookups of it, and nothing else.
 func TestPowerCuts(t *testing.T) {
+	full.Slow(t)
 	if underRace && testing.Short() {
 		t.Skip("one goroutine, for minutes: make full")
 	}

@@ -155,6 +155,7 @@ func ofEachKind(names []string) (list []string) {
 // A flipped bit anywhere is found, or does no harm. It never gives a wrong row, and never
 // ends the process.
 func TestFlippedBits(t *testing.T) {
+	full.Slow(t)
 	mem, cfg, history := filled(t)
 	names, err := mem.List(cfg.Dir)
 	must(t, err)

@@ -16,6 +16,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/disk"
+	"github.com/nodegate/nodegate/test/full"
 )
 
 // faults makes operations on files fail while an error is set.
@@ -226,6 +227,7 @@ func TestDiskFails(t *testing.T) {
 
 // Tables that can't be written hold up writing for as long as that is so.
 func TestTablesFail(t *testing.T) {
+	full.Slow(t)
 	t.Parallel()
 	f := &faults{word: ".sst", kinds: append(writes[:len(writes):len(writes)], syncs...)}
 	cfg := smallTables(errorfs.Wrap(vfs.NewMem(), f))

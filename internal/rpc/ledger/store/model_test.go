@@ -12,6 +12,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/rpc/ledger/logindex"
+	"github.com/nodegate/nodegate/test/full"
 	"pgregory.net/rapid"
 )
 
@@ -504,6 +505,7 @@ func (m *machine) actions(check func(*rapid.T)) map[string]func(*rapid.T) {
 
 // Any sequence of appends, reorgs, prunes and restarts leaves what the model says.
 func TestModel(t *testing.T) {
+	full.Slow(t)
 	if underRace && testing.Short() {
 		t.Skip("one goroutine, for minutes: make full")
 	}

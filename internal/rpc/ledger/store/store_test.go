@@ -11,6 +11,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/test/full"
 )
 
 func TestAppend(t *testing.T) {
@@ -294,6 +295,7 @@ func TestBytes(t *testing.T) {
 // TestDiscard: a folder that was discarded is empty when it is opened again, also if it was
 // still being read when it was closed.
 func TestDiscard(t *testing.T) {
+	full.Slow(t)
 	cfg := testConfig(nil)
 	cfg.Dir = t.TempDir()
 	c := &chain{s: openStore(t, cfg)}

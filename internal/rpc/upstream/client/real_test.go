@@ -15,6 +15,7 @@ import (
 
 	"github.com/nodegate/nodegate/internal/config"
 	"github.com/nodegate/nodegate/internal/rpc/upstream/client"
+	"github.com/nodegate/nodegate/test/full"
 	"github.com/nodegate/nodegate/test/harness"
 )
 
@@ -47,6 +48,7 @@ func open(t *testing.T, url, ws string) (*client.Client, *client.Socket) {
 
 // TestNodegate: a whole nodegate with its embedded chain is the node.
 func TestNodegate(t *testing.T) {
+	full.Slow(t)
 	var name string
 	s := harness.Start(t, func(cfg *config.Config) {
 		cfg.Networks = cfg.Networks[:1]

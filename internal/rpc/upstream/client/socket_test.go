@@ -18,6 +18,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/test/full"
 )
 
 // peer is a node's side of a socket.
@@ -385,6 +386,7 @@ func TestSocketBlockedWrite(t *testing.T) {
 }
 
 func TestSocketNoLeak(t *testing.T) {
+	full.Slow(t)
 	url := startSocketNode(t, func(p *peer) {
 		p.answer(p.next(), `"0x1"`)
 		for p.event(`"0x1"`, "1") {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/nodegate/nodegate/test/full"
 )
 
 // take reads n events and joins them.
@@ -199,6 +201,7 @@ func TestSubscribeFails(t *testing.T) {
 // TestSubscribeLeave: a node that begins a subscription for which nobody waits any
 // more is told so, whether its caller left or lost patience.
 func TestSubscribeLeave(t *testing.T) {
+	full.Slow(t)
 	for _, leave := range []bool{true, false} {
 		asked, left, told := make(chan struct{}), make(chan struct{}), make(chan string, 1)
 		url := startSocketNode(t, func(p *peer) {

@@ -23,6 +23,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/test/full"
 	"github.com/nodegate/nodegate/test/tlstest"
 )
 
@@ -257,6 +258,7 @@ func noise(size int) string {
 }
 
 func TestGzip(t *testing.T) {
+	full.Slow(t)
 	const limit = 1 << 20
 	text, large := noise(200_000), noise(limit)
 	result := func(r *request, result string) []byte {

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/nodegate/nodegate/internal/rpc/upstream/doctor"
+	"github.com/nodegate/nodegate/test/full"
 	"github.com/nodegate/nodegate/test/harness"
 )
 
@@ -33,6 +34,7 @@ func problems(findings []doctor.Finding) (list []string) {
 }
 
 func TestExamine(t *testing.T) {
+	full.Slow(t)
 	one := harness.Start(t, nil)
 	good := doctor.Node{Name: "good", URL: one.URL("devnet", key), WS: one.WS("devnet", key)}
 	t.Run("a node that is well", func(t *testing.T) {

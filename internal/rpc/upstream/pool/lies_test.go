@@ -14,6 +14,7 @@ import (
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/rpc/upstream/pool"
+	"github.com/nodegate/nodegate/test/full"
 	"github.com/nodegate/nodegate/test/harness"
 )
 
@@ -140,6 +141,7 @@ func inFours(told *atomic.Int64, ask func()) {
 // TestLies is row 58: of three nodes one lies in one field, and none of 40 calls gets the
 // lie. The liar is ejected, and its reason is told.
 func TestLies(t *testing.T) {
+	full.Slow(t)
 	s := startChain(t)
 	const tx = "0x5e24293602a11146e1bd055dc58d81919f221743496b5d1229c483b83d6f8c33"
 	var block struct{ BlockHash string }
@@ -179,6 +181,7 @@ func TestLies(t *testing.T) {
 // TestLiesAgreed: of three nodes one lies about what an answer alone doesn't show. Where two must
 // agree, none of 40 calls gets the lie, at the level that says so.
 func TestLiesAgreed(t *testing.T) {
+	full.Slow(t)
 	s := startChain(t)
 	const tx = "0x5e24293602a11146e1bd055dc58d81919f221743496b5d1229c483b83d6f8c33"
 	const demo = `"0xfbfbfddd6e35da57b7b0f9a2c10e34be70b3a4e9"`

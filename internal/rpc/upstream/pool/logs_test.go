@@ -13,6 +13,7 @@ import (
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/rpc/upstream/client"
 	"github.com/nodegate/nodegate/internal/rpc/upstream/logrange"
+	"github.com/nodegate/nodegate/test/full"
 )
 
 // logsOf are the made-up chain's logs: three in every seventh block, and one in each block
@@ -153,6 +154,7 @@ func askLogs(t *testing.T, p *Pool, s logrange.Span) (failed bool) {
 // TestCappedLogs: two of three nodes, and all of them, refuse wide queries, each provider in its own words. Every call is
 // answered as the node without a cap would.
 func TestCappedLogs(t *testing.T) {
+	full.Slow(t)
 	for _, uncapped := range []int{1, 0} {
 		calls, failed := 0, 0
 		for who, refuse := range caps {

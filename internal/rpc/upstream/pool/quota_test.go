@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/test/full"
 )
 
 // onlyBalances makes calls of clients cost something, and looks nothing.
@@ -22,6 +23,7 @@ func onlyBalances(cfg *Config) {
 // TestCreditsPerDay: a node that has used up its day rests until midnight, and the others
 // serve meanwhile. The clock of the test begins at midnight of the first of January.
 func TestCreditsPerDay(t *testing.T) {
+	full.Slow(t)
 	bubble(t, func(t *testing.T) {
 		a, b := newFake("a", 100), newFake("b!", 100)
 		p, _ := openFakes(t, func(cfg *Config) { onlyBalances(cfg); cfg.Nodes[0].CreditsPerDay = 100 }, a, b)
@@ -56,6 +58,7 @@ func TestCreditsPerDay(t *testing.T) {
 
 // TestCreditsPerMonth: the month outlasts the day, other settings of the node, and the pool.
 func TestCreditsPerMonth(t *testing.T) {
+	full.Slow(t)
 	bubble(t, func(t *testing.T) {
 		limit := func(cfg *Config) {
 			onlyBalances(cfg)

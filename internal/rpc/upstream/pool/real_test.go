@@ -19,6 +19,7 @@ import (
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/config"
 	"github.com/nodegate/nodegate/internal/rpc/upstream/pool"
+	"github.com/nodegate/nodegate/test/full"
 	"github.com/nodegate/nodegate/test/harness"
 )
 
@@ -169,6 +170,7 @@ func mine(t testing.TB, s *harness.Service, n int) {
 // TestKilledNode: of three real servers one is cut off under load and comes back. No
 // client gets an error.
 func TestKilledNode(t *testing.T) {
+	full.Slow(t)
 	var nodes []pool.Node
 	var gates []*gate
 	for _, name := range []string{"a", "b", "c"} {
@@ -216,6 +218,7 @@ func TestKilledNode(t *testing.T) {
 // TestRealFeeds: heads and logs go on over the death of the node they come from, over
 // WebSockets and by polling.
 func TestRealFeeds(t *testing.T) {
+	full.Slow(t)
 	for name, ws := range map[string]bool{"sockets": true, "polling": false} {
 		t.Run(name, func(t *testing.T) {
 			s := startChain(t)
@@ -280,6 +283,7 @@ func big(n uint64) string {
 
 // TestOnlyAWebSocket: a node may have no address for HTTP.
 func TestOnlyAWebSocket(t *testing.T) {
+	full.Slow(t)
 	s := startChain(t)
 	p, _ := openPool(t, pool.Node{Name: "a", WS: s.WS("devnet", harness.KeyA)})
 	if got, err := p.Call(t.Context(), "eth_chainId", nil); err != nil || string(got) != `"0x539"` {

@@ -17,6 +17,7 @@ import (
 	"github.com/nodegate/nodegate/internal/rpc/blocktag"
 	"github.com/nodegate/nodegate/internal/rpc/cache"
 	"github.com/nodegate/nodegate/internal/rpc/upstream/pool"
+	"github.com/nodegate/nodegate/test/full"
 )
 
 // reorgNode is a node whose chain reorganizes. A block is known by the version of the
@@ -115,6 +116,7 @@ const (
 // cache and the tags. Who was shown a head never gets an answer that this head replaced,
 // and the cache still answers.
 func TestNoOrphansBehindTheCache(t *testing.T) {
+	full.Slow(t)
 	remote := &reorgNode{blocks: make([]int, firstHead+1)}
 	server := httptest.NewServer(remote)
 	t.Cleanup(server.Close)
@@ -176,6 +178,7 @@ func readBelowHead(t *testing.T, top nodegate.Node, hits *atomic.Int64) {
 // TestNothingFinalOutlivesItsChain: a test chain is started over with the same first block and
 // is at once higher than the old one. What the cache kept as final is asked for again.
 func TestNothingFinalOutlivesItsChain(t *testing.T) {
+	full.Slow(t)
 	remote := &reorgNode{blocks: make([]int, firstHead+1)}
 	server := httptest.NewServer(remote)
 	t.Cleanup(server.Close)

@@ -17,6 +17,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/nodegate/nodegate/internal/rpc/jsonrpc"
+	"github.com/nodegate/nodegate/test/full"
 )
 
 // failer is what tests, fuzz tests and property tests have in common.
@@ -99,6 +100,7 @@ func (b *shown) encode(t failer, c *Checker) {
 
 // TestEncodeChains encodes every block of the built-in chains and of the standard's chain.
 func TestEncodeChains(t *testing.T) {
+	full.Slow(t)
 	for name, list := range map[string]func(*testing.T) []shown{
 		"built in": func(*testing.T) []shown { return presets() }, "conformance": conformance,
 	} {

@@ -85,9 +85,9 @@ bench-ledger:
 	$(GO) test -run '^$$' -bench Ingest -benchtime 64x ./internal/rpc/ledger
 	$(GO) run ./bench/logindex -geth 10000
 
-#? bench-growth: the ledger's lookups and log queries with 10,000, 100,000 and 1,000,000 blocks (about 4 GB of disk)
+#? bench-growth: 1, 10 and 100 times as many keys, accounts, open WebSockets, usage rows, stored blocks and ledger blocks; OF=keys,usage measures only some (the ledger takes about 4 GB of disk)
 bench-growth:
-	$(GO) run ./bench/growth
+	$(GO) run ./bench/growth -of "$(OF)"
 
 #? gateway-suite: IPFS' gateway-conformance against the read gateway; SUITE=PROGRAM names it if it is not in the PATH
 gateway-suite:

@@ -1,117 +1,86 @@
-// Command growth measures how the ledger's lookups and log queries change as its copy grows. It
-// fills one store with synthetic blocks and measures at each size.
+// Command growth measures how nodegate changes as what it keeps grows: API keys, accounts,
+// open WebSockets, usage rows, stored blocks, and the blocks of a ledger. Each is measured at
+// several sizes, on a server in a process of its own; the ledger in this process.
 //
-//	go run ./bench/growth -sizes 10000,100000,1000000
+//	go run ./bench/growth [-of keys,accounts,sockets,usage,blocks,ledger] [-d 3s]
+//	                      [-keys 1000,10000,100000] [-accounts ...] [-sockets ...] [-usage ...]
+//	                      [-blocks ...] [-ledger ...] [-svg DIR] [-dir DIR]
+//
+// It prints a Markdown table for each curve, and with -svg also draws it: both axes are
+// logarithmic, so that a line from corner to corner is growth in proportion.
+//
+// Accounts, keys and usage are written by the program's own packages, in a memory file system
+// where there is one, and copied to -dir. What is measured runs on -dir. Files that were just
+// written are still in the page cache.
 package main
 
 import (
-	"errors"
-	"flag"
+	"context"
 	"fmt"
-	"log/slog"
 	"os"
-	"runtime/pprof"
-	"strconv"
-	"strings"
-	"time"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"syscall"
 
-	"github.com/nodegate/nodegate/internal/rpc/ledger"
-	"github.com/nodegate/nodegate/internal/rpc/ledger/store"
+	"github.com/nodegate/nodegate/bench/child"
 )
 
 func main() {
-	sizes := flag.String("sizes", "10000,100000,1000000", "blocks at which to measure, ascending")
-	txs := flag.Int("txs", 10, "transactions of a block, each with a log")
-	memory := flag.Int64("memory", 64, "MiB of ledger.memory")
-	lasts := flag.Duration("d", 3*time.Second, "how long to measure each kind of call")
-	dir := flag.String("dir", "", "folder for the store; a temporary one by default. A million blocks of 10 transactions take 4 GB")
-	keep := flag.Bool("keep", false, "keep the store in -dir, and go on with the blocks that are there")
-	profile := flag.String("cpuprofile", "", "file for a CPU profile of the calls")
-	flag.Parse()
-	if err := run(*dir, *keep, *sizes, *txs, *memory<<20, &calls{*lasts, *profile}); err != nil {
-		fmt.Fprintln(os.Stderr, err)
+	if err := run(os.Args[1:]); err != nil {
+		fmt.Fprintln(os.Stderr, "bench/growth:", err)
 		os.Exit(1)
 	}
 }
 
-func run(dir string, keep bool, sizes string, txs int, memory int64, by *calls) (err error) {
-	if !keep {
-		if dir, err = os.MkdirTemp(dir, "nodegate-growth"); err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+// run is the benchmark, or a server when the benchmark has started itself again.
+func run(args []string) error {
+	if len(args) > 0 && args[0] == child.Command {
+		return serveChild(args[1:])
 	}
-	c := newChain(txs)
-	s, err := store.Open(store.Config{Dir: dir, Genesis: c.genesis(), Memory: memory, Log: slog.New(slog.DiscardHandler)})
+	o, err := parseFlags(args)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, s.Close()) }()
-	if err := c.resume(s); err != nil {
-		return err
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if len(o.of) > 1 {
+		return runApart(ctx, args, o.of)
 	}
-	fmt.Printf("blocks of %d transactions with a log each, %d MiB of ledger.memory, %s a call\n", txs, memory>>20, by.last)
-	for text := range strings.SplitSeq(sizes, ",") {
-		size, err := strconv.ParseUint(text, 10, 32)
-		if err != nil {
-			return err
-		}
-		if err := by.measureAt(s, c, size); err != nil {
-			return err
-		}
-	}
-	return nil
+	return runCurve(ctx, o, o.of[0])
 }
 
-// calls is how to measure.
-type calls struct {
-	last    time.Duration
-	profile string // file, or ""
-}
-
-// measureAt fills the store up to a size and measures it.
-func (by *calls) measureAt(s *store.Store, c *chain, size uint64) error {
-	start, from := time.Now(), c.next
-	for c.next < size {
-		if err := s.Append(c.block(c.next)); err != nil {
-			return err
-		}
-	}
-	spent := time.Since(start)
-	rest() // what the database still has to do is not the calls' cost
-	data, index := s.Bytes()
-	fmt.Printf("\n%d blocks: %d added in %s, %.2f GB on disk, %.2f GB of it to find things\n", size, size-from, spent.Round(time.Second), float64(data+index)/1e9, float64(index)/1e9)
-	n, err := serve(s, c, size)
+// runApart measures each curve in a process of its own, so that what one leaves in memory
+// doesn't count for the next.
+func runApart(ctx context.Context, args []string, curves []part) error {
+	self, err := os.Executable()
 	if err != nil {
 		return err
 	}
-	defer n.Close()
-	if err := by.measureAll(n, workloads(c, size)); err != nil {
-		return err
+	for _, p := range curves {
+		cmd := exec.CommandContext(ctx, self, append(slices.Clone(args), "-of", p.name)...)
+		cmd.Stdout, cmd.Stderr = os.Stdout, os.Stderr
+		cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) } // it removes its folder
+		if err := cmd.Run(); err != nil {
+			return fmt.Errorf("%s: %w", p.name, err)
+		}
 	}
-	heap, resident := memoryNow()
-	fmt.Printf("  memory: %d MiB of Go's heap, %d MiB of the process\n", heap>>20, resident>>20)
 	return nil
 }
 
-// measureAll measures each workload.
-func (by *calls) measureAll(n *ledger.Node, list []workload) (err error) {
-	if by.profile != "" {
-		f, err := os.Create(by.profile)
-		if err != nil {
-			return err
-		}
-		if err := pprof.StartCPUProfile(f); err != nil {
-			return err
-		}
-		defer pprof.StopCPUProfile()
+// runCurve measures a curve and prints what there is of it, also after an error.
+func runCurve(ctx context.Context, o *options, p part) error {
+	c := &curve{part: p}
+	err := p.measure(ctx, o, c)
+	if len(c.sizes) == 0 {
+		return err
 	}
-	for _, w := range list {
-		m, err := measure(n, w, by.last)
-		if err != nil {
-			return err
-		}
-		fmt.Printf("  %-46s %9.1f µs, %9.1f µs of CPU, %7d calls\n", w.name, m.wall, m.cpu, m.calls)
+	fmt.Printf("\n**%s**\n\n%s", c.title, c.table())
+	if err != nil || o.svg == "" {
+		return err
 	}
-	return nil
+	return os.WriteFile(filepath.Join(o.svg, "growth-"+c.name+".svg"), []byte(c.svg()), 0o644)
 }
+
+func progress(format string, args ...any) { fmt.Fprintf(os.Stderr, format+"\n", args...) }

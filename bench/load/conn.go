@@ -66,10 +66,15 @@ func (c *Conn) Close() { _ = c.raw.Close() }
 // Do sends a body and returns the answer, which is valid until the next call.
 func (c *Conn) Do(body []byte) ([]byte, error) { return c.exchange(c.transport.wrap(body)) }
 
+// Read returns the next message of a WebSocket, which is valid until the next call.
+func (c *Conn) Read() (message []byte, err error) {
+	c.buf, err = c.transport.read(c.reader, c.buf[:0])
+	return c.buf, err
+}
+
 func (c *Conn) exchange(wire []byte) (answer []byte, err error) {
 	if _, err = c.raw.Write(wire); err != nil {
 		return nil, err
 	}
-	c.buf, err = c.transport.read(c.reader, c.buf[:0])
-	return c.buf, err
+	return c.Read()
 }

@@ -108,3 +108,28 @@ func TestRun(t *testing.T) {
 		t.Errorf("first error %q, CPU %v", r.FirstError, r.CPU)
 	}
 }
+
+// TestRunOver: every address gets requests, in turn.
+func TestRunOver(t *testing.T) {
+	var served [3]atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		served[req.URL.Path[1]-'0'].Add(1)
+		_, _ = w.Write([]byte(`{"jsonrpc":"2.0","id":1,"result":"0x1"}`))
+	}))
+	defer server.Close()
+	var targets []*url.URL
+	for _, path := range []string{"/0", "/1", "/2"} {
+		target, _ := url.Parse(server.URL + path)
+		targets = append(targets, target)
+	}
+	r, err := RunOver(targets, NewBody("a"), Options{
+		Conns: 1, Measure: 50 * time.Millisecond, Sequence: new(atomic.Uint64), CPU: func() (time.Duration, error) { return 0, nil },
+	})
+	if err != nil || r.Latency.Count() == 0 {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	first, last := served[0].Load(), served[2].Load()
+	if last == 0 || first-last > 1 {
+		t.Errorf("%d and %d requests", first, last)
+	}
+}

@@ -76,6 +76,19 @@ func Run(target *url.URL, bodies []Body, o Options) (*Result, error) {
 	return drive(workers, o)
 }
 
+// RunOver is Run with one body that is sent to many addresses of the same HTTP server in turn.
+func RunOver(targets []*url.URL, body Body, o Options) (*Result, error) {
+	requests := make([]request, len(targets))
+	for i, target := range targets {
+		requests[i] = request{httpTransport{target}.wrap(body.text), body}
+	}
+	workers, err := dialAll(targets[0], requests, o)
+	if err != nil {
+		return nil, err
+	}
+	return drive(workers, o)
+}
+
 func dialAll(target *url.URL, requests []request, o Options) ([]*worker, error) {
 	var workers []*worker
 	for k := range o.Conns {

@@ -32,7 +32,7 @@ func workloads(c *chain, size uint64) []workload {
 	for _, among := range []struct {
 		name   string
 		blocks uint64
-	}{{"the newest 10,000 blocks", newest}, {"all blocks", size}} {
+	}{{"newest 10,000", min(newest, size)}, {"all", size}} {
 		hashes, numbers := make([]string, samples), make([]string, samples)
 		for i := range samples {
 			at := size - 1 - rng.Uint64N(among.blocks)
@@ -48,8 +48,8 @@ func workloads(c *chain, size uint64) []workload {
 		return []string{fmt.Sprintf(`[{"fromBlock":"%#x","toBlock":"%#x","address":"%s","topics":["%s"]}]`, from, size-1, rareOf(blocks), transfer)}
 	}
 	return append(list,
-		workload{"100 logs in the newest 10,000 blocks", method.EthGetLogs, logs(size-newest, newest)},
-		workload{"100 logs in all blocks", method.EthGetLogs, logs(0, size)})
+		workload{"100 logs, newest 10,000", method.EthGetLogs, logs(size-min(newest, size), newest)},
+		workload{"100 logs, all", method.EthGetLogs, logs(0, size)})
 }
 
 // measured is what a call took, in microseconds.

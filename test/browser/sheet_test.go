@@ -31,8 +31,8 @@ func TestSheet(t *testing.T) {
 	page := filepath.Join(shots, "sheet.html")
 	write(t, page, []byte(sheet(t, shots, mocks)))
 	ctx := Open(t)
-	Do(t, ctx, chromedp.EmulateViewport(1400, 900), chromedp.Navigate(fileURL(page)), chromedp.WaitVisible("h2"))
-	write(t, filepath.Join(shots, "sheet.png"), Ask(t, ctx, chromedp.FullScreenshot(90)))
+	Do(t, ctx, chromedp.EmulateViewport(1400, 900), chromedp.Navigate(fileURL(page)), chromedp.WaitVisible("body > h2"))
+	write(t, filepath.Join(shots, "sheet.png"), Ask(t, ctx, chromedp.FullScreenshot(100)))
 	missing(t, ctx)
 }
 

@@ -17,7 +17,7 @@ const (
 	margin                   = 0.08 // of the height, above and below the lines
 	leastDecades, markRadius = 1.0, 3.0
 	labelAbove               = 7.0
-	plotStyle                = `text{font:11px system-ui,sans-serif;fill:#57606a}.t{font-weight:600;fill:#24292f}.a{stroke:#d0d7de;fill:none}.l{stroke:#0969da;stroke-width:2;fill:none}.m{fill:#0969da}@media(prefers-color-scheme:dark){text{fill:#9198a1}.t{fill:#f0f6fc}.a{stroke:#3d444d}.l{stroke:#4493f8}.m{fill:#4493f8}}`
+	plotStyle                = `svg{background:#fff}text{font:11px system-ui,sans-serif;fill:#57606a}.t{font-weight:600;fill:#24292f}.a{stroke:#d0d7de;fill:none}.l{stroke:#0969da;stroke-width:2;fill:none}.m{fill:#0969da}@media(prefers-color-scheme:dark){svg{background:#0d1117}text{fill:#9198a1}.t{fill:#f0f6fc}.a{stroke:#3d444d}.l{stroke:#4493f8}.m{fill:#4493f8}}`
 )
 
 // point is a place in a panel, with the value there.

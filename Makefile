@@ -29,7 +29,7 @@ test:
 full:
 	@GO="$(GO)" STATICCHECK="$(STATICCHECK)" NO_INSTALL="$(NO_INSTALL)" FULL=1 ./test/run
 
-#? quick: gofmt, vet and the tests that take less than seconds, without installing anything; the loop while working
+#? quick: gofmt, vet and the tests that take a moment, without installing anything; the loop while working
 quick:
 	@out=$$(gofmt -l $$(git ls-files '*.go')); test -z "$$out" || { echo "not gofmt-ed:"; echo "$$out"; exit 1; }
 	$(GO) vet ./...

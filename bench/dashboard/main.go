@@ -6,15 +6,12 @@ package main
 
 import (
 	"cmp"
-	"compress/gzip"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"log/slog"
 	"net/http"
-	"net/url"
 	"os"
 	"regexp"
 	"slices"
@@ -23,6 +20,7 @@ import (
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/bench/child"
+	"github.com/nodegate/nodegate/bench/visitor"
 	"github.com/nodegate/nodegate/internal/dashboard"
 	"github.com/nodegate/nodegate/internal/server"
 )
@@ -64,12 +62,12 @@ func run(days, rounds int) (err error) {
 	if err != nil {
 		return err
 	}
-	v, err := signIn(srv)
+	v, err := visitor.SignIn(srv.Addresses().RPC, srv.First().Email, srv.First().Password)
 	if err != nil {
 		return err
 	}
 	fmt.Printf("\n%d keys, %d days, %d rows of usage by the hour, on SQLite; medians of %d\n\n", keys, days, rows, rounds)
-	return v.measure(rounds)
+	return measure(v, rounds)
 }
 
 // fill makes the keys and their usage. What each hour holds is added as the server adds it.
@@ -117,33 +115,6 @@ func appendHour(list []nodegate.Usage, account string, ids []string, at time.Tim
 	return list
 }
 
-// visitor is somebody who is signed in.
-type visitor struct {
-	base, cookie string
-}
-
-func signIn(srv *server.Server) (*visitor, error) {
-	v, first := &visitor{base: srv.Addresses().RPC}, srv.First()
-	form := url.Values{"email": {first.Email}, "password": {first.Password}}.Encode()
-	req, err := http.NewRequest(http.MethodPost, v.base+"/login", strings.NewReader(form))
-	if err != nil {
-		return nil, err
-	}
-	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	res, err := http.DefaultTransport.RoundTrip(req)
-	if err != nil {
-		return nil, err
-	}
-	defer res.Body.Close()
-	for _, c := range res.Cookies() { // of the session, and of the device
-		v.cookie += c.Name + "=" + c.Value + "; "
-	}
-	if v.cookie == "" {
-		return nil, fmt.Errorf("no session: %s", res.Status)
-	}
-	return v, nil
-}
-
 // pages are those that show figures in all their forms, and every other page once.
 func pages() (list []string) {
 	for _, r := range []string{"15m", "1h", "6h", "24h", "7d", "30d"} {
@@ -162,36 +133,57 @@ func pages() (list []string) {
 
 var static = regexp.MustCompile(`/static/[^"#]+`)
 
-// measure opens each page as often as asked, and sums up what a first visit loads.
-func (v *visitor) measure(rounds int) error {
-	type line struct {
-		path  string
-		took  time.Duration
-		bytes int
+// line is what was measured of a page.
+type line struct {
+	path  string
+	took  time.Duration
+	bytes int
+}
+
+// visit opens a page as often as asked, and sums up what a first visit loads.
+func visit(v *visitor.Visitor, path string, rounds int) (line, error) {
+	var times []time.Duration
+	var body string
+	var size int
+	for range rounds {
+		start := time.Now()
+		var err error
+		if body, size, err = v.Get(path); err != nil {
+			return line{}, err
+		}
+		times = append(times, time.Since(start))
 	}
+	for _, file := range slices.Compact(slices.Sorted(slices.Values(static.FindAllString(body, -1)))) {
+		_, more, err := v.Get(file)
+		if err != nil {
+			return line{}, err
+		}
+		size += more
+	}
+	slices.Sort(times)
+	return line{path, times[len(times)/2], size}, nil
+}
+
+// isNoPage tells whether a path only leads to a page, or is none without parameters.
+func isNoPage(err error) bool {
+	var status *visitor.StatusError
+	return errors.As(err, &status) && (status.Status == http.StatusSeeOther || status.Status == http.StatusNotFound)
+}
+
+// measure measures each page, and prints the slowest first.
+func measure(v *visitor.Visitor, rounds int) error {
 	var lines []line
 	missed := 0
 	for _, path := range pages() {
-		var times []time.Duration
-		var body string
-		var size int
-		for range rounds {
-			start := time.Now()
-			var err error
-			if body, size, err = v.get(path); err != nil {
-				return err
-			}
-			times = append(times, time.Since(start))
+		l, err := visit(v, path, rounds)
+		if isNoPage(err) {
+			fmt.Println("left out,", err)
+			continue
 		}
-		for _, file := range slices.Compact(slices.Sorted(slices.Values(static.FindAllString(body, -1)))) {
-			_, more, err := v.get(file)
-			if err != nil {
-				return err
-			}
-			size += more
+		if err != nil {
+			return err
 		}
-		slices.Sort(times)
-		lines = append(lines, line{path, times[len(times)/2], size})
+		lines = append(lines, l)
 	}
 	slices.SortStableFunc(lines, func(a, b line) int { return cmp.Compare(b.took, a.took) })
 	for _, l := range lines {
@@ -204,32 +196,4 @@ func (v *visitor) measure(rounds int) error {
 	}
 	fmt.Printf("\npages over 50 ms or 40 KB: %d of %d\n", missed, len(lines))
 	return nil
-}
-
-// get returns a page and how many bytes of it went over the wire.
-func (v *visitor) get(path string) (body string, size int, err error) {
-	req, err := http.NewRequest(http.MethodGet, v.base+path, nil)
-	if err != nil {
-		return "", 0, err
-	}
-	req.Header.Set("Cookie", v.cookie)
-	req.Header.Set("Accept-Encoding", "gzip")
-	res, err := http.DefaultTransport.RoundTrip(req)
-	if err != nil {
-		return "", 0, err
-	}
-	defer res.Body.Close()
-	raw, err := io.ReadAll(res.Body)
-	if err != nil || res.StatusCode >= http.StatusInternalServerError {
-		return "", 0, fmt.Errorf("%s: %s, %w", path, res.Status, err)
-	}
-	if res.Header.Get("Content-Encoding") != "gzip" {
-		return string(raw), len(raw), nil
-	}
-	plain, err := gzip.NewReader(strings.NewReader(string(raw)))
-	if err != nil {
-		return "", 0, err
-	}
-	text, err := io.ReadAll(plain)
-	return string(text), len(raw), err
 }

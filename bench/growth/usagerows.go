@@ -86,11 +86,11 @@ func usageMethods() []string {
 // usagePages measures the pages that show usage.
 func usagePages(s serving) (list []figure, err error) {
 	err = s.with(func(p *started) error {
-		v, err := signIn(p.RPC)
+		v, err := signIn(p)
 		if err != nil {
 			return err
 		}
-		list, err = v.figures([]page{
+		list, err = pageFigures(v, []page{
 			{"Overview", "/"},
 			{"Usage page, 24 hours by method", "/usage?range=24h&by=method"},
 			{"Usage page, 30 days by key", "/usage?range=30d&by=key"},

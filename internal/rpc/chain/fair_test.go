@@ -55,8 +55,8 @@ func TestModestAccount(t *testing.T) {
 	}
 }
 
-// modestRounds are BLAKE2 rounds of a third of a second. The race detector makes them ten times
-// slower, and an account that works for many seconds isn't modest.
+// modestRounds is how many BLAKE2 rounds take a third of a second here. Under the race detector
+// a fixed number takes so long that the account isn't modest.
 func modestRounds(t *testing.T, n *Node) uint32 {
 	t.Helper()
 	const few = 200_000

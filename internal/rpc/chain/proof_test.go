@@ -83,7 +83,7 @@ func TestLargeProofsTimeOut(t *testing.T) {
 	cfg.CallTimeout = takes(t, openTemp(t, cfg), r) / 2
 	n := openTemp(t, cfg)
 	var err error
-	for try := 0; err == nil && try < 1000; try++ {
+	for try := 0; err == nil && try < 100; try++ {
 		_, err = n.Call(t.Context(), r.method, []byte(r.params))
 	}
 	wantCode(t, err, nodegate.Timeout)

@@ -72,7 +72,7 @@ func TestStatusWithoutStore(t *testing.T) {
 	}
 	for range 3 {
 		got := d.ask(http.MethodGet, "/status", "", nil)
-		for _, want := range []string{"Some networks are unavailable", ">operational<", ">unavailable<", "The history isn't available right now."} {
+		for _, want := range []string{"Some networks are unavailable", ">operational<", ">unavailable<", "The history isn’t available right now."} {
 			if !strings.Contains(got.Body.String(), want) {
 				t.Errorf("the page (%d) lacks %q:\n%s", got.Code, want, got.Body)
 			}

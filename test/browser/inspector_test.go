@@ -65,7 +65,7 @@ func fillIn(t *testing.T, ctx context.Context, name, text string) {
 }
 
 // Somebody looks for the request that failed: finds it, opens it, reads why, sends it again
-// and watches requests come in. Then the same without scripts, on a phone too.
+// and watches requests come in. Only copying needs scripts.
 func TestInspector(t *testing.T) { onScreens(t, inspectorStory) }
 
 func inspectorStory(t *testing.T, ctx context.Context) {
@@ -85,7 +85,12 @@ func inspectorStory(t *testing.T, ctx context.Context) {
 	eventually(t, ctx, "#request", "A parameter is missing, or has the wrong type or form")
 	eventually(t, ctx, "#request", `"0x5"`)
 	eventually(t, ctx, "#request", `"code": -32602`)
-	Do(t, ctx, chromedp.WaitVisible(`#request button[data-copy^="curl "]`))
+	fitsScreen(t, ctx, "an open request")
+	if scripted(ctx) {
+		Do(t, ctx, chromedp.WaitVisible(`#request button[data-copy^="curl "]`))
+	} else {
+		Do(t, ctx, chromedp.Click(`#request details > summary`), chromedp.WaitVisible(`#request details pre`))
+	}
 	shoot(t, ctx, "request")
 	Do(t, ctx, chromedp.Click(`#request form button.primary`), chromedp.WaitVisible(`#answer`))
 	eventually(t, ctx, "#answer", "-32602")
@@ -93,25 +98,39 @@ func inspectorStory(t *testing.T, ctx context.Context) {
 	Do(t, ctx, chromedp.Navigate(base+"/requests?live=1"), chromedp.WaitVisible(`[data-refresh]`))
 	call(t, s, `{"jsonrpc":"2.0","id":1,"method":"eth_gasPrice"}`)
 	eventually(t, ctx, "#list", "eth_gasPrice")
-
-	Do(t, ctx, scripts(false))
-	for _, width := range []int64{1280, 390} {
-		Do(t, ctx, chromedp.EmulateViewport(width, 800), chromedp.Navigate(base+"/requests?outcome=failed"))
-		Do(t, ctx, chromedp.Navigate(Ask(t, ctx, chromedp.Evaluate[string](`document.querySelector("#list tbody a").href`))))
-		eventually(t, ctx, "#request", "wrong type or form")
-		if found := Ask(t, ctx, chromedp.Evaluate[[]string](overflow+fmt.Sprintf("(%d)", width))); len(found) > 0 {
-			t.Errorf("an open request at %d px:\n%s", width, strings.Join(found, "\n"))
-		}
-	}
 }
 
 // Somebody tries a method: picks it, fills in the form, sends it with Ctrl+Enter, finds it in
-// the history, shares it and follows new blocks live.
-func TestPlayground(t *testing.T) { onScreens(t, playgroundStory) }
+// the history, shares it and follows new blocks live. Without scripts the form is sent by its
+// button, and the page says what subscriptions need.
+func TestPlayground(t *testing.T) {
+	onScreens(t, func(t *testing.T, ctx context.Context) {
+		s := harness.Start(t, nil)
+		SignIn(t, ctx, s)
+		if scripted(ctx) {
+			playgroundStory(t, ctx, s)
+		} else {
+			plainPlayground(t, ctx, s)
+		}
+	})
+}
 
-func playgroundStory(t *testing.T, ctx context.Context) {
-	s := harness.Start(t, nil)
-	SignIn(t, ctx, s)
+func plainPlayground(t *testing.T, ctx context.Context, s *harness.Service) {
+	Do(t, ctx, chromedp.Navigate(localhost(s.RPC)+"/try"), chromedp.SetValue(`[name="method"]`, "eth_getBlockByNumber"), chromedp.Click(`button[name="load"]`), chromedp.WaitVisible(`[name="p0"]`))
+	fitsScreen(t, ctx, "the form")
+	Do(t, ctx, chromedp.SetValue(`[name="p0"]`, "0x0"), chromedp.Click(`form[action="/try"] button.primary`), chromedp.WaitVisible(`#answer .tag.good`))
+	eventually(t, ctx, "#response", `"number": "0x0"`)
+	fitsScreen(t, ctx, "the response")
+	Do(t, ctx, chromedp.Click(`label[for="view-details"]`), chromedp.WaitVisible(`#view-details:checked ~ .panel .facts`))
+	Do(t, ctx, chromedp.Click(`label[for="from-batch"]`), chromedp.SetValue(`[name="batch"]`, `[{"method":"eth_chainId"},{"method":"eth_gasPrice"}]`), chromedp.Click(`form[action="/try"] button.primary`), chromedp.WaitVisible(`#answer .tag.good`))
+	eventually(t, ctx, "#response", `"0x539"`)
+	Do(t, ctx, chromedp.Navigate(localhost(s.RPC)+"/try?network=devnet&method=eth_subscribe"), chromedp.WaitVisible(`[data-no-script]`))
+	if Ask(t, ctx, chromedp.Evaluate[bool](`document.querySelector("[data-subscribe]").offsetParent !== null`)) {
+		t.Error("a button is shown that does nothing")
+	}
+}
+
+func playgroundStory(t *testing.T, ctx context.Context, s *harness.Service) {
 	base := localhost(s.RPC)
 	Do(t, ctx, chromedp.Navigate(base+"/try?network=devnet&method=eth_getBlockByNumber"), chromedp.WaitVisible(`[name="p0"]`))
 	fillIn(t, ctx, "p0", "0x0")
@@ -137,10 +156,6 @@ func playgroundStory(t *testing.T, ctx context.Context) {
 	call(t, s, `{"jsonrpc":"2.0","id":1,"method":"evm_mine","params":[]}`)
 	eventually(t, ctx, "[data-events]", "parentHash")
 	Do(t, ctx, chromedp.Click(`[data-unsubscribe]`), chromedp.WaitVisible(`[data-subscribe]`))
-
-	Do(t, ctx, scripts(false), chromedp.Navigate(base+"/try?network=devnet&method=eth_getBlockByNumber"))
-	Ask(t, ctx, chromedp.Evaluate[bool](`document.querySelector("[data-playground]").submit(), true`))
-	eventually(t, ctx, "#response", "parentHash")
 }
 
 // Somebody reads a chart with the keyboard, and goes to a page by its name.

@@ -32,6 +32,7 @@ func keysStory(t *testing.T, ctx context.Context) {
 	Do(t, ctx, chromedp.Click(`#tools .tabs a[href*="storage"]`), chromedp.WaitVisible(`label[for="tool-storage-kubo"]`))
 	shoot(t, ctx, "key-storage")
 	Do(t, ctx, chromedp.Click(`a[href$="/settings"]`), chromedp.WaitVisible(`textarea[name="methods"]`))
+	fitsScreen(t, ctx, "the settings of a key")
 	shoot(t, ctx, "key-settings")
 	Do(t, ctx, chromedp.Click(`a[href$="/rotate"]`), chromedp.WaitVisible(`input[name="sure"]`))
 	shoot(t, ctx, "key-rotate")

@@ -2,6 +2,8 @@ package browser
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/chromedp/chromedp"
@@ -11,23 +13,25 @@ import (
 
 // screen is what somebody looks at the dashboard with.
 type screen struct {
-	width  int64
-	mobile bool
-	theme  string
+	width     int64
+	mobile    bool
+	theme     string
+	noScripts bool
 }
 
 // usual is the screen of a browser that is open.
-var usual = screen{1280, false, "light"}
+var usual = screen{width: 1280, theme: "light"}
 
 type screenKey struct{}
 
-// onScreens runs a story on a laptop and a phone, one in the light and one in the dark theme. A
-// full run has both themes on both.
+// onScreens runs a story on a laptop, on a phone in the dark theme, and on a phone without
+// scripts. A full run has both of them in both themes, with scripts and without.
 func onScreens(t *testing.T, run func(t *testing.T, ctx context.Context)) {
-	phone := screen{390, true, "dark"}
-	screens := map[string]screen{"laptop": usual, "phone, dark": phone}
+	phone := screen{width: 390, mobile: true, theme: "light"}
+	screens := map[string]screen{"laptop": usual, "phone, dark": phone.dark(), "phone, no scripts": phone.still()}
 	if full.Run() {
-		screens["laptop, dark"], screens["phone"] = screen{usual.width, false, "dark"}, screen{phone.width, true, "light"}
+		screens["laptop, dark"], screens["phone"] = usual.dark(), phone
+		screens["laptop, no scripts"], screens["laptop, dark, no scripts"], screens["phone, dark, no scripts"] = usual.still(), usual.dark().still(), phone.dark().still()
 	}
 	for name, s := range screens {
 		t.Run(name, func(t *testing.T) {
@@ -38,6 +42,9 @@ func onScreens(t *testing.T, run func(t *testing.T, ctx context.Context)) {
 	}
 }
 
+func (s screen) dark() screen  { s.theme = "dark"; return s }
+func (s screen) still() screen { s.noScripts = true; return s }
+
 // use makes the browser one with this screen.
 func (s screen) use(t *testing.T, ctx context.Context) {
 	t.Helper()
@@ -45,11 +52,28 @@ func (s screen) use(t *testing.T, ctx context.Context) {
 	if s.mobile {
 		options = append(options, chromedp.EmulateMobile)
 	}
-	Do(t, ctx, inTheme(s.theme), chromedp.EmulateViewport(s.width, 900, options...))
+	Do(t, ctx, inTheme(s.theme), chromedp.EmulateViewport(s.width, 900, options...), scripts(!s.noScripts))
 }
 
-// pictured tells whether pictures are taken on a screen: they show all of them, so once is enough.
-func pictured(ctx context.Context) bool {
-	s, ok := ctx.Value(screenKey{}).(screen)
-	return !ok || s == usual
+// fitsScreen fails if a page is wider than its screen.
+func fitsScreen(t *testing.T, ctx context.Context, page string) {
+	t.Helper()
+	s := of(ctx)
+	if found := Ask(t, ctx, chromedp.Evaluate[[]string](overflow+fmt.Sprintf("(%d)", s.width))); len(found) > 0 {
+		t.Errorf("%s at %d px:\n%s", page, s.width, strings.Join(found, "\n"))
+	}
 }
+
+// of is the screen of a browser.
+func of(ctx context.Context) screen {
+	if s, ok := ctx.Value(screenKey{}).(screen); ok {
+		return s
+	}
+	return usual
+}
+
+// scripted tells whether a page's scripts run.
+func scripted(ctx context.Context) bool { return !of(ctx).noScripts }
+
+// pictured tells whether pictures are taken on a screen: they show all of them, so once is enough.
+func pictured(ctx context.Context) bool { return of(ctx) == usual }

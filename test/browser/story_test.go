@@ -2,6 +2,7 @@ package browser
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
@@ -54,6 +55,21 @@ func (s *story) open(path, waitFor string) {
 	s.Helper()
 	s.do(chromedp.Navigate(s.base+path), chromedp.WaitVisible(waitFor))
 }
+
+// reload opens the page until it shows something that takes a moment.
+func (s *story) reload(shown string) {
+	s.Helper()
+	for end := time.Now().Add(90 * time.Second); ; time.Sleep(200 * time.Millisecond) {
+		s.do(chromedp.Reload())
+		if Ask(s, s.ctx, chromedp.Evaluate[bool](fmt.Sprintf(`document.querySelector(%q) !== null`, shown))) {
+			return
+		}
+		if time.Now().After(end) {
+			s.Fatalf("%s is never there: %s", shown, s.text("body"))
+		}
+	}
+}
+
 func (s *story) shoot(name string)                     { s.Helper(); shoot(s.T, s.ctx, name) }
 func (s *story) text(selector string) string           { s.Helper(); return Text(s, s.ctx, selector) }
 func (s *story) contains(selector string, want string) { s.Helper(); s.holds(selector, want, true) }
@@ -89,7 +105,8 @@ func (s *story) makeKey() {
 }
 
 // paste runs the command of the checklist as it stands there: the page turns green by
-// itself. It asks every second; how long it takes is printed, and decides nothing.
+// itself, or when it is reloaded. It asks every second; how long it takes is printed, and
+// decides nothing.
 func (s *story) paste() {
 	s.open("/", `[data-wait]`)
 	s.shoot("overview-waiting")
@@ -100,6 +117,10 @@ func (s *story) paste() {
 	out, err := exec.CommandContext(s.ctx, "bash", "-c", s.curl).Output()
 	if err != nil || !strings.Contains(string(out), `"result":"0xa"`) {
 		s.Fatalf("%s\nsays %s, %v", s.curl, out, err)
+	}
+	if !scripted(s.ctx) {
+		s.reload(`.tile .figure`)
+		return
 	}
 	begun := time.Now()
 	s.do(chromedp.WaitVisible(`[data-wait].done`))
@@ -140,16 +161,21 @@ func (s *story) putCard() {
 	s.shoot("billing")
 }
 
-// addFile gives the page a file; its script sends it with a bar and shows the CID.
+// addFile gives the page a file. Its script sends it with a bar and shows the CID; without one
+// the next page does.
 func (s *story) addFile() {
 	path := filepath.Join(s.TempDir(), "note.txt")
 	if err := os.WriteFile(path, []byte("a note from the story\n"), 0o600); err != nil {
 		s.Fatal(err)
 	}
 	s.open("/files", `form[data-upload]`)
+	result := `[data-upload-result].good`
+	if !scripted(s.ctx) {
+		result = `#added`
+	}
 	s.do(chromedp.SetUploadFiles(`input[type="file"]`, []string{path}), chromedp.Click(`form[data-upload] button`),
-		chromedp.WaitVisible(`[data-upload-result].good`), chromedp.WaitVisible(`[data-pins] table`))
-	s.contains(`[data-upload-result]`, "bafkrei")
+		chromedp.WaitVisible(result), chromedp.WaitVisible(`[data-pins] table`))
+	s.contains(result, "bafkrei")
 	s.contains(`[data-pins]`, "note.txt")
 	s.shoot("files")
 }

@@ -51,7 +51,7 @@ chaos:
 	@status=0; \
 	NODEGATE_FULL=1 $(GO) test -count=1 -run 'TestPowerCut|TestFailing|TestFailedSync|TestCollectOnFullDisk' ./internal/ipfs/blockstore || status=$$?; \
 	NODEGATE_CHAOS=1 $(GO) test -count=1 -timeout 40m -v ./test/chaos || status=$$?; \
-	NODEGATE_CHAOS=1 $(GO) test -count=1 -timeout 20m -v -run '$(NODE_ROWS)' ./internal/rpc/upstream/pool ./test/nodes ./test/clients | grep -E 'row [0-9]+:|^(ok|FAIL)|--- FAIL'; part=$${PIPESTATUS[0]}; [ "$$part" -eq 0 ] || status=$$part; \
+	NODEGATE_CHAOS=1 $(GO) test -count=1 -timeout 20m -v -run '$(NODE_ROWS)' ./internal/rpc/upstream/pool ./test/upstream ./test/nodes ./test/clients | grep -E 'row [0-9]+:|^(ok|FAIL)|--- FAIL'; part=$${PIPESTATUS[0]}; [ "$$part" -eq 0 ] || status=$$part; \
 	exit $$status
 
 #? bench: what each request pays for keys, limits and usage, and what guessing keys costs

@@ -1,4 +1,4 @@
-package proven_test
+package upstream_test
 
 import (
 	"bytes"
@@ -66,8 +66,8 @@ func (p *proxy) changed(body, answer []byte) []byte {
 	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":%s}`, said.ID, lie)
 }
 
-// swap replaces the value of the first member of a name in the answers to a method.
-func swap(method, name, by string) func(string, string) string {
+// swapOf replaces the value of the first member of a name in the answers to a method.
+func swapOf(method, name, by string) func(string, string) string {
 	return func(asked, result string) string {
 		before, after, ok := strings.Cut(result, `"`+name+`":"`)
 		if asked != method || !ok {
@@ -154,9 +154,9 @@ func three(t *testing.T, chain string, lie func(method, result string) string) (
 	return p, told
 }
 
-// TestLies: of three nodes one lies about an account, its storage, its code, the header of
+// TestLiesAboutState: of three nodes one lies about an account, its storage, its code, the header of
 // the block, or forges the proof. Nobody gets the lie, and the node is ejected.
-func TestLies(t *testing.T) {
+func TestLiesAboutState(t *testing.T) {
 	full.Slow(t)
 	s := harness.Start(t, func(c *config.Config) { c.Networks[0].Cache = 0 })
 	chain := s.URL("devnet", harness.KeyA)
@@ -178,15 +178,15 @@ func TestLies(t *testing.T) {
 		name, method, params string
 		lie                  func(method, result string) string
 	}{
-		{"balance", "eth_getBalance", `[` + sender + `,"0x7"]`, swap("eth_getProof", "balance", "0x5eed")},
-		{"nonce", "eth_getTransactionCount", `[` + sender + `,"0x7"]`, swap("eth_getProof", "nonce", "0x5eed")},
+		{"balance", "eth_getBalance", `[` + sender + `,"0x7"]`, swapOf("eth_getProof", "balance", "0x5eed")},
+		{"nonce", "eth_getTransactionCount", `[` + sender + `,"0x7"]`, swapOf("eth_getProof", "nonce", "0x5eed")},
 		{"code", "eth_getCode", `[` + token + `,"0x7"]`, instead("eth_getCode", `"0x60016002"`)},
 		{"no code", "eth_getCode", `[` + token + `,"0x7"]`, instead("eth_getCode", `"0x"`)},
-		{"hash of code", "eth_getCode", `[` + token + `,"0x7"]`, swap("eth_getProof", "codeHash", other)},
-		{"slot", "eth_getStorageAt", `[` + token + `,` + slot0 + `,"0x7"]`, swap("eth_getProof", "value", "0x5eed")},
-		{"slots", "eth_getStorageValues", `[{` + token + `:[` + slot0 + `]},"0x7"]`, swap("eth_getProof", "value", "0x5eed")},
-		{"root of storage", "eth_getStorageAt", `[` + token + `,` + slot0 + `,"0x7"]`, swap("eth_getProof", "storageHash", other)},
-		{"balance of an absent account", "eth_getBalance", `[` + absent + `,"0x7"]`, swap("eth_getProof", "balance", "0x5eed")},
+		{"hash of code", "eth_getCode", `[` + token + `,"0x7"]`, swapOf("eth_getProof", "codeHash", other)},
+		{"slot", "eth_getStorageAt", `[` + token + `,` + slot0 + `,"0x7"]`, swapOf("eth_getProof", "value", "0x5eed")},
+		{"slots", "eth_getStorageValues", `[{` + token + `:[` + slot0 + `]},"0x7"]`, swapOf("eth_getProof", "value", "0x5eed")},
+		{"root of storage", "eth_getStorageAt", `[` + token + `,` + slot0 + `,"0x7"]`, swapOf("eth_getProof", "storageHash", other)},
+		{"balance of an absent account", "eth_getBalance", `[` + absent + `,"0x7"]`, swapOf("eth_getProof", "balance", "0x5eed")},
 		{"an account as absent", "eth_getBalance", `[` + sender + `,"0x7"]`, instead("eth_getProof",
 			`{"address":`+sender+`,"accountProof":[],"balance":"0x0","nonce":"0x0","codeHash":`+slot0+`,"storageHash":`+slot0+`,"storageProof":[]}`)},
 		{"the proof of another account", "eth_getBalance", `[` + sender + `,"0x7"]`, instead("eth_getProof", strings.Replace(string(true7), token, sender, 1))},
@@ -199,19 +199,19 @@ func TestLies(t *testing.T) {
 			return result
 		}},
 		{"another newest header", "eth_getBalance", `[` + sender + `,"latest"]`, instead("eth_getBlockByHash", string(block3))},
-		{"state root", "eth_getBalance", `[` + sender + `,"0x7"]`, swap("eth_getBlockByNumber", "stateRoot", other)},
-		{"newest state root", "eth_getBalance", `[` + sender + `,"latest"]`, swap("eth_getBlockByHash", "stateRoot", other)},
-		{"balance for a call", "eth_call", `[` + balanceCode + `,"0x7"]`, swap("eth_getProof", "balance", "0x5eed")},
-		{"slot for a call", "eth_call", `[` + valueCall + `,"0x7"]`, swap("eth_getProof", "value", "0x5eed")},
+		{"state root", "eth_getBalance", `[` + sender + `,"0x7"]`, swapOf("eth_getBlockByNumber", "stateRoot", other)},
+		{"newest state root", "eth_getBalance", `[` + sender + `,"latest"]`, swapOf("eth_getBlockByHash", "stateRoot", other)},
+		{"balance for a call", "eth_call", `[` + balanceCode + `,"0x7"]`, swapOf("eth_getProof", "balance", "0x5eed")},
+		{"slot for a call", "eth_call", `[` + valueCall + `,"0x7"]`, swapOf("eth_getProof", "value", "0x5eed")},
 		{"code for a call", "eth_call", `[` + valueCall + `,"0x7"]`, instead("eth_getCode", `"0x60016002"`)},
 		{"no code for a call", "eth_call", `[` + valueCall + `,"latest"]`, instead("eth_getCode", `"0x"`)},
 		{"the proof of another account for a call", "eth_call", `[` + valueCall + `,"0x7"]`, instead("eth_getProof", strings.Replace(string(true7), token, sender, 1))},
-		{"header of a call", "eth_call", `[` + timeCode + `,"0x7"]`, swap("eth_getBlockByNumber", "timestamp", "0x1")},
-		{"newest header of a call", "eth_call", `[` + timeCode + `,"latest"]`, swap("eth_getBlockByHash", "timestamp", "0x1")},
-		{"state root of a call", "eth_call", `[` + valueCall + `,"latest"]`, swap("eth_getBlockByHash", "stateRoot", other)},
-		{"slot for an estimate", "eth_estimateGas", `[` + setCall + `,"0x7"]`, swap("eth_getProof", "value", "0x5eed")},
+		{"header of a call", "eth_call", `[` + timeCode + `,"0x7"]`, swapOf("eth_getBlockByNumber", "timestamp", "0x1")},
+		{"newest header of a call", "eth_call", `[` + timeCode + `,"latest"]`, swapOf("eth_getBlockByHash", "timestamp", "0x1")},
+		{"state root of a call", "eth_call", `[` + valueCall + `,"latest"]`, swapOf("eth_getBlockByHash", "stateRoot", other)},
+		{"slot for an estimate", "eth_estimateGas", `[` + setCall + `,"0x7"]`, swapOf("eth_getProof", "value", "0x5eed")},
 		{"code for an estimate", "eth_estimateGas", `[` + setCall + `,"latest"]`, instead("eth_getCode", `"0x60016002"`)},
-		{"a proof for the client", "eth_getProof", `[` + token + `,[` + slot0 + `],"0x7"]`, swap("eth_getProof", "balance", "0x5eed")},
+		{"a proof for the client", "eth_getProof", `[` + token + `,[` + slot0 + `],"0x7"]`, swapOf("eth_getProof", "balance", "0x5eed")},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -1,4 +1,4 @@
-package client_test
+package upstream_test
 
 import (
 	"context"

@@ -24,14 +24,14 @@ var usual = screen{width: 1280, theme: "light"}
 
 type screenKey struct{}
 
-// onScreens runs a story on a laptop, on a phone in the dark theme, and on a phone without
-// scripts. A full run has both of them in both themes, with scripts and without.
+// onScreens runs a story on a laptop, and without scripts on a phone in the dark theme. A full
+// run has both screens in both themes, with scripts and without.
 func onScreens(t *testing.T, run func(t *testing.T, ctx context.Context)) {
 	phone := screen{width: 390, mobile: true, theme: "light"}
-	screens := map[string]screen{"laptop": usual, "phone, dark": phone.dark(), "phone, no scripts": phone.still()}
+	screens := map[string]screen{"laptop": usual, "phone, dark, no scripts": phone.dark().still()}
 	if full.Run() {
-		screens["laptop, dark"], screens["phone"] = usual.dark(), phone
-		screens["laptop, no scripts"], screens["laptop, dark, no scripts"], screens["phone, dark, no scripts"] = usual.still(), usual.dark().still(), phone.dark().still()
+		screens["laptop, dark"], screens["phone"], screens["phone, dark"] = usual.dark(), phone, phone.dark()
+		screens["laptop, no scripts"], screens["laptop, dark, no scripts"], screens["phone, no scripts"] = usual.still(), usual.dark().still(), phone.still()
 	}
 	for name, s := range screens {
 		t.Run(name, func(t *testing.T) {

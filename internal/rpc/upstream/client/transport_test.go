@@ -259,6 +259,9 @@ func noise(size int) string {
 
 func TestGzip(t *testing.T) {
 	full.Slow(t)
+	if testing.Short() {
+		t.Skip("one goroutine, which takes long under the race detector")
+	}
 	const limit = 1 << 20
 	text, large := noise(200_000), noise(limit)
 	result := func(r *request, result string) []byte {
@@ -317,6 +320,9 @@ func TestGzip(t *testing.T) {
 
 // TestGzipMemory: a bomb doesn't get more memory than a large answer.
 func TestGzipMemory(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one goroutine, which takes long under the race detector")
+	}
 	packed, z := bomb(t), new(inflater)
 	got, err := z.inflate(nil, packed, 1<<20)
 	if err != zipBomb || cap(got) > 1<<20+1 {

@@ -155,6 +155,10 @@ func askLogs(t *testing.T, p *Pool, s logrange.Span) (failed bool) {
 // answered as the node without a cap would.
 func TestCappedLogs(t *testing.T) {
 	full.Slow(t)
+	queries := 15
+	if testing.Short() {
+		queries = 2 // all take a minute and a half under the race detector
+	}
 	for _, uncapped := range []int{1, 0} {
 		calls, failed := 0, 0
 		for who, refuse := range caps {
@@ -169,7 +173,7 @@ func TestCappedLogs(t *testing.T) {
 				}
 				p, logs := openFakes(t, nil, fakes...)
 				settle()
-				for _, s := range varied(15) {
+				for _, s := range varied(queries) {
 					calls++
 					if askLogs(t, p, s) {
 						failed++

@@ -59,6 +59,9 @@ func TestCreditsPerDay(t *testing.T) {
 // TestCreditsPerMonth: the month outlasts the day, other settings of the node, and the pool.
 func TestCreditsPerMonth(t *testing.T) {
 	full.Slow(t)
+	if testing.Short() {
+		t.Skip("a month of health checks takes 3 minutes under the race detector")
+	}
 	bubble(t, func(t *testing.T) {
 		limit := func(cfg *Config) {
 			onlyBalances(cfg)

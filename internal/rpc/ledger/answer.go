@@ -141,30 +141,36 @@ func (r *reader) block(at store.Place) (*block, bool) {
 	}
 	slot := &r.heads[at.Number%uint64(len(r.heads))]
 	if kept := slot.Load(); kept != nil && kept.stored == stored {
-		return &block{reader: r, stored: stored, head: kept.head}, true
+		return &block{reader: r, stored: stored, head: kept.head, kept: kept}, true
 	}
 	head, ok := r.writer.Head(stored.Header)
 	if !ok || head.Hash != at.Hash {
 		r.torn, r.isTorn = at.Hash, true
 		return nil, false
 	}
-	slot.Store(&readHead{stored, head})
-	return &block{reader: r, stored: stored, head: head}, true
+	kept := &readHead{stored: stored, head: head}
+	slot.Store(kept)
+	return &block{reader: r, stored: stored, head: head, kept: kept}, true
 }
 
 // readHeads are headers that were read and hashed, by height.
-type readHeads [256]atomic.Pointer[readHead]
+type readHeads [512]atomic.Pointer[readHead]
 
 type readHead struct {
-	stored *store.Head // the store's: another one may be of another block
-	head   form.Head
+	stored  *store.Head // the store's: another one may be of another block
+	head    form.Head
+	senders atomic.Pointer[[]byte] // of all transactions; nil: not read yet, or too many
 }
+
+// mostSenders is how many bytes of senders are kept for a block.
+const mostSenders = 400 * 20
 
 // block is a stored block that is being answered from.
 type block struct {
 	*reader
 	stored *store.Head
 	head   form.Head
+	kept   *readHead // what is kept of it for later lookups
 	asked  *[32]byte // the transaction, if it was asked for by its hash
 }
 
@@ -259,12 +265,29 @@ func (b *block) tx(index int) (*form.Tx, bool) {
 	if b.failed(&b.stored.Place, err) {
 		return nil, false
 	}
-	sender, err := b.store.Sender(b.stored.Place, index)
+	sender, err := b.sender(index)
 	if b.failed(&b.stored.Place, err) {
 		return nil, false
 	}
 	tx := &form.Tx{Index: uint64(index), Raw: row.Data, From: sender, Extra: row.Extra, Hash: b.writer.Hash(row.Data)}
 	return tx, (b.asked == nil || *b.asked == tx.Hash) && b.addNonce(tx)
+}
+
+// sender is who sent a transaction. Those of usual blocks are read together once.
+func (b *block) sender(index int) (sender [20]byte, err error) {
+	if 20*b.stored.Txs > mostSenders {
+		return b.store.Sender(b.stored.Place, index)
+	}
+	all := b.kept.senders.Load()
+	if all == nil {
+		read, err := b.store.Senders(b.stored.Place)
+		if err != nil || len(read) != 20*b.stored.Txs {
+			return b.store.Sender(b.stored.Place, index) // it says what is wrong
+		}
+		all = &read
+		b.kept.senders.Store(all)
+	}
+	return [20]byte((*all)[20*index:]), nil
 }
 
 func (b *block) transaction(index int) ([]byte, bool) {

@@ -1,5 +1,7 @@
 package store
 
+import "sync/atomic"
+
 // Tip returns the first and the newest block of the chain that is stored; all blocks
 // between them are there. It is false while nothing is stored.
 func (s *Store) Tip() (first, tip Place, ok bool) {
@@ -17,10 +19,36 @@ func (s *Store) Canonical(number uint64) (Mark, bool, error) {
 	if st == nil || number < st.first.Number || number > st.tip.Number {
 		return Mark{}, false, nil
 	}
-	m, ok, err := s.db.pointer(number)
+	m, ok, err := s.marks.pointer(s.db, number)
 	// Pebble shows a batch before it is on disk, so this has to be the last look.
 	if number >= s.changing.Load() {
 		return Mark{}, false, nil
+	}
+	return m, ok, err
+}
+
+// markCache keeps canonical pointers decoded, by height. Each is as of a number of writes: it
+// counts for as long as nothing was written since.
+type markCache struct {
+	writes atomic.Uint64
+	slots  [keptHeads]atomic.Pointer[keptMark]
+}
+
+type keptMark struct {
+	Mark
+	writes uint64
+}
+
+// pointer is that of a height, from memory if it is there.
+func (c *markCache) pointer(db source, number uint64) (Mark, bool, error) {
+	writes := c.writes.Load()
+	slot := &c.slots[number%keptHeads]
+	if k := slot.Load(); k != nil && k.Number == number && k.writes == writes {
+		return k.Mark, true, nil
+	}
+	m, ok, err := db.pointer(number)
+	if ok && err == nil {
+		slot.Store(&keptMark{m, writes})
 	}
 	return m, ok, err
 }

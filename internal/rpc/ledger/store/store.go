@@ -47,6 +47,7 @@ type Store struct {
 	note     atomic.Pointer[[]byte]
 	noted    *[]byte       // the note that was written
 	changing atomic.Uint64 // pointers of this height and above are not on disk yet
+	marks    markCache
 }
 
 // Open opens the copy of a chain, or begins one. A folder that holds another chain or

@@ -173,6 +173,7 @@ func (s *Store) apply(batch *pebble.Batch, next *state, done chan struct{}) {
 	if s.db.health.final() != nil {
 		return // Pebble reports a failed commit to its log only
 	}
+	s.marks.writes.Add(1) // before this, what was read may be either
 	s.state.Store(next)
 	s.changing.Store(math.MaxUint64)
 	close(done)

@@ -79,9 +79,9 @@ bench-logs:
 	$(GO) run ./bench/logindex -blocks 100000
 	$(GO) run ./bench/logindex -geth 10000
 
-#? bench-ledger: the ledger's lookups beside a forwarded call, Geth, nginx and the embedded chain; what it ingests; disk and log queries against Geth
+#? bench-ledger: the ledger's lookups, with 256 MiB of memory, beside a forwarded call, Geth, nginx and the embedded chain; what it ingests; disk and log queries against Geth
 bench-ledger:
-	$(GO) run ./bench/rpc -ledger
+	$(GO) run ./bench/rpc -ledger -memory 256
 	$(GO) test -run '^$$' -bench Ingest -benchtime 64x ./internal/rpc/ledger
 	$(GO) run ./bench/logindex -geth 10000
 

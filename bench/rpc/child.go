@@ -5,18 +5,22 @@ import (
 	"flag"
 	"fmt"
 	"log/slog"
+	"strconv"
 
 	"github.com/nodegate/nodegate/bench/child"
 )
 
 // childFlags are what a server is started with.
-type childFlags struct{ genesis, chain, data, node string }
+type childFlags struct {
+	genesis, chain, data, node string
+	memory                     int // MiB of ledger.memory
+}
 
 // args are the arguments that start a kind of server.
 func (c childFlags) args(kind string) []string {
 	list := []string{kind, "-genesis", c.genesis, "-chain", c.chain, "-data", c.data}
 	if c.node != "" {
-		list = append(list, "-node", c.node)
+		list = append(list, "-node", c.node, "-memory", strconv.Itoa(c.memory))
 	}
 	return list
 }
@@ -34,6 +38,7 @@ func runChild(args []string) error {
 	f.StringVar(&c.chain, "chain", "", "chain file")
 	f.StringVar(&c.data, "data", "", "data folder")
 	f.StringVar(&c.node, "node", "", "URL of the node to serve")
+	f.IntVar(&c.memory, "memory", 0, "MiB of ledger.memory")
 	if len(args) == 0 {
 		return errors.New("which server?")
 	}

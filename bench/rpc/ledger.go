@@ -47,7 +47,7 @@ func remoteConfig(c childFlags) *config.Config {
 			Nodes: []config.Node{{Name: "geth", URL: config.NodeURL(c.node), Role: "primary"}},
 		}
 		if name == ledgerNetwork {
-			n.Ledger = config.Ledger{Blocks: config.UsualLedger, Backfill: 1000, Disk: 10 << 30, Memory: 64 << 20}
+			n.Ledger = config.Ledger{Blocks: config.UsualLedger, Backfill: 1000, Disk: 10 << 30, Memory: config.Size(c.memory) << 20}
 		}
 		cfg.Networks = append(cfg.Networks, n)
 	}
@@ -66,7 +66,7 @@ func (s *ledgerServers) close() error {
 	return errors.Join(s.remote.Close(), s.nginx.Close(), s.servers.close())
 }
 
-func startLedger(ctx context.Context, files chainfile.Files, temp string, blocks int) (*ledgerServers, error) {
+func startLedger(ctx context.Context, files chainfile.Files, temp string, blocks, memory int) (*ledgerServers, error) {
 	first, err := startServers(files, temp, "")
 	if err != nil {
 		return nil, err
@@ -79,7 +79,7 @@ func startLedger(ctx context.Context, files chainfile.Files, temp string, blocks
 		progress("nginx is not installed (apt-get install nginx): it is left out")
 	}
 	begin := time.Now()
-	s.remote, err = startServer("remote", childFlags{data: filepath.Join(temp, "remote"), node: s.geth.RPC})
+	s.remote, err = startServer("remote", childFlags{data: filepath.Join(temp, "remote"), node: s.geth.RPC, memory: memory})
 	if err == nil {
 		err = awaitLedger(ctx, s.remote, blocks)
 	}
@@ -136,7 +136,7 @@ func (s *ledgerServers) contestants() ([]*contestant, error) {
 
 // measureLedger measures the ledger's lookups.
 func measureLedger(ctx context.Context, o *options, files chainfile.Files, temp string, list []workload, blocks int) (rows []row, err error) {
-	s, err := startLedger(ctx, files, temp, blocks)
+	s, err := startLedger(ctx, files, temp, blocks, o.memory)
 	if err != nil {
 		return nil, err
 	}

@@ -2,7 +2,7 @@
 // latency and processor time a request for each method, and how fast and how small
 // nodegate starts.
 //
-//	go run ./bench/rpc [-ledger] [-only REGEXP] [-c 8] [-d 2s] [-rounds 3] [-starts 1] [-ws] [-json FILE] [-profile DIR] [-before PROGRAM]
+//	go run ./bench/rpc [-ledger [-memory MIB]] [-only REGEXP] [-c 8] [-d 2s] [-rounds 3] [-starts 1] [-ws] [-json FILE] [-profile DIR] [-before PROGRAM]
 //
 // Geth is go-ethereum's own rpc server and eth API behind a bare HTTP listener, in
 // a process of its own; nodegate is the whole service, with authentication and

@@ -7,7 +7,7 @@ FUZZTIME ?= 30s
 NODE_ROWS = Fresh|Servers|PendingNonces|FiltersOfTheService|ErrorsOfOneNode|CappedLogs|DeadSideNetwork|Liar|Lies
 SHELL := bash
 
-.PHONY: help build run test full quick lint fuzz chaos bench bench-rpc bench-storage bench-gateway bench-dashboard bench-logs bench-ledger bench-growth gateway-suite docs release release-check clean
+.PHONY: help build run test race full quick lint fuzz chaos bench bench-rpc bench-storage bench-gateway bench-dashboard bench-logs bench-ledger bench-growth gateway-suite docs release release-check clean
 
 #? help: list the targets
 help:
@@ -25,7 +25,11 @@ run:
 test:
 	@GO="$(GO)" STATICCHECK="$(STATICCHECK)" NO_INSTALL="$(NO_INSTALL)" ./test/run
 
-#? full: the same, all tests of all packages under the race detector, and the tests with Hardhat, indexers, IPFS tools, Kubo's command line and axe-core
+#? race: tests of whole servers, and of what links the chain engine, under the race detector; make test has all other packages
+race:
+	@GO="$(GO)" ./test/race
+
+#? full: make test with all tests of all packages under the race detector, and the tests with Hardhat, indexers, IPFS tools, Kubo's command line and axe-core
 full:
 	@GO="$(GO)" STATICCHECK="$(STATICCHECK)" NO_INSTALL="$(NO_INSTALL)" FULL=1 ./test/run
 

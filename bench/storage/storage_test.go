@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/nodegate/nodegate/bench/child"
+	"github.com/nodegate/nodegate/test/full"
 )
 
 // TestMain lets the benchmark start this test binary as its server.
@@ -30,6 +31,7 @@ func TestMain(m *testing.M) {
 // TestWholeBenchmark does everything once, small. A second server stands in for
 // Kubo: it has the same API, except that it collects on another address.
 func TestWholeBenchmark(t *testing.T) {
+	full.Slow(t)
 	standIn, err := startServer(t.TempDir())
 	if err != nil {
 		t.Fatal(err)

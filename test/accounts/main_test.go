@@ -16,6 +16,7 @@ import (
 	"github.com/nodegate/nodegate/internal/accounts/credential"
 	"github.com/nodegate/nodegate/internal/config"
 	"github.com/nodegate/nodegate/internal/server"
+	"github.com/nodegate/nodegate/test/full"
 	"github.com/nodegate/nodegate/test/harness"
 )
 
@@ -70,7 +71,9 @@ func shared(t testing.TB) *harness.Service {
 }
 
 func TestMain(m *testing.M) {
-	flag.Parse()
+	full.Short("TestAuthentication", "TestRateIsExact", "TestAllowedInBatch", "TestJournal",
+		"TestRevokedSocketIsDeaf", "TestSettingsOfOpenSocket", "TestBatchCosts", "TestUsageAtShutdown",
+		"TestRevoke", "TestGuessing", "TestCluster")
 	_ = flag.Set("test.parallel", "16") // the parallel tests wait, they don't compute
 	code := m.Run()
 	if s := &sharedService; s.Service != nil {

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"testing"
 	"text/tabwriter"
+
+	"github.com/nodegate/nodegate/test/full"
 )
 
 // fullEnv asks for everything at its full length.
@@ -92,6 +94,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
+	full.Short("TestRemoteCancel", "TestClientsByAddress", "TestAdminListener", "TestShutdownDelay")
 	code := m.Run()
 	_ = os.RemoveAll(built.dir)
 	if testing.Verbose() && len(outcomes.list) > 0 {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/nodegate/nodegate/internal/dashboard/snippet"
+	"github.com/nodegate/nodegate/test/full"
 )
 
 // What the snippets of Python and Rust use.
@@ -58,7 +59,8 @@ func languageFolder(t *testing.T, name string) string {
 	return filepath.Join(cache, "nodegate-test", name)
 }
 
-func full() bool { return os.Getenv("NODEGATE_FULL") != "" && os.Getenv("NO_INSTALL") == "" }
+// mayInstall tells whether libraries of other languages may be downloaded.
+func mayInstall() bool { return full.Run() && os.Getenv("NO_INSTALL") == "" }
 
 // havePython finds web3.py, or installs it beside nothing else.
 func havePython(t *testing.T) error {
@@ -68,7 +70,7 @@ func havePython(t *testing.T) error {
 	if run(t, "", "python3", "-c", "import web3") == nil {
 		return nil
 	}
-	if !full() {
+	if !mayInstall() {
 		return errors.New("web3.py is not installed; make full installs it")
 	}
 	return errors.Join(run(t, "", "python3", "-m", "pip", "install", "--quiet", "--retries", "0", "--target", packages, web3pyPackage),
@@ -78,7 +80,7 @@ func havePython(t *testing.T) error {
 // haveAlloy compiles alloy once.
 func haveAlloy(t *testing.T) error {
 	t.Helper()
-	if !full() {
+	if !mayInstall() {
 		return errors.New("only make full compiles it")
 	}
 	dir := languageFolder(t, "alloy")

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/nodegate/nodegate/test/full"
 	"github.com/nodegate/nodegate/test/harness"
 )
 
@@ -31,6 +32,7 @@ const metricsBegin, metricsEnd = "<!-- The tables are generated from the registr
 // TestMetricsPage holds the tables of docs/metrics.md to what the admin listener shows: names,
 // types, labels and help texts.
 func TestMetricsPage(t *testing.T) {
+	full.Slow(t)
 	path := filepath.Join(root, "docs", "metrics.md")
 	data, err := os.ReadFile(path)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/nodegate/nodegate/internal/config"
+	"github.com/nodegate/nodegate/test/full"
 	"github.com/nodegate/nodegate/test/harness"
 )
 
@@ -100,7 +101,12 @@ func shared(t testing.TB) *service {
 }
 
 func TestMain(m *testing.M) {
-	flag.Parse()
+	full.Short("TestPendingTransaction", "TestDeadlines", "TestRefusals", "TestRequestIDs",
+		"TestGzipAnswers", "TestTooLargeAtOnce", "TestTooLargeWhileReading", "TestKeepAlive",
+		"TestPipelinedBehindSlowCall", "TestBatchSize", "TestBatchOrder", "TestCallTimeout",
+		"TestScripts", "TestSocketPing", "TestSocketConcurrency", "TestSubscriptions",
+		"TestSubscriptionLimit", "TestSubscriptionInBatch", "TestShutdown",
+		"TestShutdownBesideSlowClient", "TestStreamsAtShutdown", "TestUnreadAnswers")
 	_ = flag.Set("test.parallel", "16") // the parallel tests wait, they don't compute
 	code := m.Run()
 	if s := &sharedService; s.service != nil {

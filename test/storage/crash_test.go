@@ -33,8 +33,9 @@ func serveUntilKilled(dir string) {
 
 // process is a server in a process of its own.
 type process struct {
-	cmd  *exec.Cmd
-	base string
+	cmd   *exec.Cmd
+	base  string
+	ended sync.Once
 }
 
 func runProcess(t *testing.T, dir string) *process {
@@ -56,9 +57,12 @@ func runProcess(t *testing.T, dir string) *process {
 	return &process{cmd: cmd, base: "http" + strings.TrimPrefix(strings.TrimSpace(line), "https")}
 }
 
+// kill may be called again, by whoever wants to be sure.
 func (p *process) kill() {
-	_ = p.cmd.Process.Kill()
-	_ = p.cmd.Wait()
+	p.ended.Do(func() {
+		_ = p.cmd.Process.Kill()
+		_ = p.cmd.Wait()
+	})
 }
 
 const kills = 10

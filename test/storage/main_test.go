@@ -12,6 +12,7 @@ import (
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/accounts/credential"
 	"github.com/nodegate/nodegate/internal/config"
+	"github.com/nodegate/nodegate/test/full"
 	"github.com/nodegate/nodegate/test/harness"
 )
 
@@ -119,7 +120,9 @@ func newTenant(t testing.TB) *tenant {
 }
 
 func TestMain(m *testing.M) {
-	flag.Parse()
+	full.Short("TestJournal", "TestScripts", "TestKuboTwoServers", "TestPinsOneSet", "TestDisconnect",
+		"TestPins", "TestPinsReplace", "TestGatewayKeys", "TestGatewayCARs", "TestAgainAtOnce",
+		"TestAtomicRemoval", "TestPinNameRace", "TestRevoked")
 	if dir := os.Getenv(serveEnv); dir != "" {
 		serveUntilKilled(dir)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/nodegate/nodegate"
+	"github.com/nodegate/nodegate/test/full"
 )
 
 const (
@@ -115,6 +116,7 @@ func TestSizeWithDictionary(t *testing.T) {
 }
 
 func TestSizeLimits(t *testing.T) {
+	full.Slow(t)
 	s := newSizer(nil, 1)
 	if size, err := s.size(t.Context(), noise(maxEncoded, 8)); err != nil || size == 0 {
 		t.Errorf("the longest: %d, %v", size, err)

@@ -159,7 +159,7 @@ func TestWalkEmptyTrie(t *testing.T) {
 
 // A missing node is an error, never an absent key.
 func TestWalkMissingNode(t *testing.T) {
-	_, root, nodes := buildTrie(t, 300, func(i int) []byte { return bytes.Repeat([]byte{1}, 40) })
+	_, root, nodes := buildTrie(t, 120, func(i int) []byte { return bytes.Repeat([]byte{1}, 40) })
 	for hash := range nodes {
 		damaged := nodeMap{}
 		for h, blob := range nodes {
@@ -168,7 +168,7 @@ func TestWalkMissingNode(t *testing.T) {
 			}
 		}
 		failed, source := false, damaged.source(t)
-		for i := range 300 {
+		for i := range 120 {
 			value, err := walk(source, common.Hash{}, root, hashedKey(i), nil)
 			if err == nil && value == nil {
 				t.Fatalf("without node %s key %d seems absent", hash, i)

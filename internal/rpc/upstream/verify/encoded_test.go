@@ -196,6 +196,7 @@ func TestEncodeKept(t *testing.T) {
 // TestEncodeLies changes one value of an honest answer after the other. The lie is found, or
 // is about what isn't encoded.
 func TestEncodeLies(t *testing.T) {
+	full.Slow(t)
 	c := New("")
 	missed, tried := map[string]bool{}, 0
 	try := func(name string, raw []byte, encode func([]byte) *Finding) {

@@ -58,6 +58,9 @@ chaos:
 	NODEGATE_CHAOS=1 $(GO) test -count=1 -timeout 20m -v -run '$(NODE_ROWS)' ./internal/rpc/upstream/pool ./test/upstream ./test/nodes ./test/clients | grep -E 'row [0-9]+:|^(ok|FAIL)|--- FAIL'; part=$${PIPESTATUS[0]}; [ "$$part" -eq 0 ] || status=$$part; \
 	exit $$status
 
+# Benchmarks measure what make build makes, which is without C.
+bench bench-rpc bench-storage bench-gateway bench-dashboard bench-logs bench-ledger bench-growth: export CGO_ENABLED = 0
+
 #? bench: what each request pays for keys, limits and usage, and what guessing keys costs
 bench:
 	$(GO) run ./bench/accounts
@@ -83,9 +86,9 @@ bench-logs:
 	$(GO) run ./bench/logindex -blocks 100000
 	$(GO) run ./bench/logindex -geth 10000
 
-#? bench-ledger: the ledger's lookups, with 256 MiB of memory, beside a forwarded call, Geth, nginx and the embedded chain; what it ingests; disk and log queries against Geth
+#? bench-ledger: the ledger's lookups beside a forwarded call, Geth, nginx and the embedded chain; what it ingests; disk and log queries against Geth
 bench-ledger:
-	$(GO) run ./bench/rpc -ledger -memory 256
+	$(GO) run ./bench/rpc -ledger
 	$(GO) test -run '^$$' -bench Ingest -benchtime 64x ./internal/rpc/ledger
 	$(GO) run ./bench/logindex -geth 10000
 

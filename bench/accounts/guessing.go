@@ -61,7 +61,7 @@ func serve() (*service, error) {
 	}
 	cfg := config.Default()
 	cfg.Data, cfg.Listen, cfg.AdminListen, cfg.StorageListen = dir, "127.0.0.1:0", "127.0.0.1:0", "127.0.0.1:0"
-	server.TuneRuntime(cfg)
+	server.TuneRuntime()
 	srv, err := server.New(cfg, slog.New(slog.DiscardHandler), server.Build{Version: "bench"})
 	if err != nil {
 		return nil, err

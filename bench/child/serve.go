@@ -90,7 +90,7 @@ type service struct{ *server.Server }
 
 // Open starts the whole service in this process.
 func Open(cfg *config.Config, log *slog.Logger) (Server, error) {
-	server.TuneRuntime(cfg)
+	server.TuneRuntime()
 	srv, err := server.New(cfg, log, server.Build{Version: "bench"})
 	if err != nil {
 		return nil, err

@@ -24,7 +24,7 @@ type ledgerOptions struct {
 
 func (l *ledgerOptions) flags(f *flag.FlagSet) {
 	f.IntVar(&l.txs, "txs", 10, "ledger: transactions of a block, each with a log")
-	f.Int64Var(&l.memory, "memory", 64, "ledger: MiB of ledger.memory")
+	f.Int64Var(&l.memory, "memory", 128, "ledger: MiB for the database; the default is its half of nodegate's memory.ledgers")
 	f.BoolVar(&l.keep, "keep", false, "ledger: keep the store in -dir, and go on with the blocks that are there")
 	f.StringVar(&l.profile, "cpuprofile", "", "ledger: file for a CPU profile of the calls")
 }
@@ -48,7 +48,7 @@ func growLedger(ctx context.Context, o *options, dir string, c *curve) (err erro
 	if err := blocks.resume(s); err != nil {
 		return err
 	}
-	progress("blocks of %d transactions with a log each, %d MiB of ledger.memory, %s a call", o.ledger.txs, o.ledger.memory, o.lasts)
+	progress("blocks of %d transactions with a log each, %d MiB for the database, %s a call", o.ledger.txs, o.ledger.memory, o.lasts)
 	for _, size := range o.sizes[c.name] {
 		progress("%s %s", grouped(size), c.noun)
 		figures, err := o.ledgerAt(ctx, s, blocks, uint64(size))

@@ -13,7 +13,7 @@ import (
 // childFlags are what a server is started with.
 type childFlags struct {
 	genesis, chain, data, node string
-	memory                     int // MiB of ledger.memory
+	memory                     int // MiB of memory.ledgers; 0 is the default
 }
 
 // args are the arguments that start a kind of server.
@@ -38,7 +38,7 @@ func runChild(args []string) error {
 	f.StringVar(&c.chain, "chain", "", "chain file")
 	f.StringVar(&c.data, "data", "", "data folder")
 	f.StringVar(&c.node, "node", "", "URL of the node to serve")
-	f.IntVar(&c.memory, "memory", 0, "MiB of ledger.memory")
+	f.IntVar(&c.memory, "memory", 0, "MiB of memory.ledgers")
 	if len(args) == 0 {
 		return errors.New("which server?")
 	}

@@ -47,11 +47,14 @@ func remoteConfig(c childFlags) *config.Config {
 			Nodes: []config.Node{{Name: "geth", URL: config.NodeURL(c.node), Role: "primary"}},
 		}
 		if name == ledgerNetwork {
-			n.Ledger = config.Ledger{Blocks: config.UsualLedger, Backfill: 1000, Disk: 10 << 30, Memory: config.Size(c.memory) << 20}
+			n.Ledger = config.Ledger{Blocks: config.UsualLedger, Backfill: 1000, Disk: 10 << 30}
 		}
 		cfg.Networks = append(cfg.Networks, n)
 	}
 	cfg.DefaultNetwork = ledgerNetwork
+	if c.memory > 0 {
+		cfg.Memory.Ledgers = config.Size(c.memory) << 20
+	}
 	return cfg
 }
 

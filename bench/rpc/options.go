@@ -41,7 +41,7 @@ func parseFlags(args []string) (*options, error) {
 	f.BoolVar(&o.skipStart, "skip-start", false, "leave out start times and idle memory")
 	f.StringVar(&o.before, "before", "", "another build of this benchmark, whose nodegate is measured in turns with this one's: its CPU is printed beside")
 	f.BoolVar(&o.ledger, "ledger", false, "measure the ledger of a remote network instead, beside a forwarded call, Geth, nginx and the embedded chain")
-	f.IntVar(&o.memory, "memory", 64, "with -ledger: MiB of ledger.memory")
+	f.IntVar(&o.memory, "memory", 0, "with -ledger: MiB of memory.ledgers; 0 is the default of nodegate")
 	_ = f.Parse(args) // exits on an error
 	if f.NArg() > 0 {
 		return nil, fmt.Errorf("unexpected argument %q", f.Arg(0))

@@ -76,7 +76,7 @@ func (a *app) follow(ctx context.Context, cfg *config.Config, srv *server.Server
 // again, so that it leaves no lock in the data folder.
 func start(cfg *config.Config, log *slog.Logger) (*server.Server, error) {
 	b := readBuild()
-	server.TuneRuntime(cfg)
+	server.TuneRuntime()
 	srv, err := server.New(cfg, log, server.Build{Version: b.version, Commit: b.commit})
 	if err != nil {
 		return nil, err

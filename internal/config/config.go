@@ -116,6 +116,7 @@ type Memory struct {
 	Answers    Size
 	State      Size
 	RequestLog Size
+	Ledgers    Size // of all networks that have none of their own
 	Requests   Size
 	PerAccount Size
 }
@@ -274,7 +275,7 @@ type Ledger struct {
 	Backfill     int      // older blocks to fetch in a second; 0 is none
 	MinBlockTime Duration // networks with less between two blocks have none
 	Disk         Size
-	Memory       Size
+	Memory       Size // 0 shares Memory.Ledgers
 	Usual        bool // no setting asks for one
 }
 

@@ -30,7 +30,7 @@ func TestDefault(t *testing.T) {
 			SocketsPerAccount: 6000, SubsPerAccount: 5000, CallsPerAccount: 256, BodyRate: 4 << 20, Sockets: 50_000, Subscriptions: 200_000,
 			FailedKeysPerIP: 100,
 		},
-		Memory:  Memory{Answers: 128 << 20, State: 64 << 20, RequestLog: 32 << 20, Requests: 256 << 20, PerAccount: 64 << 20},
+		Memory:  Memory{Answers: 128 << 20, State: 64 << 20, RequestLog: 32 << 20, Ledgers: 256 << 20, Requests: 256 << 20, PerAccount: 64 << 20},
 		Payment: Payment{Processor: "test"},
 		Mail:    Mail{Check: time.Minute},
 		Alerts:  Alerts{After: time.Minute, ErrorRate: 5, Certificate: 14 * 24 * time.Hour},
@@ -107,7 +107,7 @@ limits:
   log_results: 50
   failed_keys_per_ip: 7
 tracers: {javascript: true}
-memory: {answers: 1GiB, state: 2 MiB, request_log: 3MiB, requests: 512MiB, requests_per_account: 100MiB}
+memory: {answers: 1GiB, state: 2 MiB, request_log: 3MiB, ledgers: 64MiB, requests: 512MiB, requests_per_account: 100MiB}
 store: {postgres_file: secrets/postgres}
 redis: {url_file: secrets/redis}
 payment:
@@ -225,7 +225,7 @@ var (
 
 	someCheckpoint = "22000000:0x5e24293602a11146e1bd055dc58d81919f221743496b5d1229c483b83d6f8c33"
 
-	usualLedger = Ledger{Disk: 10 << 30, Memory: 64 << 20}
+	usualLedger = Ledger{Disk: 10 << 30}
 )
 
 func TestFullFile(t *testing.T) {
@@ -250,7 +250,7 @@ func TestFullFile(t *testing.T) {
 			FailedKeysPerIP: 7,
 		},
 		Tracers: Tracers{JavaScript: true},
-		Memory:  Memory{Answers: 1 << 30, State: 2 << 20, RequestLog: 3 << 20, Requests: 512 << 20, PerAccount: 100 << 20},
+		Memory:  Memory{Answers: 1 << 30, State: 2 << 20, RequestLog: 3 << 20, Ledgers: 64 << 20, Requests: 512 << 20, PerAccount: 100 << 20},
 		Store:   Store{Postgres: "postgres://u:p@h/db", PostgresFile: filepath.Join(dir, "secrets/postgres")},
 		Redis:   Redis{URL: "redis://h:6379/1", URLFile: filepath.Join(dir, "secrets/redis")},
 		Payment: Payment{

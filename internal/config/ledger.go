@@ -64,6 +64,9 @@ func (n *Network) CheckpointBlock() (number uint64, hash [32]byte, ok bool) {
 // checkLedger makes the checks of a network's ledger.
 func (c *checker) checkLedger(n *Network, at string) {
 	none := n.Ledger.Blocks == 0
+	if m := n.Ledger.Memory; m > 0 && m < leastLedgerMemory {
+		c.failAt(at+"ledger.memory", "%s is too small; use at least %s, or 0 to share memory.ledgers", m, Size(leastLedgerMemory))
+	}
 	if none && n.Verified == levelRoots {
 		c.failAt(at+"require_verified", "needs a ledger: without one every call would be refused; set ledger.blocks to 10000")
 	}

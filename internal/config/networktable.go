@@ -122,9 +122,9 @@ var networkSettings = schema[Network]{
 			help: "disk space for that copy; the oldest blocks are removed when it takes more",
 			at:   func(n *Network) value { return size(&n.Ledger.Disk, leastLedgerDisk, 1<<50) },
 		}, {
-			name: "ledger.memory", def: "64MiB", remote: true,
-			help: "memory that caches parts of that copy; a change needs a restart",
-			at:   func(n *Network) value { return size(&n.Ledger.Memory, leastLedgerMemory, 1<<40) },
+			name: "ledger.memory", def: "0", remote: true,
+			help: "memory that caches parts of that copy and of no other, at least 1MiB; 0 shares `memory.ledgers` with other networks; a change needs a restart",
+			at:   func(n *Network) value { return size(&n.Ledger.Memory, 0, 1<<40) },
 		}, {
 			name: "embedded.genesis",
 			help: "genesis file; the built-in development chain by default",

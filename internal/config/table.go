@@ -183,6 +183,10 @@ var settings = schema[Config]{
 			help: "memory for the request log: the latest requests of all keys, kept for an hour (formerly `memory.journal`, which is still read)",
 			at:   func(c *Config) value { return size(&c.Memory.RequestLog, 1<<20, 1<<40) },
 		}, {
+			name: "memory.ledgers", def: "256MiB",
+			help: "memory that all networks together use to cache their verified copies, except networks with a `ledger.memory`; a change needs a restart",
+			at:   func(c *Config) value { return size(&c.Memory.Ledgers, leastLedgerMemory, 1<<40) },
+		}, {
 			name: "memory.requests", def: "256MiB",
 			help: "memory that bodies, results, unread responses and uploads of all accounts may hold together; less under a small memory limit",
 			at:   func(c *Config) value { return size(&c.Memory.Requests, 1<<20, 1<<40) },

@@ -27,6 +27,8 @@ type ledgers struct {
 	cfg   *config.Config
 	log   *slog.Logger
 	guard *disk.Guard
+	// memory caches parts of the copies.
+	memory ledgerMemories
 	// shared has the blocks that other servers fetched; nil on one server.
 	shared ledger.Shared
 
@@ -51,7 +53,7 @@ type origin struct {
 }
 
 func newLedgers(c *common) *ledgers {
-	return &ledgers{cfg: c.cfg, log: c.log, guard: ledgerGuard(c.cfg), folders: map[string]*openLedger{}}
+	return &ledgers{cfg: c.cfg, log: c.log, guard: ledgerGuard(c.cfg), memory: ledgerMemories{cfg: c.cfg}, folders: map[string]*openLedger{}}
 }
 
 // ledgerGuard stops ledgers before anything else that writes: they are copies, and the others
@@ -71,20 +73,14 @@ const showHeadAge = 10 * time.Second
 // blocks, with two calls for each.
 const fillPause = 50 * time.Millisecond
 
-// answersPart is the part of a ledger's memory that finished answers get. The rest is the
-// database's.
-const answersPart = 2
-
 // over puts a ledger over a network's node. It fetches blocks from source, below the cache:
 // they would drive out what clients ask for.
 func (l *ledgers) over(node nodegate.Node, source *pool.Pool, n *config.Network) *ledger.Node {
-	folder, memory := filepath.Join(l.cfg.Data, "ledger", n.Name), int64(cacheMemory(l.cfg, memoryLimit(), n.Ledger.Memory))
-	answers := memory / answersPart
-	memory -= answers
+	folder, memory := filepath.Join(l.cfg.Data, "ledger", n.Name), l.memory.of(n)
 	of := origin{stack: stackOf(n)}
 	log := l.log.With("network", n.Name)
 	return ledger.New(node, ledger.Config{
-		Stack: of.stack, Blocks: n.Ledger.Blocks, Disk: int64(n.Ledger.Disk), Memory: answers, Source: source, Log: log,
+		Stack: of.stack, Blocks: n.Ledger.Blocks, Disk: int64(n.Ledger.Disk), Answers: memory.answers, Source: source, Log: log,
 		MinBlockTime: n.Ledger.MinBlockTime, Usual: n.Ledger.Usual, FillPause: fillPause, Backfill: n.Ledger.Backfill,
 		Claims: func() []ledger.Claim { return claimsOf(source) }, Agree: n.Agree, Checkpoint: checkpointOf(n),
 		Network: n.Name, Hash: source.Hash, Shared: l.shared, SharedWait: ledger.ShareWait,
@@ -148,13 +144,13 @@ func (l *ledgers) at(folder string) *openLedger {
 }
 
 // take opens a copy, or joins those who use it.
-func (l *ledgers) take(folder string, of origin, memory int64, log *slog.Logger) (*store.Store, error) {
+func (l *ledgers) take(folder string, of origin, memory ledgerCaches, log *slog.Logger) (*store.Store, error) {
 	o := l.at(folder)
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.store == nil {
 		s, err := store.Open(store.Config{
-			Dir: folder, Genesis: of.genesis, Stack: of.stack, Memory: memory, Guard: l.guard, Log: log,
+			Dir: folder, Genesis: of.genesis, Stack: of.stack, Cache: memory.blocks, Memory: memory.own, Guard: l.guard, Log: log,
 		})
 		if err != nil {
 			return nil, err
@@ -169,12 +165,12 @@ func (l *ledgers) take(folder string, of origin, memory int64, log *slog.Logger)
 }
 
 // existing opens the copy that is there, or joins those who use it.
-func (l *ledgers) existing(folder, stack string, memory int64, log *slog.Logger) (*store.Store, error) {
+func (l *ledgers) existing(folder, stack string, memory ledgerCaches, log *slog.Logger) (*store.Store, error) {
 	o := l.at(folder)
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.store == nil {
-		s, err := store.Open(store.Config{Dir: folder, Stack: stack, Memory: memory, Guard: l.guard, Log: log, Existing: true})
+		s, err := store.Open(store.Config{Dir: folder, Stack: stack, Cache: memory.blocks, Memory: memory.own, Guard: l.guard, Log: log, Existing: true})
 		if err != nil {
 			return nil, err
 		}

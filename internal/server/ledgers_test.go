@@ -21,16 +21,16 @@ func TestLedgersShare(t *testing.T) {
 	l := newLedgers(&common{cfg: cfg, log: log})
 	folder := filepath.Join(cfg.Data, "ledger", "main")
 	of := origin{genesis: [32]byte{1}}
-	first, err := l.take(folder, of, 1<<20, log)
+	first, err := l.take(folder, of, ledgerCaches{own: 1 << 20}, log)
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, err := l.take(folder, of, 1<<20, log)
+	second, err := l.take(folder, of, ledgerCaches{own: 1 << 20}, log)
 	if err != nil || second != first {
 		t.Fatalf("a second user gets another copy: %v", err)
 	}
 	other := origin{genesis: [32]byte{2}}
-	if _, err := l.take(folder, other, 1<<20, log); !errors.Is(err, errInUse) {
+	if _, err := l.take(folder, other, ledgerCaches{own: 1 << 20}, log); !errors.Is(err, errInUse) {
 		t.Errorf("another chain in the same folder: %v", err)
 	}
 	l.release(folder, log)
@@ -41,7 +41,7 @@ func TestLedgersShare(t *testing.T) {
 	if _, _, err := first.ByHash([32]byte{1}); err == nil {
 		t.Error("the copy is open after its last user")
 	}
-	if _, err := l.take(folder, other, 1<<20, log); err != nil {
+	if _, err := l.take(folder, other, ledgerCaches{own: 1 << 20}, log); err != nil {
 		t.Errorf("another chain afterwards: %v", err)
 	}
 	l.release(folder, log)
@@ -87,9 +87,53 @@ func TestLedgersApart(t *testing.T) {
 	defer slow.mu.Unlock()
 	quick := filepath.Join(cfg.Data, "ledger", "quick")
 	for range 2 {
-		if _, err := l.take(quick, origin{genesis: [32]byte{1}}, 1<<20, log); err != nil {
+		if _, err := l.take(quick, origin{genesis: [32]byte{1}}, ledgerCaches{own: 1 << 20}, log); err != nil {
 			t.Fatal(err)
 		}
 		l.release(quick, log)
+	}
+}
+
+// TestLedgerMemories: networks share one cache, except those that have memory of their own.
+func TestLedgerMemories(t *testing.T) {
+	cfg := config.Default()
+	m := ledgerMemories{cfg: cfg}
+	defer m.close()
+	shared := &config.Network{}
+	a, b := m.of(shared), m.of(shared)
+	if a != b || a.blocks == nil {
+		t.Errorf("two networks have %+v and %+v", a, b)
+	}
+	own := m.of(&config.Network{Ledger: config.Ledger{Memory: 8 << 20}})
+	if own.answers == a.answers || own.blocks != nil || own.own != 4<<20 {
+		t.Errorf("a network with memory of its own has %+v", own)
+	}
+	m.close()
+	if m.used() != 0 || m.of(shared).answers == a.answers {
+		t.Error("memory is used after it was closed")
+	}
+}
+
+// TestLedgerMemory: the caches of ledgers count once where they are shared.
+func TestLedgerMemory(t *testing.T) {
+	cfg := config.Default()
+	cfg.Memory.Ledgers = 100
+	for _, c := range []struct {
+		ledgers []config.Ledger
+		want    int64
+	}{
+		{nil, 0},
+		{[]config.Ledger{{Memory: 7}, {}}, 0}, // they keep no blocks
+		{[]config.Ledger{{Blocks: 1}, {Blocks: 1}}, 100},
+		{[]config.Ledger{{Blocks: 1, Memory: 7}, {Blocks: 1, Memory: 8}}, 15},
+		{[]config.Ledger{{Blocks: 1, Memory: 7}, {Blocks: 1}, {Blocks: 1}}, 107},
+	} {
+		cfg.Networks = nil
+		for _, l := range c.ledgers {
+			cfg.Networks = append(cfg.Networks, config.Network{Ledger: l})
+		}
+		if got := ledgerMemory(cfg); got != c.want {
+			t.Errorf("%+v: %d, want %d", c.ledgers, got, c.want)
+		}
 	}
 }

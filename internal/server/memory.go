@@ -40,8 +40,20 @@ func cacheMemory(cfg *config.Config, limit int64, size config.Size) uint64 {
 	return uint64(float64(size) * float64(allowed) / float64(all))
 }
 
-// ledgerMemory is what the caches of all ledgers may take.
-func ledgerMemory(cfg *config.Config) (all int64) {
+// ledgerMemory is what the caches of all ledgers may take: some have their own, and the others
+// share one.
+func ledgerMemory(cfg *config.Config) int64 {
+	var shared int64
+	for i := range cfg.Networks {
+		if n := &cfg.Networks[i]; n.Ledger.Blocks > 0 && n.Ledger.Memory == 0 {
+			shared = int64(cfg.Memory.Ledgers)
+		}
+	}
+	return shared + ownLedgerMemory(cfg)
+}
+
+// ownLedgerMemory is what the caches of ledgers may take that share none.
+func ownLedgerMemory(cfg *config.Config) (all int64) {
 	for i := range cfg.Networks {
 		if n := &cfg.Networks[i]; n.Ledger.Blocks > 0 {
 			all += int64(n.Ledger.Memory)
@@ -65,7 +77,7 @@ func provenMemory(n *config.Network) config.Size {
 // openMemory makes the budget that all requests draw on.
 func (s *Server) openMemory() {
 	cfg := requestMemory(s.cfg, memoryLimit())
-	cfg.Pressure = new(collector).pressed
+	cfg.Pressure = s.pace.pressed
 	s.memory = budget.New(cfg)
 	s.metrics.Memory(func() obs.MemoryFigures {
 		u := s.memory.Usage()

@@ -2,6 +2,7 @@ package server
 
 import (
 	"math"
+	"runtime/debug"
 	"testing"
 
 	"github.com/nodegate/nodegate/internal/config"
@@ -54,5 +55,42 @@ func TestPace(t *testing.T) {
 	}
 	if got := pacePercent(4 << 30); got != leastPercent {
 		t.Errorf("beside 4 GiB: %d", got)
+	}
+}
+
+// TestCollector: the pace follows what caches hold, stays slow while they are empty, and comes
+// back when memory is no longer scarce. What the operator set stays.
+func TestCollector(t *testing.T) {
+	now := func() int {
+		pace := debug.SetGCPercent(100)
+		debug.SetGCPercent(pace)
+		return pace
+	}
+	defer debug.SetGCPercent(debug.SetGCPercent(gcPercent))
+	var c collector
+	for _, step := range []struct {
+		what string
+		do   func()
+		want int
+	}{
+		{"empty caches", func() { c.beside(0) }, gcPercent},
+		{"caches with little", func() { c.beside(4 << 20) }, gcPercent},
+		{"64 MiB", func() { c.beside(64 << 20) }, 200},
+		{"scarce memory", func() { c.pressed(true) }, pressedPercent},
+		{"caches that fill meanwhile", func() { c.beside(128 << 20) }, pressedPercent},
+		{"enough memory", func() { c.pressed(false) }, 150},
+		{"empty caches again", func() { c.beside(0) }, gcPercent},
+		{"scarce memory again", func() { c.pressed(true) }, pressedPercent},
+		{"enough memory again", func() { c.pressed(false) }, gcPercent},
+	} {
+		if step.do(); now() != step.want {
+			t.Errorf("with %s: %d, want %d", step.what, now(), step.want)
+		}
+	}
+	t.Setenv("GOGC", "55")
+	c.beside(256 << 20)
+	c.pressed(true)
+	if now() != gcPercent {
+		t.Error("what the operator set was changed")
 	}
 }

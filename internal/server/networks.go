@@ -68,7 +68,7 @@ func newNetworks(c *common) *networks {
 }
 
 // open starts every network and stacks its layers.
-func (ns *networks) open(with shared) error {
+func (ns *networks) open(with shared, pace *collector) error {
 	ns.shared, ns.ledgers.shared = with, with.blocks
 	credits := creditFile{ns}
 	used := credits.read()
@@ -82,6 +82,7 @@ func (ns *networks) open(with shared) error {
 		}
 	}
 	go credits.keep()
+	go ns.ledgers.memory.keepPace(pace, ns.closing)
 	return nil
 }
 

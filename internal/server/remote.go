@@ -249,4 +249,5 @@ func (ns *networks) closeRemotes() {
 	}
 	all.Wait()
 	clear(ns.remotes)
+	ns.ledgers.memory.close()
 }

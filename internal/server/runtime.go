@@ -1,10 +1,10 @@
 package server
 
 import (
+	"cmp"
 	"os"
 	"runtime/debug"
-
-	"github.com/nodegate/nodegate/internal/config"
+	"sync"
 )
 
 // gcPercent lets the heap grow to four times what is live between collections.
@@ -17,11 +17,15 @@ const gcPercent = 300
 // may pile up is measured by the rest, or the process would take four times their memory.
 const usualLive = 128 << 20
 
-// leastPercent is Go's default. Below it a server whose large caches are still empty would
-// collect all the time.
+// leastPercent is Go's default. Below it a server with much that is live elsewhere would collect
+// all the time.
 const leastPercent = 100
 
-// pacePercent is the pace of the collector beside so many bytes of ledgers' caches.
+// paceStep is how far the pace must be off before it is set: to set it stops all goroutines for
+// a moment.
+const paceStep = 20
+
+// pacePercent is the pace of the collector while ledgers' caches hold so many bytes.
 func pacePercent(ledgers int64) int {
 	return max(leastPercent, int(gcPercent*usualLive/(usualLive+ledgers)))
 }
@@ -37,9 +41,9 @@ const limitPercent = 85
 
 // TuneRuntime sets the collector's pace and the memory limit for the whole process,
 // unless the operator has set them with GOGC and GOMEMLIMIT.
-func TuneRuntime(cfg *config.Config) {
+func TuneRuntime() {
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(pacePercent(ledgerMemory(cfg)))
+		debug.SetGCPercent(gcPercent)
 	}
 	if os.Getenv("GOMEMLIMIT") != "" {
 		return
@@ -52,16 +56,38 @@ func TuneRuntime(cfg *config.Config) {
 // memoryLimit is the memory limit in force; without one it is larger than any machine.
 func memoryLimit() int64 { return debug.SetMemoryLimit(-1) }
 
-// collector changes the pace of the garbage collector while memory is scarce. It changes
-// nothing that the operator has set.
-type collector struct{ before int }
+// collector changes the pace of the garbage collector while memory is scarce, and as caches fill.
+// It changes nothing that the operator has set.
+type collector struct {
+	mu    sync.Mutex
+	pace  int  // while memory is not scarce; 0: what the process began with
+	tight bool // memory is scarce
+}
 
+// pressed is called when memory becomes scarce, and when it no longer is.
 func (c *collector) pressed(high bool) {
-	switch {
-	case os.Getenv("GOGC") != "":
-	case high:
-		c.before = debug.SetGCPercent(pressedPercent)
-	default:
-		debug.SetGCPercent(c.before)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if os.Getenv("GOGC") != "" || high == c.tight {
+		return
+	}
+	if c.tight = high; high {
+		before := debug.SetGCPercent(pressedPercent)
+		c.pace = cmp.Or(c.pace, before)
+		return
+	}
+	debug.SetGCPercent(c.pace)
+}
+
+// beside is called when ledgers' caches hold so many bytes.
+func (c *collector) beside(cached int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	next := pacePercent(cached)
+	if off := next - cmp.Or(c.pace, gcPercent); os.Getenv("GOGC") != "" || max(off, -off) < paceStep {
+		return
+	}
+	if c.pace = next; !c.tight {
+		debug.SetGCPercent(next)
 	}
 }

@@ -35,6 +35,7 @@ type Server struct {
 	lock  *folderLock
 
 	memory   *budget.Budget // of all requests
+	pace     collector
 	accounts *accounts
 	storage  *storageSide
 	networks *networks
@@ -90,7 +91,7 @@ func (s *Server) open() error {
 	if s.networks.elsewhere, err = claimNetworks(context.Background(), s.cfg, s.accounts.control.Store, s.log); err != nil {
 		return err
 	}
-	if err := s.networks.open(s.accounts.shared()); err != nil {
+	if err := s.networks.open(s.accounts.shared(), &s.pace); err != nil {
 		return err
 	}
 	s.metrics.Caches(s.networks.showCaches)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/nodegate/nodegate"
 )
@@ -93,7 +94,7 @@ func TestKeptAnswers(t *testing.T) {
 // TestKeptAnswersVouched: the nodes that gave a block's hash are counted for each call.
 func TestKeptAnswersVouched(t *testing.T) {
 	v := view{last: 10, vouched: []uint64{9, 5}, linked: true}
-	k := newKept(1 << 20)
+	k := newKept(NewAnswers(1 << 20))
 	r := reader{view: &v, head: nodegate.Head{Number: 10}, known: true, number: 7, canonical: true}
 	q, epoch := lookup{number: 7}, uint64(0)
 	k.keep(q, &r, &answer{result: []byte("x")}, 0)
@@ -128,26 +129,57 @@ func TestNotKept(t *testing.T) {
 		"above the view":    {number: 11, canonical: true},
 	} {
 		r.view, r.head, r.known = &view{last: 10}, nodegate.Head{Number: 12}, true
-		k := newKept(1 << 20)
+		k := newKept(NewAnswers(1 << 20))
 		k.keep(lookup{}, &r, &answer{result: []byte("x")}, 0)
-		if _, ok := k.answers.GetIfPresent(lookup{}); ok {
+		if _, ok := k.answers.table.GetIfPresent(keptKey{ledger: k.ledger}); ok {
 			t.Errorf("an answer %s is kept", name)
 		}
 	}
-	k := newKept(1 << 20)
+	k := newKept(NewAnswers(1 << 20))
 	r := reader{view: &view{last: 10}, head: nodegate.Head{Number: 12}, number: 7, canonical: true}
 	k.keep(lookup{}, &r, &answer{result: make([]byte, 1<<16+1)}, 0)
-	if _, ok := k.answers.GetIfPresent(lookup{}); ok {
+	if _, ok := k.answers.table.GetIfPresent(keptKey{ledger: k.ledger}); ok {
 		t.Error("an answer of more than a sixteenth of the memory is kept")
 	}
-	k = newKept(1 << 20)
+	k = newKept(NewAnswers(1 << 20))
 	k.keep(lookup{}, &r, &answer{result: []byte("x")}, 1)
-	if _, ok := k.answers.GetIfPresent(lookup{}); ok {
+	if _, ok := k.answers.table.GetIfPresent(keptKey{ledger: k.ledger}); ok {
 		t.Error("an answer is kept although its epoch had ended")
 	}
-	none := newKept(0)
+	none := newKept(nil)
 	none.keep(lookup{}, &r, &answer{result: []byte("x")}, 0)
 	if _, ok := none.find(lookup{}, &r, 0); ok {
 		t.Error("answered without memory")
+	}
+}
+
+// TestSharedAnswers: ledgers that share memory don't share answers, and together they stay
+// within it.
+func TestSharedAnswers(t *testing.T) {
+	const bytes = 1 << 20
+	all := NewAnswers(bytes)
+	one, two := newKept(all), newKept(all)
+	r := reader{view: &view{last: 10}, head: nodegate.Head{Number: 12}, known: true, number: 7, canonical: true}
+	one.keep(lookup{number: 7}, &r, &answer{result: []byte("one")}, 0)
+	if _, ok := two.find(lookup{number: 7}, &r, 0); ok {
+		t.Error("a ledger answers for another network's")
+	}
+	two.keep(lookup{number: 7}, &r, &answer{result: []byte("two")}, 0)
+	for want, k := range map[string]kept{"one": one, "two": two} {
+		if a, ok := k.find(lookup{number: 7}, &r, 0); !ok || string(a.result) != want {
+			t.Errorf("%q, %v; want %q", a.result, ok, want)
+		}
+	}
+	for i := range uint64(200) {
+		for _, k := range []kept{one, two} {
+			k.keep(lookup{number: i}, &r, &answer{result: make([]byte, 16<<10)}, 0)
+		}
+	}
+	// A cache of this kind lets go of what is too much a moment after it was added.
+	for end := time.Now().Add(10 * time.Second); all.Size() > bytes && time.Now().Before(end); {
+		time.Sleep(time.Millisecond)
+	}
+	if size := all.Size(); size > bytes || size < bytes/2 {
+		t.Errorf("%d bytes are in use of %d", size, bytes)
 	}
 }

@@ -56,7 +56,7 @@ func asItIs(raw []byte) ([]byte, bool) { return raw, true }
 func newRig(t *testing.T, c *chain, dir string, blocks uint64) *rig {
 	r := &rig{t: t, chain: c, dir: dir}
 	r.Node = New(&below{chain: c}, Config{
-		Blocks: blocks, Disk: 1 << 40, Memory: 4 << 20, Source: c, Fix: Forms{asItIs, asItIs}, Log: slog.New(slog.DiscardHandler),
+		Blocks: blocks, Disk: 1 << 40, Answers: NewAnswers(4 << 20), Source: c, Fix: Forms{asItIs, asItIs}, Log: slog.New(slog.DiscardHandler),
 		Open: func(genesis [32]byte) (*store.Store, error) {
 			s, err := store.Open(store.Config{Dir: dir, Genesis: genesis, Memory: 4 << 20, Guard: r.guard, Log: slog.New(slog.DiscardHandler)})
 			r.store = s

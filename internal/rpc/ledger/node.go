@@ -22,7 +22,8 @@ type Config struct {
 	Stack  string // layer-2 stack, or ""
 	Blocks uint64 // how many of the newest blocks are kept, at least 1
 	Disk   int64  // bytes that they may take of the disk
-	Memory int64  // bytes of finished answers that are kept in memory
+	// Answers keeps finished answers in memory; nil keeps none.
+	Answers *Answers
 	// MinBlockTime is the shortest time between blocks of a network that is followed; 0 is any.
 	MinBlockTime time.Duration
 	// Usual is true if nobody asked for the ledger: it is off where headers can't be proven.
@@ -109,7 +110,7 @@ var _ nodegate.Feed = (*Node)(nil)
 func New(next nodegate.Node, cfg Config) *Node {
 	ctx, cancel := context.WithCancel(context.Background())
 	return &Node{
-		next: next, cfg: cfg, writer: form.New(), kept: newKept(cfg.Memory), long: fairshare.New(max(1, background.Cores()-1), 1), poke: make(chan struct{}, 1), change: make(chan struct{}),
+		next: next, cfg: cfg, writer: form.New(), kept: newKept(cfg.Answers), long: fairshare.New(max(1, background.Cores()-1), 1), poke: make(chan struct{}, 1), change: make(chan struct{}),
 		cancel: cancel, stopped: ctx.Done(),
 	}
 }

@@ -64,7 +64,7 @@ func openDatabase(cfg *Config, lock *pebble.Lock, stuck func(error)) (d *databas
 			d, err = nil, judge(cause)
 		}
 	}()
-	cache := pebble.NewCache(max(cfg.Memory, 1<<20))
+	cache := cfg.Cache.take(cfg.Memory)
 	defer cache.Unref()
 	if d.pebble, err = pebble.Open(cfg.Dir, d.options(cfg, cache)); err != nil {
 		return nil, judge(err)

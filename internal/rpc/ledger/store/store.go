@@ -24,7 +24,8 @@ type Config struct {
 	ChainID uint64
 	Genesis [32]byte
 	Stack   string      // layer-2 stack, or "": rows of one are not read by another
-	Memory  int64       // for blocks of tables; memtables are extra
+	Cache   *Cache      // blocks of tables; nil makes one of Memory
+	Memory  int64       // bytes of it; memtables are extra
 	Guard   *disk.Guard // nil: a full disk shows when a write fails
 	Log     *slog.Logger
 	// Existing opens a copy that is there, of whichever chain, and creates or empties none.

@@ -4,7 +4,9 @@ import (
 	"errors"
 	"log/slog"
 	"path/filepath"
+	"runtime/debug"
 	"testing"
+	"testing/synctest"
 
 	"github.com/nodegate/nodegate"
 	"github.com/nodegate/nodegate/internal/config"
@@ -136,4 +138,22 @@ func TestLedgerMemory(t *testing.T) {
 			t.Errorf("%+v: %d, want %d", c.ledgers, got, c.want)
 		}
 	}
+}
+
+// TestKeepPace: the collector's pace is set soon after the start, and memory that a ledger has of
+// its own counts as full.
+func TestKeepPace(t *testing.T) {
+	t.Setenv("GOGC", "")
+	defer debug.SetGCPercent(debug.SetGCPercent(gcPercent))
+	cfg := config.Default()
+	cfg.Networks = []config.Network{{Ledger: config.Ledger{Blocks: 1, Memory: 64 << 20}}}
+	synctest.Test(t, func(t *testing.T) {
+		m, c, closing := ledgerMemories{cfg: cfg}, new(collector), make(chan struct{})
+		go m.keepPace(c, closing)
+		synctest.Wait()
+		if c.pace != 200 {
+			t.Errorf("the pace is %d", c.pace)
+		}
+		close(closing)
+	})
 }

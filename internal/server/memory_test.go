@@ -66,6 +66,7 @@ func TestCollector(t *testing.T) {
 		debug.SetGCPercent(pace)
 		return pace
 	}
+	t.Setenv("GOGC", "")
 	defer debug.SetGCPercent(debug.SetGCPercent(gcPercent))
 	var c collector
 	for _, step := range []struct {

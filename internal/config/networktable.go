@@ -123,7 +123,7 @@ var networkSettings = schema[Network]{
 			at:   func(n *Network) value { return size(&n.Ledger.Disk, leastLedgerDisk, 1<<50) },
 		}, {
 			name: "ledger.memory", def: "0", remote: true,
-			help: "memory that caches parts of that copy and of no other, at least 1MiB; 0 shares `memory.ledgers` with other networks; a change needs a restart",
+			help: "memory to cache this copy only, at least 1MiB; with 0 the network shares `memory.ledgers`; a change needs a restart",
 			at:   func(n *Network) value { return size(&n.Ledger.Memory, 0, 1<<40) },
 		}, {
 			name: "embedded.genesis",

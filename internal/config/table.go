@@ -184,7 +184,7 @@ var settings = schema[Config]{
 			at:   func(c *Config) value { return size(&c.Memory.RequestLog, 1<<20, 1<<40) },
 		}, {
 			name: "memory.ledgers", def: "256MiB",
-			help: "memory that all networks together use to cache their verified copies, except networks with a `ledger.memory`; a change needs a restart",
+			help: "memory to cache the verified copies of all networks together; a network with a `ledger.memory` uses that instead; a change needs a restart",
 			at:   func(c *Config) value { return size(&c.Memory.Ledgers, leastLedgerMemory, 1<<40) },
 		}, {
 			name: "memory.requests", def: "256MiB",

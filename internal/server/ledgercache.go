@@ -13,8 +13,8 @@ import (
 // database's.
 const answersPart = 2
 
-// ledgerMemories are the memory of all ledgers: one that those share that have none of their
-// own. It is made when the first of them needs it.
+// ledgerMemories hand out the caches of ledgers. Ledgers without a setting share one pair, which
+// is made when the first of them needs it.
 type ledgerMemories struct {
 	cfg *config.Config
 
@@ -25,7 +25,7 @@ type ledgerMemories struct {
 // ledgerCaches are what a ledger keeps in memory.
 type ledgerCaches struct {
 	answers *ledger.Answers
-	blocks  *store.Cache // nil: the store makes one of its own
+	blocks  *store.Cache // nil: not shared, the store makes one
 	own     int64        // bytes of that one
 }
 

@@ -22,9 +22,6 @@ type filler struct {
 
 // take tells whether a block may be fetched now: so many a second.
 func (b *filler) take(now time.Time, rate int) bool {
-	if now.Before(b.rest) {
-		return false
-	}
 	b.due += float64(rate) * min(now.Sub(b.last), mostDue).Seconds()
 	b.last, b.due = now, min(b.due, max(1, float64(rate)*mostDue.Seconds()))
 	if b.due < 1 {
@@ -39,7 +36,7 @@ func (b *filler) take(now time.Time, rate int) bool {
 // More is true if it did.
 func (b *filler) step(ctx context.Context, f *follower) (more bool) {
 	cfg := &f.node.cfg
-	if cfg.Backfill == 0 || missing(f.store, cfg.Blocks) == 0 || !hasRoom(f.store, cfg.Disk) || !b.take(time.Now(), cfg.Backfill) {
+	if cfg.Backfill == 0 || missing(f.store, cfg.Blocks) == 0 || time.Now().Before(b.rest) || !hasRoom(f.store, cfg.Disk) || !b.take(time.Now(), cfg.Backfill) {
 		return false
 	}
 	block, err := b.before(ctx, f)

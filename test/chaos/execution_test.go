@@ -174,8 +174,12 @@ func TestManyKeysOneShare(t *testing.T) {
 		var ofMany, ofOne atomic.Int32
 		var wait sync.WaitGroup
 		end := time.Now().Add(time.Duration(length(2, 10)) * time.Second)
+		// A machine with much else to do needs longer for the first calls than all take on others.
+		goesOn := func() bool {
+			return time.Now().Before(end) || ofOne.Load() == 0 && time.Now().Before(end.Add(30*time.Second))
+		}
 		repeat := func(key string, count *atomic.Int32) {
-			for i := 0; time.Now().Before(end); i++ {
+			for goesOn() {
 				call := fmt.Sprintf(`{"to":"0x%040x","from":"0x%040x","gas":"0x2faf080","input":"%s"}`, 9, time.Now().UnixNano(), rounds(5_000_000))
 				if _, err := p.rpc(context.Background(), "devnet", key, "eth_call", call, `"latest"`); err == nil {
 					count.Add(1)

@@ -107,7 +107,7 @@ func rawPost(t *testing.T, n *tenant, command, kind string, length int) net.Conn
 func TestManyParts(t *testing.T) {
 	t.Parallel()
 	n := newTenant(t)
-	many := make([]part, 20_000)
+	many := make([]part, 11_000)
 	for i := range many {
 		many[i] = file(fmt.Sprintf("f%d", i), []byte("many "+fmt.Sprint(i)))
 	}
@@ -117,7 +117,7 @@ func TestManyParts(t *testing.T) {
 		parts  []part
 		status int
 	}{
-		"20,000 parts":   {many, http.StatusRequestEntityTooLarge},
+		"11,000 parts":   {many, http.StatusRequestEntityTooLarge},
 		"a long name":    {[]part{file(strings.Repeat("n", 2000), []byte("x"))}, http.StatusBadRequest},
 		"a deep name":    {[]part{file(deep, []byte("x"))}, http.StatusBadRequest},
 		"a long target":  {[]part{{field: "file", kind: "application/symlink", name: "l", named: true, content: pattern(1, 5000)}}, http.StatusBadRequest},

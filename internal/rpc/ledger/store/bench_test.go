@@ -109,7 +109,7 @@ func BenchmarkAppend(b *testing.B) {
 			b.StopTimer()
 			must(b, s.db.pebble.Flush())
 			must(b, s.db.pebble.Compact(b.Context(), []byte{0}, []byte{255}, false))
-			_, data := s.db.bytes([]byte{keyBlock, keyReceipt, keyTx}) // without logs
+			_, data := s.db.bytes([]byte{keyBlock}) // without logs
 			_, index := s.Bytes()
 			b.ReportMetric(float64(raw)/float64(b.N), "rawB/block")
 			b.ReportMetric(float64(data)/float64(b.N), "dataB/block")

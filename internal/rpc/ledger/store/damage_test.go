@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -275,6 +276,51 @@ func TestDamage(t *testing.T) {
 	}
 	must(t, s.Append(testBlock(1, [32]byte{}, 1, nil)))
 	must(t, s.Close())
+}
+
+// A block with damaged rows can be replaced as long as it is known where it is: nothing of the
+// old rows is read for that.
+func TestReplaceDamaged(t *testing.T) {
+	full.Slow(t)
+	mem, cfg, history := filled(t)
+	names, err := mem.List(cfg.Dir)
+	must(t, err)
+	largest := slices.MaxFunc(names, func(a, b string) int { return tableSize(t, mem, cfg, a) - tableSize(t, mem, cfg, b) })
+	replaced := 0
+	for part := 1; part < 64; part++ {
+		cfg.files = copyFiles(t, mem, cfg.Dir, largest, func(b []byte) []byte { b[len(b)*part/64] ^= 1; return b })
+		s := openStore(t, cfg)
+		if _, _, ok := s.Tip(); ok && replaceDamaged(t, s, history) {
+			replaced++
+		}
+		_ = s.Close() // may have something to say about the damage
+	}
+	if replaced < 10 {
+		t.Errorf("%d blocks were replaced", replaced)
+	}
+}
+
+// replaceDamaged replaces the first block with damaged rows of which it is known where it is.
+func replaceDamaged(t *testing.T, s *Store, history *machineHistory) bool {
+	t.Helper()
+	for _, b := range history.blocks {
+		at, ok, err := s.ByHash(b.Hash)
+		m, isCanonical, lost := s.Canonical(b.Number)
+		if err != nil || lost != nil || !ok || !isCanonical || m.Place != at || !errors.Is(checkBlock(s, b), nodegate.Damaged) {
+			continue
+		}
+		must(t, s.Replace(b))
+		now, _, err := s.ByHash(b.Hash)
+		must(t, err)
+		if m, _, err := s.Canonical(b.Number); err != nil || m.Place != now || now == at {
+			t.Errorf("block %d is at %v, was at %v, and %v is canonical: %v", b.Number, now, at, m.Place, err)
+		}
+		if h, err := s.Head(now); err != nil || !bytes.Equal(h.Header, b.Header) {
+			t.Errorf("the header of block %d: %v", b.Number, err)
+		}
+		return true
+	}
+	return false
 }
 
 func tableSize(t testing.TB, fs vfs.FS, cfg Config, name string) int {

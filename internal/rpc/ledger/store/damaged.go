@@ -47,6 +47,14 @@ func (d *damagedKeys) note(key []byte, err error) error {
 	return err
 }
 
+// noteAny is note for an error of Pebble's, or for none.
+func (d *damagedKeys) noteAny(key []byte, err error) error {
+	if err == nil {
+		return nil
+	}
+	return d.note(key, fail("read", err))
+}
+
 // forget drops a key that is written again.
 func (d *damagedKeys) forget(key []byte) {
 	if d.count.Load() == 0 {

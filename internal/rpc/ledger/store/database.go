@@ -250,7 +250,7 @@ func (d source) walk(it *pebble.Iterator, from, to []byte, each func(key, value 
 
 // pointer reads a canonical pointer as it is in the database.
 func (d source) pointer(number uint64) (m Mark, ok bool, err error) {
-	ok, err = d.get(heightKey(keyMark, number), func(row []byte) error {
+	ok, err = d.get(markKey(number), func(row []byte) error {
 		var whole bool
 		if m, whole = decodeMark(row, number); !whole {
 			return errRow

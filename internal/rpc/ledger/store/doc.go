@@ -6,7 +6,7 @@
 // What is stored is a copy. A folder of another chain, of another format, or one that
 // can't be read is emptied with a line in the log and filled again.
 //
-// Everything of one height lies together in Pebble, under the height and a branch: 0 is
+// Everything of a block lies together in Pebble, under its height and a branch: 0 is
 // the first block that was stored at a height, 1 the next. A reorg writes the blocks of
 // the new branch beside the old ones (Put), then moves the canonical pointers in one
 // synced batch (Move). So a crash leaves an older tip and never a mix of two chains.

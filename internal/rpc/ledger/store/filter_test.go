@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2"
+	"github.com/nodegate/nodegate/internal/rpc/ledger/logindex"
 )
 
 // TestSparseFilters: a filter has the keys that are in no order, and lets all others pass. One
@@ -11,8 +12,8 @@ import (
 func TestSparseFilters(t *testing.T) {
 	s := newSparse()
 	number, hash, tx := uint64(77), [32]byte{1, 2, 3}, [32]byte{4, 5, 6}
-	ordered := [][]byte{heightKey(keyMark, number), placeKey(keyBlock, number, 0), indexKey(keyTx, number, 0, 1), indexKey(keyReceipt, number, 0, 1), {keyState}}
-	unordered := [][]byte{hashKey(hash), lookupKey(tx[:]), holesKey(5)}
+	ordered := [][]byte{markKey(number), partKey(partHead, number, 0), indexKey(partTx, number, 0, 1), indexKey(partReceipt, number, 0, 1), holesKey(5), {keyState}}
+	unordered := [][]byte{hashKey(hash), lookupKey(tx[:]), listKey(5, logindex.Key{7})}
 
 	w := s.NewWriter(pebble.TableFilter)
 	for _, key := range ordered {

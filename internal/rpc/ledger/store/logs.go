@@ -21,7 +21,7 @@ func listKey(section uint64, key logindex.Key) []byte {
 }
 
 // holesKey is the key of the list of a section's blocks whose logs are not known.
-func holesKey(section uint64) []byte { return heightKey(keyLogs, section) }
+func holesKey(section uint64) []byte { return heightKey(keyHoles, section) }
 
 // index lists the logs of a block that becomes canonical.
 func (c *change) index(number uint64, b *Block) {
@@ -37,7 +37,7 @@ func (c *change) reindex(h *Head) (damaged bool, err error) {
 	whole := h.Receipts == h.Txs && !h.Kept && !h.Partial
 	if whole && h.Receipts > 0 {
 		r := Reader{db: c.db}
-		err = r.rows(keyReceipt, h.Place, h.Receipts, func(i int, value []byte) (bool, error) {
+		err = r.rows(partReceipt, h.Place, h.Receipts, func(i int, value []byte) (bool, error) {
 			row, ok := decodeReceipt(value)
 			if !ok {
 				return false, errRow
@@ -73,6 +73,7 @@ func (c *change) hole(number uint64) {
 func (c *change) removeLists(low, end uint64) {
 	if from, to := logindex.Section(low), logindex.Section(end); from < to {
 		c.delRange(heightKey(keyLogs, from), heightKey(keyLogs, to))
+		c.delRange(holesKey(from), holesKey(to))
 	}
 }
 

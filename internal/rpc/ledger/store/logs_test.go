@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/ethereum/go-ethereum/rlp"
 	"github.com/nodegate/nodegate"
@@ -258,6 +259,38 @@ func TestSnapshotClose(t *testing.T) {
 	if _, err := s.Snapshot(); err == nil {
 		t.Error("a closed store has a snapshot")
 	}
+}
+
+// The lists of holes are found in any order of sections, where they are few.
+func TestHolesOfSections(t *testing.T) {
+	s := openStore(t, testConfig(vfs.NewMem()))
+	defer s.Close()
+	must(t, s.Append(testBlock(1, [32]byte{}, 2, nil)))
+	rapid.Check(t, func(rt *rapid.T) {
+		with := rapid.MapOf(rapid.Uint64Range(0, 20), rapid.SliceOfN(rapid.Uint64Range(0, 4095), 1, 3)).Draw(rt, "holes")
+		c := &change{db: s.db, batch: s.db.pebble.NewBatch()}
+		c.delRange(holesKey(0), holesKey(1<<40))
+		for section, blocks := range with {
+			for _, b := range blocks {
+				c.hole(section*logindex.SectionBlocks + b)
+			}
+		}
+		must(t, errors.Join(c.err, c.batch.Commit(pebble.NoSync)))
+		v, err := s.Snapshot()
+		must(t, err)
+		defer v.Close()
+		for _, section := range rapid.SliceOfN(rapid.Uint64Range(0, 22), 1, 30).Draw(rt, "sections") {
+			var want []byte
+			for _, b := range with[section] {
+				want = append(want, logindex.Hole(section*logindex.SectionBlocks+b)...)
+			}
+			got, err := v.Holes([]byte("before"), section)
+			must(t, err)
+			if string(got) != "before"+string(want) {
+				rt.Fatalf("holes of section %d: %x, want %x", section, got, want)
+			}
+		}
+	})
 }
 
 // However operands are grouped and merged, the value is all of them in order.

@@ -180,7 +180,7 @@ func (m *chainModel) checkFind(s *Store) error {
 // checkLeft fails on rows of blocks that were removed.
 func (m *chainModel) checkLeft(s *Store) error {
 	at := map[[9]byte]bool{} // number, branch
-	count := map[byte]int{}
+	count, heads := map[byte]int{}, 0
 	for _, b := range m.blocks {
 		p, _, err := s.ByHash(b.Hash)
 		if err != nil {
@@ -190,12 +190,19 @@ func (m *chainModel) checkLeft(s *Store) error {
 	}
 	err := s.db.scan([]byte{0}, []byte{255}, func(key, value []byte) error {
 		count[key[0]]++
+		if p, ok := partOf(key); ok && p == partHead {
+			heads++
+		}
 		switch key[0] {
-		case keyBlock, keySenders, keyHashes, keyOrphan, keyTx, keyReceipt:
+		case keyMark:
+			if m.canonical[numberOf(key)] == nil {
+				return fmt.Errorf("wrong: a pointer is left at %d", numberOf(key))
+			}
+		case keyBlock, keyOrphan:
 			if !at[[9]byte(key[1:10])] {
 				return fmt.Errorf("wrong: a row %q is left at %x", key[0], key[1:])
 			}
-		case keyLogs:
+		case keyLogs, keyHoles:
 			if m.begun && numberOf(key) < logindex.Section(m.low) {
 				return fmt.Errorf("wrong: a list of section %d is left below %d", numberOf(key), m.low)
 			}
@@ -210,8 +217,8 @@ func (m *chainModel) checkLeft(s *Store) error {
 		}
 		return nil
 	})
-	if err == nil && (count[keyHash] != len(m.blocks) || count[keyBlock] != len(m.blocks)) {
-		return fmt.Errorf("wrong: %d hashes and %d heads of %d blocks", count[keyHash], count[keyBlock], len(m.blocks))
+	if err == nil && (count[keyHash] != len(m.blocks) || heads != len(m.blocks)) {
+		return fmt.Errorf("wrong: %d hashes and %d heads of %d blocks", count[keyHash], heads, len(m.blocks))
 	}
 	return err
 }

@@ -86,18 +86,18 @@ func (c *change) unlink(from, to uint64) error {
 	if from > to {
 		return nil
 	}
-	err := c.db.scan(heightKey(keyMark, from), afterHeight(keyMark, to), func(key, value []byte) error {
-		if len(key) != 9 {
+	err := c.db.scan(markKey(from), afterHeight(keyMark, to), func(key, value []byte) error {
+		if len(key) != len(markKey(0)) {
 			return errRow
 		}
 		m, ok := decodeMark(value, numberOf(key))
 		if !ok {
 			return errRow
 		}
-		c.set(placeKey(keyOrphan, m.Number, m.Branch), nil)
+		c.set(orphanKey(m.Number, m.Branch), nil)
 		return nil
 	})
-	c.delRange(heightKey(keyMark, from), afterHeight(keyMark, to))
+	c.delRange(markKey(from), afterHeight(keyMark, to))
 	return err
 }
 
@@ -113,7 +113,7 @@ func (c *change) relink(h *Head) error {
 	if h.Txs == 0 {
 		return nil
 	}
-	ok, err := c.db.get(placeKey(keyHashes, h.Number, h.Branch), func(hashes []byte) error {
+	ok, err := c.db.get(partKey(partHashes, h.Number, h.Branch), func(hashes []byte) error {
 		if len(hashes) != 32*h.Txs {
 			return errRow
 		}
@@ -170,7 +170,7 @@ func (s *Store) replace(c *change, b *Block) (next *state, from uint64, err erro
 	c.block(h, b)
 	st := s.state.Load()
 	if !ok || m.Place != old {
-		c.set(placeKey(keyOrphan, h.Number, h.Branch), nil)
+		c.set(orphanKey(h.Number, h.Branch), nil)
 		return st, math.MaxUint64, nil
 	}
 	fresh := h.mark()

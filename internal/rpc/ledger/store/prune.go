@@ -84,27 +84,16 @@ func (c *change) removeHeights(low, below uint64) (end uint64, heads []*Head, er
 // lowest reads the blocks of a few heights, and returns up to which height.
 func (c *change) lowest(low, below uint64) (end uint64, heads []*Head, err error) {
 	end = below
-	err = c.db.scan(heightKey(keyBlock, low), heightKey(keyBlock, below), func(key, value []byte) error {
-		number, branch, ok := placeOf(key)
-		if !ok {
-			return errRow
-		}
+	err = c.db.heads(low, below, func(h *Head) bool {
 		if len(heads) == 0 {
-			end = min(below, number+pruneHeights)
+			end = min(below, h.Number+pruneHeights)
 		}
-		if number >= end {
-			return errEnough
-		}
-		h, ok := decodeHead(value, number, branch)
-		if !ok {
-			return errRow
+		if h.Number >= end {
+			return false
 		}
 		heads = append(heads, h)
-		return nil
+		return true
 	})
-	if errors.Is(err, errEnough) {
-		err = nil
-	}
 	return end, heads, err
 }
 
@@ -125,7 +114,7 @@ func (c *change) removeLookups(h *Head, staying []byte) error {
 	if err != nil || !ok || h.Txs == 0 {
 		return err
 	}
-	hashes, err := c.db.value(placeKey(keyHashes, h.Number, h.Branch))
+	hashes, err := c.db.value(partKey(partHashes, h.Number, h.Branch))
 	if err != nil {
 		return err
 	}
@@ -208,7 +197,7 @@ func (s *Store) pruneSidesSome(below uint64) (removed int, err error) {
 // removeSide adds the removal of a block beside the chain to a batch.
 func (c *change) removeSide(s *Store, side Place) error {
 	var h *Head
-	_, err := c.db.get(placeKey(keyBlock, side.Number, side.Branch), func(row []byte) error {
+	_, err := c.db.get(partKey(partHead, side.Number, side.Branch), func(row []byte) error {
 		var ok bool
 		if h, ok = decodeHead(row, side.Number, side.Branch); !ok {
 			return errRow
@@ -232,20 +221,19 @@ func (c *change) removeSide(s *Store, side Place) error {
 
 // removeRows removes the rows of one block.
 func (c *change) removeRows(at Place) {
-	for _, kind := range [...]byte{keyBlock, keySenders, keyHashes, keyOrphan} {
-		c.del(placeKey(kind, at.Number, at.Branch))
+	c.delRange(blockKey(at.Number, at.Branch), afterBlock(at.Number, at.Branch))
+	for _, p := range [...]part{partHead, partSenders, partHashes} {
+		c.db.damaged.forget(partKey(p, at.Number, at.Branch))
 	}
-	for _, kind := range [...]byte{keyTx, keyReceipt} {
-		c.delRange(placeKey(kind, at.Number, at.Branch), afterPlace(kind, at.Number, at.Branch))
-	}
+	c.del(orphanKey(at.Number, at.Branch))
 }
 
-// indexKinds are the rows that can be made from the others, or only serve to find them.
-var indexKinds = []byte{keySenders, keyHash, keyHashes, keyLogs, keyLookup}
+// indexKinds are the rows that only serve to find others.
+var indexKinds = []byte{keyHash, keyHoles, keyLogs, keyLookup}
 
 // Bytes returns what the folder takes of the disk: blocks, transactions and receipts, and
-// apart from them what only serves to find and to complete them. Logs of the database
-// that are still to become tables count as data.
+// apart from them what only serves to find them. Logs of the database that are still to
+// become tables count as data.
 func (s *Store) Bytes() (data, index int64) {
 	total, index := s.db.bytes(indexKinds)
 	return max(total-index, 0), index

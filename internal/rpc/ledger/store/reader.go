@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"sync/atomic"
+
+	"github.com/cockroachdb/pebble/v2"
 )
 
 // keptHeads is how many heads are kept decoded.
@@ -44,7 +46,7 @@ func (r *Reader) ByHash(hash [32]byte) (at Place, ok bool, err error) {
 
 // hasAt tells whether a block has a transaction at an index.
 func (r *Reader) hasAt(at Place, index int, tx []byte) (same bool, err error) {
-	_, err = r.db.get(placeKey(keyHashes, at.Number, at.Branch), func(hashes []byte) error {
+	_, err = r.db.get(partKey(partHashes, at.Number, at.Branch), func(hashes []byte) error {
 		same = len(hashes) >= 32*(index+1) && bytes.Equal(hashes[32*index:][:32], tx)
 		return nil
 	})
@@ -58,7 +60,7 @@ func (r *Reader) Head(at Place) (*Head, error) {
 		return h, nil
 	}
 	var h *Head
-	ok, err := r.db.get(placeKey(keyBlock, at.Number, at.Branch), func(row []byte) error {
+	ok, err := r.db.get(partKey(partHead, at.Number, at.Branch), func(row []byte) error {
 		var whole bool
 		if h, whole = decodeHead(row, at.Number, at.Branch); !whole {
 			return errRow
@@ -77,7 +79,7 @@ func (r *Reader) Head(at Place) (*Head, error) {
 
 // Tx returns a transaction of a block. Returns NotFound if there is none.
 func (r *Reader) Tx(at Place, index int) (row Row, err error) {
-	ok, err := r.db.get(indexKey(keyTx, at.Number, at.Branch, index), func(value []byte) error {
+	ok, err := r.db.get(indexKey(partTx, at.Number, at.Branch, index), func(value []byte) error {
 		var whole bool
 		if row, whole = decodeRow(bytes.Clone(value)); !whole {
 			return errRow
@@ -92,7 +94,7 @@ func (r *Reader) Tx(at Place, index int) (row Row, err error) {
 
 // Receipt returns a receipt of a block. Returns NotFound if there is none.
 func (r *Reader) Receipt(at Place, index int) (row Receipt, err error) {
-	ok, err := r.db.get(indexKey(keyReceipt, at.Number, at.Branch, index), func(value []byte) error {
+	ok, err := r.db.get(indexKey(partReceipt, at.Number, at.Branch, index), func(value []byte) error {
 		var whole bool
 		if row, whole = decodeReceipt(bytes.Clone(value)); !whole {
 			return errRow
@@ -109,7 +111,7 @@ func (r *Reader) Receipt(at Place, index int) (row Receipt, err error) {
 // such transaction, or its senders are in its rows.
 func (r *Reader) Sender(at Place, index int) (sender [20]byte, err error) {
 	ok := false
-	_, err = r.db.get(placeKey(keySenders, at.Number, at.Branch), func(row []byte) error {
+	_, err = r.db.get(partKey(partSenders, at.Number, at.Branch), func(row []byte) error {
 		if ok = index >= 0 && len(row) >= 20*(index+1); ok {
 			copy(sender[:], row[20*index:])
 		}
@@ -123,12 +125,12 @@ func (r *Reader) Sender(at Place, index int) (sender [20]byte, err error) {
 
 // Senders returns the senders of all transactions of a block, 20 bytes each.
 func (r *Reader) Senders(at Place) ([]byte, error) {
-	return r.db.value(placeKey(keySenders, at.Number, at.Branch))
+	return r.db.value(partKey(partSenders, at.Number, at.Branch))
 }
 
 // Hashes returns the hashes of all transactions of a block, 32 bytes each.
 func (r *Reader) Hashes(at Place) ([]byte, error) {
-	return r.db.value(placeKey(keyHashes, at.Number, at.Branch))
+	return r.db.value(partKey(partHashes, at.Number, at.Branch))
 }
 
 // Txs hands the transactions of a block to each, in order, until it returns false. The
@@ -138,7 +140,7 @@ func (r *Reader) Txs(at Place, each func(index int, row Row) bool) error {
 	if err != nil {
 		return err
 	}
-	return r.rows(keyTx, at, h.Txs, func(i int, value []byte) (bool, error) {
+	return r.rows(partTx, at, h.Txs, func(i int, value []byte) (bool, error) {
 		row, ok := decodeRow(value)
 		if !ok {
 			return false, errRow
@@ -154,7 +156,7 @@ func (r *Reader) Receipts(at Place, each func(index int, row Receipt) bool) erro
 	if err != nil {
 		return err
 	}
-	return r.rows(keyReceipt, at, h.Receipts, func(i int, value []byte) (bool, error) {
+	return r.rows(partReceipt, at, h.Receipts, func(i int, value []byte) (bool, error) {
 		row, ok := decodeReceipt(value)
 		if !ok {
 			return false, errRow
@@ -163,10 +165,10 @@ func (r *Reader) Receipts(at Place, each func(index int, row Receipt) bool) erro
 	})
 }
 
-// rows goes through the rows of a block, of which there must be count.
-func (r *Reader) rows(kind byte, at Place, count int, each func(index int, value []byte) (bool, error)) error {
+// rows goes through the rows of a part of a block, of which there must be count.
+func (r *Reader) rows(p part, at Place, count int, each func(index int, value []byte) (bool, error)) error {
 	seen := 0
-	err := r.db.scan(placeKey(kind, at.Number, at.Branch), afterPlace(kind, at.Number, at.Branch), func(key, value []byte) error {
+	err := r.db.scan(partKey(p, at.Number, at.Branch), afterPart(p, at.Number, at.Branch), func(key, value []byte) error {
 		i, ok := indexOf(key)
 		if !ok || i != seen || seen >= count {
 			return errRow
@@ -189,3 +191,51 @@ func (r *Reader) rows(kind byte, at Place, count int, each func(index int, value
 
 // errEnough ends a scan early.
 var errEnough = errors.New("enough")
+
+// heads hands the blocks from a height up to another to each, until that returns false. The
+// rows between them are passed over.
+func (d source) heads(from, to uint64, each func(h *Head) bool) error {
+	if !d.enter() {
+		return errClosed
+	}
+	defer d.leave()
+	name := heightKey(keyBlock, from) // no row has this key
+	if d.damaged.has(name) {
+		return damaged("read", errRow)
+	}
+	it, err := d.rows.NewIter(&pebble.IterOptions{LowerBound: name, UpperBound: heightKey(keyBlock, to)})
+	if err != nil {
+		return fail("read", err)
+	}
+	err = eachHead(it, each)
+	if failed := it.Close(); failed != nil {
+		return d.damaged.note(name, fail("read", failed))
+	}
+	return err
+}
+
+// eachHead goes from head to head.
+func eachHead(it *pebble.Iterator, each func(h *Head) bool) error {
+	for more := it.First(); more; {
+		number, branch, ok := placeOf(it.Key())
+		p, isPart := partOf(it.Key())
+		if !ok || !isPart {
+			return damaged("read", errRow)
+		}
+		if p == partHead {
+			value, err := it.ValueAndErr()
+			if err != nil {
+				return nil // the iterator has the error
+			}
+			h, whole := decodeHead(value, number, branch)
+			if !whole {
+				return damaged("read", errRow)
+			}
+			if !each(h) {
+				return nil
+			}
+		}
+		more = it.SeekGE(afterBlock(number, branch))
+	}
+	return nil
+}

@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"reflect"
 	"testing"
 
@@ -103,34 +104,45 @@ func TestRows(t *testing.T) {
 	})
 }
 
-// Keys are in the order of heights, branches and indices, and give them back.
+// Keys are in the order of heights, branches, parts and indices, and give them back.
 func TestKeys(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		draw := func(name string) (uint64, uint8, int) {
-			return rapid.Uint64().Draw(rt, name), rapid.Byte().Draw(rt, name), rapid.IntRange(0, maxIndex-1).Draw(rt, name)
+		draw := func(name string) (uint64, uint8, part, int) {
+			return rapid.Uint64().Draw(rt, name), rapid.Byte().Draw(rt, name), part(rapid.IntRange(0, int(partReceipt)).Draw(rt, name)), rapid.IntRange(0, maxIndex-1).Draw(rt, name)
 		}
-		n1, b1, i1 := draw("one")
-		n2, b2, i2 := draw("other")
+		n1, b1, p1, i1 := draw("one")
+		n2, b2, p2, i2 := draw("other")
 		if rapid.Bool().Draw(rt, "same height") {
 			n2 = n1
 		}
-		one, other := indexKey(keyTx, n1, b1, i1), indexKey(keyTx, n2, b2, i2)
-		less := n1 < n2 || n1 == n2 && (b1 < b2 || b1 == b2 && i1 < i2)
-		if (bytes.Compare(one, other) < 0) != less {
+		if rapid.Bool().Draw(rt, "same branch") {
+			b2 = b1
+		}
+		one, other := indexKey(p1, n1, b1, i1), indexKey(p2, n2, b2, i2)
+		order := cmp.Or(cmp.Compare(n1, n2), cmp.Compare(b1, b2), cmp.Compare(p1, p2), cmp.Compare(i1, i2))
+		if bytes.Compare(one, other) != order {
 			rt.Fatalf("%x and %x are in the wrong order", one, other)
 		}
 		n, b, ok := placeOf(one)
+		p, isPart := partOf(one)
 		i, whole := indexOf(one)
-		if n != n1 || b != b1 || i != i1 || !ok || !whole {
-			rt.Fatalf("%x gives %d, %d, %d", one, n, b, i)
+		if n != n1 || b != b1 || p != p1 || i != i1 || !ok || !isPart || !whole {
+			rt.Fatalf("%x gives %d, %d, %d, %d", one, n, b, p, i)
 		}
-		inside := bytes.Compare(other, placeKey(keyTx, n1, b1)) >= 0 && bytes.Compare(other, afterPlace(keyTx, n1, b1)) < 0
-		if inside != (n1 == n2 && b1 == b2) {
-			rt.Fatalf("%x is in the range of %d, %d: %v", other, n1, b1, inside)
+		if _, ok := partOf(orphanKey(n1, b1)); ok || numberOf(markKey(n1)) != n1 {
+			rt.Fatalf("%x is part of a block, or %x isn't of its height", orphanKey(n1, b1), markKey(n1))
 		}
-		inside = bytes.Compare(other, heightKey(keyTx, n1)) >= 0 && bytes.Compare(other, afterHeight(keyTx, n1)) < 0
-		if inside != (n1 == n2) {
-			rt.Fatalf("%x is in the range of %d: %v", other, n1, inside)
+		for name, ranged := range map[string]struct {
+			from, to []byte
+			has      bool
+		}{
+			"part":   {partKey(p1, n1, b1), afterPart(p1, n1, b1), n1 == n2 && b1 == b2 && p1 == p2},
+			"block":  {blockKey(n1, b1), afterBlock(n1, b1), n1 == n2 && b1 == b2},
+			"height": {heightKey(keyBlock, n1), afterHeight(keyBlock, n1), n1 == n2},
+		} {
+			if inside := bytes.Compare(other, ranged.from) >= 0 && bytes.Compare(other, ranged.to) < 0; inside != ranged.has {
+				rt.Fatalf("%x is in the range of the %s of %x: %v", other, name, one, inside)
+			}
 		}
 	})
 }

@@ -3,6 +3,7 @@ package store
 import (
 	"bytes"
 	"errors"
+	"math"
 	"slices"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -17,6 +18,8 @@ type Snapshot struct {
 	state *state // nil: nothing was stored
 	until uint64 // pointers of this height and above may not be on disk
 	rows  *pebble.Snapshot
+
+	whole, hole uint64 // from the one section up to the other there are no holes
 }
 
 // Snapshot returns the store as it is now. It has to be closed.
@@ -83,7 +86,23 @@ func (v *Snapshot) Lists(dst []byte, section uint64, keys []logindex.Key) ([]byt
 // Holes appends the list of a section's blocks whose logs may be unknown: whoever searches
 // has to look at each of them.
 func (v *Snapshot) Holes(dst []byte, section uint64) ([]byte, error) {
-	return v.list(dst, holesKey(section))
+	if v.db.closed.Load() {
+		return dst, errClosed // whoever closes waits for the snapshot
+	}
+	if section >= v.whole && section < v.hole {
+		return dst, nil
+	}
+	key, found := holesKey(section), uint64(math.MaxUint64)
+	err := v.db.next(key, func(next, value []byte) {
+		if found = numberOf(next); found == section {
+			dst = append(dst, value...)
+		}
+	})
+	if err != nil {
+		return dst, err
+	}
+	v.whole, v.hole = section, found
+	return dst, nil
 }
 
 func (v *Snapshot) list(dst, key []byte) ([]byte, error) {
@@ -94,11 +113,11 @@ func (v *Snapshot) list(dst, key []byte) ([]byte, error) {
 		return dst, damaged("read", errRow)
 	}
 	// Most values are in few sections. Filters spare the read of the newest of the others.
-	it, err := v.db.cursors.take(v.rows, keyLogs)
+	it, err := v.db.cursors.take(v.rows, key)
 	if err != nil {
 		return dst, fail("read", err)
 	}
-	defer v.db.cursors.give(keyLogs, it)
+	defer v.db.cursors.give(key, it)
 	if it.SeekPrefixGE(key) && bytes.Equal(it.Key(), key) {
 		value, err := it.ValueAndErr()
 		if err != nil {
@@ -115,7 +134,7 @@ func (v *Snapshot) list(dst, key []byte) ([]byte, error) {
 // Outline returns a block's head without what takes memory: header, withdrawals, uncles and
 // extra members. Returns NotFound if it isn't stored.
 func (v *Snapshot) Outline(at Place) (h Head, err error) {
-	ok, err := v.db.get(placeKey(keyBlock, at.Number, at.Branch), func(row []byte) error {
+	ok, err := v.db.get(partKey(partHead, at.Number, at.Branch), func(row []byte) error {
 		r := cursor{rest: row}
 		if r.outline(&h, at.Number, at.Branch); r.bad {
 			return errRow
@@ -131,7 +150,7 @@ func (v *Snapshot) Outline(at Place) (h Head, err error) {
 // TxHash returns the hash of a transaction. Returns NotFound if there is none.
 func (v *Snapshot) TxHash(at Place, index int) (hash [32]byte, err error) {
 	ok := false
-	_, err = v.db.get(placeKey(keyHashes, at.Number, at.Branch), func(row []byte) error {
+	_, err = v.db.get(partKey(partHashes, at.Number, at.Branch), func(row []byte) error {
 		if ok = len(row) >= 32*(index+1); ok {
 			copy(hash[:], row[32*index:])
 		}
@@ -147,7 +166,7 @@ func (v *Snapshot) TxHash(at Place, index int) (hash [32]byte, err error) {
 // there is none, and the error of use.
 func (v *Snapshot) UseReceipt(at Place, index int, use func(row *Receipt) error) error {
 	var failed error
-	ok, err := v.db.get(indexKey(keyReceipt, at.Number, at.Branch, index), func(value []byte) error {
+	ok, err := v.db.get(indexKey(partReceipt, at.Number, at.Branch, index), func(value []byte) error {
 		row, whole := decodeReceipt(value)
 		if !whole {
 			return errRow

@@ -15,8 +15,9 @@ import (
 	"github.com/nodegate/nodegate/internal/disk"
 )
 
-// format changes with the form of keys and rows. A folder of another format is wiped.
-const format = 2
+// format changes with the form of keys and rows. A folder of the one before is converted, and one
+// of any other is emptied.
+const format = 3
 
 // Config is what a store works with.
 type Config struct {
@@ -168,6 +169,12 @@ func (s *Store) load() error {
 		return &unusable{"it is empty"}
 	case found == nil:
 		return s.claim(identity)
+	case string(found) == string(s.cfg.identityOf(formatApart)):
+		if err := (&converter{&s.cfg, s.db}).convert(); errors.Is(err, nodegate.InsufficientStorage) {
+			return err
+		} else if err != nil {
+			return judge(err)
+		}
 	case string(found) != string(identity):
 		return &unusable{"it is of another chain, format or stack"}
 	}
@@ -194,7 +201,9 @@ func (s *Store) load() error {
 }
 
 // identity says whose copy this is, and how it is written.
-func (c *Config) identity() []byte {
+func (c *Config) identity() []byte { return c.identityOf(format) }
+
+func (c *Config) identityOf(format byte) []byte {
 	b := binary.BigEndian.AppendUint64([]byte{format}, c.ChainID)
 	return append(append(b, c.Genesis[:]...), c.Stack...)
 }

@@ -50,31 +50,31 @@ func (c *change) delRange(from, to []byte) {
 func (c *change) block(h *Head, b *Block) {
 	n, branch := h.Number, h.Branch
 	c.set(hashKey(h.Hash), appendPlace(nil, n, branch))
-	c.set(placeKey(keyBlock, n, branch), appendHead(nil, h))
+	c.set(partKey(partHead, n, branch), appendHead(nil, h))
 	for i := range b.Txs {
 		c.buf = appendRow(c.buf[:0], &b.Txs[i])
-		c.set(indexKey(keyTx, n, branch, i), c.buf)
+		c.set(indexKey(partTx, n, branch, i), c.buf)
 	}
 	for i := range b.Receipts {
 		c.buf = appendReceipt(c.buf[:0], &b.Receipts[i])
-		c.set(indexKey(keyReceipt, n, branch, i), c.buf)
+		c.set(indexKey(partReceipt, n, branch, i), c.buf)
 	}
 	if len(b.Senders) > 0 {
-		c.set(placeKey(keySenders, n, branch), b.Senders)
+		c.set(partKey(partSenders, n, branch), b.Senders)
 	}
 	if len(b.Hashes) > 0 {
 		c.buf = c.buf[:0]
 		for i := range b.Hashes {
 			c.buf = append(c.buf, b.Hashes[i][:]...)
 		}
-		c.set(placeKey(keyHashes, n, branch), c.buf)
+		c.set(partKey(partHashes, n, branch), c.buf)
 	}
 }
 
 // link makes a block canonical.
 func (c *change) link(m *Mark) {
-	c.set(heightKey(keyMark, m.Number), appendMark(nil, m))
-	c.del(placeKey(keyOrphan, m.Number, m.Branch))
+	c.set(markKey(m.Number), appendMark(nil, m))
+	c.del(orphanKey(m.Number, m.Branch))
 }
 
 // lookup makes a transaction of a canonical block findable.
@@ -196,7 +196,7 @@ func (s *Store) Put(b *Block) error {
 		_ = c.batch.Close() // nothing was changed
 		return err
 	}
-	c.set(placeKey(keyOrphan, h.Number, h.Branch), nil)
+	c.set(orphanKey(h.Number, h.Branch), nil)
 	next := s.state.Load()
 	if next != nil && h.Number < next.low {
 		lower := *next
@@ -226,21 +226,29 @@ func (s *Store) enter(c *change, b *Block) (h *Head, isNew bool, err error) {
 	return h, true, nil
 }
 
-// nextBranch is the branch of one more block at a height.
+// nextBranch is the branch of one more block at a height. All blocks there are canonical or
+// beside the chain. It doesn't look at the blocks: one whose rows are damaged can be replaced.
 func (d source) nextBranch(number uint64) (next uint8, err error) {
-	full := false
-	err = d.scan(heightKey(keyBlock, number), afterHeight(keyBlock, number), func(key, _ []byte) error {
+	last := -1
+	m, ok, err := d.pointer(number)
+	if err != nil {
+		return 0, err
+	}
+	if ok {
+		last = int(m.Branch)
+	}
+	err = d.scan(heightKey(keyOrphan, number), afterHeight(keyOrphan, number), func(key, _ []byte) error {
 		_, branch, ok := placeOf(key)
 		if !ok {
 			return errRow
 		}
-		full, next = branch == 255, branch+1
+		last = max(last, int(branch))
 		return nil
 	})
-	if err == nil && full {
+	if err == nil && last == 255 {
 		err = unlinked("put", "too many blocks are stored at this height")
 	}
-	return next, err
+	return uint8(last + 1), err
 }
 
 // Append stores the block behind the newest one and makes it the newest, in one batch. An
@@ -358,7 +366,7 @@ func (s *Store) SetMark(m Mark) error {
 		_ = c.batch.Close() // never written
 		return err
 	}
-	c.set(heightKey(keyMark, m.Number), appendMark(nil, &m))
+	c.set(markKey(m.Number), appendMark(nil, &m))
 	if m.Hole {
 		c.hole(m.Number)
 	}
@@ -377,7 +385,7 @@ func (s *Store) Reset() error {
 	}
 	s.note.Store(nil)
 	s.noted = nil
-	for _, kind := range [...]byte{keyHash, keyLogs, keyLookup, keyNote} {
+	for _, kind := range [...]byte{keyHash, keyHoles, keyLogs, keyLookup, keyNote} {
 		c.delRange([]byte{kind}, []byte{kind + 1})
 	}
 	if err := s.commit(c, nil, 0); err != nil {

@@ -2,6 +2,7 @@ package browser
 
 import (
 	"context"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -31,7 +32,7 @@ func TestLimits(t *testing.T) {
 		if err := service.Server.Control().Accounts.SetPlan(ctx, nodegate.Actor{Name: "test"}, first.AccountID, "tight"); err != nil {
 			t.Fatal(err)
 		}
-		l := &limitsStory{story{T: t, ctx: ctx, service: service, base: localhost(service.RPC)}}
+		l := &limitsStory{story{T: t, ctx: ctx, service: service, base: localhost(service.RPC)}, usedToday(rows)}
 		SignIn(t, ctx, service)
 		l.warned()
 		l.spending()
@@ -41,7 +42,10 @@ func TestLimits(t *testing.T) {
 	})
 }
 
-type limitsStory struct{ story }
+type limitsStory struct {
+	story
+	used int64 // credits of today: few after midnight
+}
 
 // usedToday are the credits of rows since midnight in UTC.
 func usedToday(rows []nodegate.Usage) (credits int64) {
@@ -103,7 +107,7 @@ func (l *limitsStory) limitKey() {
 		l.Errorf("marked are %q", wrong)
 	}
 	fitsScreen(l.T, l.ctx, "settings with mistakes")
-	l.do(chromedp.SetValue(`#credits_per_day`, "1000000"), chromedp.SetValue(`#expires`, last.Format(time.DateOnly)))
+	l.do(chromedp.SetValue(`#credits_per_day`, strconv.FormatInt(l.used, 10)), chromedp.SetValue(`#expires`, last.Format(time.DateOnly)))
 	l.press(`main form button.primary`)
 	l.says("Key settings saved.")
 	l.open("/keys", `table`)

@@ -50,7 +50,7 @@ func serve(s *store.Store, c *chain, size uint64) (*ledger.Node, error) {
 	node := &source{c.first, c.last}
 	n := ledger.New(node, ledger.Config{
 		Blocks: 2 * size, Disk: 1 << 50, Source: node, Log: slog.New(slog.DiscardHandler), Fix: ledger.Forms{Block: eth.BlockForm, Receipts: eth.ReceiptsForm},
-		Open: func([32]byte) (*store.Store, error) { return s, nil }, Release: func() {},
+		Open: func(context.Context, [32]byte) (*store.Store, error) { return s, nil }, Release: func() {},
 	})
 	n.Start()
 	for end := time.Now().Add(time.Minute); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {

@@ -1,6 +1,7 @@
 package server
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -87,11 +88,11 @@ func (l *ledgers) over(node nodegate.Node, source *pool.Pool, n *config.Network)
 		Last: source.Last, ShowAge: min(showHeadAge, n.MaxHeadAge),
 		MaxAnswer: int(l.cfg.Limits.ResponseBytes), SearchTime: l.cfg.Limits.NodeTimeout,
 		Fix: ledger.Forms{Block: eth.BlockForm, Receipts: eth.ReceiptsForm},
-		Open: func(genesis [32]byte) (*store.Store, error) {
+		Open: func(ctx context.Context, genesis [32]byte) (*store.Store, error) {
 			of.genesis = genesis
-			return l.take(folder, of, memory, log)
+			return l.take(ctx, folder, of, memory, log)
 		},
-		Existing: func() (*store.Store, error) { return l.existing(folder, of.stack, memory, log) }, Origin: originOf(n),
+		Existing: func(ctx context.Context) (*store.Store, error) { return l.existing(ctx, folder, of.stack, memory, log) }, Origin: originOf(n),
 		Release: func() { l.release(folder, log) },
 	})
 }
@@ -144,13 +145,13 @@ func (l *ledgers) at(folder string) *openLedger {
 }
 
 // take opens a copy, or joins those who use it.
-func (l *ledgers) take(folder string, of origin, memory ledgerCaches, log *slog.Logger) (*store.Store, error) {
+func (l *ledgers) take(ctx context.Context, folder string, of origin, memory ledgerCaches, log *slog.Logger) (*store.Store, error) {
 	o := l.at(folder)
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.store == nil {
 		s, err := store.Open(store.Config{
-			Dir: folder, Genesis: of.genesis, Stack: of.stack, Cache: memory.blocks, Memory: memory.own, Guard: l.guard, Log: log,
+			Dir: folder, Genesis: of.genesis, Stack: of.stack, Cache: memory.blocks, Memory: memory.own, Guard: l.guard, Log: log, Stop: ctx.Done(),
 		})
 		if err != nil {
 			return nil, err
@@ -165,12 +166,12 @@ func (l *ledgers) take(folder string, of origin, memory ledgerCaches, log *slog.
 }
 
 // existing opens the copy that is there, or joins those who use it.
-func (l *ledgers) existing(folder, stack string, memory ledgerCaches, log *slog.Logger) (*store.Store, error) {
+func (l *ledgers) existing(ctx context.Context, folder, stack string, memory ledgerCaches, log *slog.Logger) (*store.Store, error) {
 	o := l.at(folder)
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.store == nil {
-		s, err := store.Open(store.Config{Dir: folder, Stack: stack, Cache: memory.blocks, Memory: memory.own, Guard: l.guard, Log: log, Existing: true})
+		s, err := store.Open(store.Config{Dir: folder, Stack: stack, Cache: memory.blocks, Memory: memory.own, Guard: l.guard, Log: log, Stop: ctx.Done(), Existing: true})
 		if err != nil {
 			return nil, err
 		}

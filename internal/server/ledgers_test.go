@@ -23,16 +23,16 @@ func TestLedgersShare(t *testing.T) {
 	l := newLedgers(&common{cfg: cfg, log: log})
 	folder := filepath.Join(cfg.Data, "ledger", "main")
 	of := origin{genesis: [32]byte{1}}
-	first, err := l.take(folder, of, ledgerCaches{own: 1 << 20}, log)
+	first, err := l.take(t.Context(), folder, of, ledgerCaches{own: 1 << 20}, log)
 	if err != nil {
 		t.Fatal(err)
 	}
-	second, err := l.take(folder, of, ledgerCaches{own: 1 << 20}, log)
+	second, err := l.take(t.Context(), folder, of, ledgerCaches{own: 1 << 20}, log)
 	if err != nil || second != first {
 		t.Fatalf("a second user gets another copy: %v", err)
 	}
 	other := origin{genesis: [32]byte{2}}
-	if _, err := l.take(folder, other, ledgerCaches{own: 1 << 20}, log); !errors.Is(err, errInUse) {
+	if _, err := l.take(t.Context(), folder, other, ledgerCaches{own: 1 << 20}, log); !errors.Is(err, errInUse) {
 		t.Errorf("another chain in the same folder: %v", err)
 	}
 	l.release(folder, log)
@@ -43,7 +43,7 @@ func TestLedgersShare(t *testing.T) {
 	if _, _, err := first.ByHash([32]byte{1}); err == nil {
 		t.Error("the copy is open after its last user")
 	}
-	if _, err := l.take(folder, other, ledgerCaches{own: 1 << 20}, log); err != nil {
+	if _, err := l.take(t.Context(), folder, other, ledgerCaches{own: 1 << 20}, log); err != nil {
 		t.Errorf("another chain afterwards: %v", err)
 	}
 	l.release(folder, log)
@@ -89,7 +89,7 @@ func TestLedgersApart(t *testing.T) {
 	defer slow.mu.Unlock()
 	quick := filepath.Join(cfg.Data, "ledger", "quick")
 	for range 2 {
-		if _, err := l.take(quick, origin{genesis: [32]byte{1}}, ledgerCaches{own: 1 << 20}, log); err != nil {
+		if _, err := l.take(t.Context(), quick, origin{genesis: [32]byte{1}}, ledgerCaches{own: 1 << 20}, log); err != nil {
 			t.Fatal(err)
 		}
 		l.release(quick, log)

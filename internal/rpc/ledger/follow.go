@@ -216,7 +216,7 @@ func (f *follower) open(ctx context.Context) error {
 		return f.doubt(err)
 	}
 	f.unproven = 0
-	s, err := f.resumption.end(f.node, genesis)
+	s, err := f.resumption.end(ctx, f.node, genesis)
 	if err != nil {
 		return err
 	}

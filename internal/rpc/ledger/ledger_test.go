@@ -57,7 +57,7 @@ func newRig(t *testing.T, c *chain, dir string, blocks uint64) *rig {
 	r := &rig{t: t, chain: c, dir: dir}
 	r.Node = New(&below{chain: c}, Config{
 		Blocks: blocks, Disk: 1 << 40, Answers: NewAnswers(4 << 20), Source: c, Fix: Forms{asItIs, asItIs}, Log: slog.New(slog.DiscardHandler),
-		Open: func(genesis [32]byte) (*store.Store, error) {
+		Open: func(_ context.Context, genesis [32]byte) (*store.Store, error) {
 			s, err := store.Open(store.Config{Dir: dir, Genesis: genesis, Memory: 4 << 20, Guard: r.guard, Log: slog.New(slog.DiscardHandler)})
 			r.store = s
 			return s, err
@@ -902,11 +902,11 @@ func TestOpenFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRig(t, c, dir, 100)
 		open, tries := r.cfg.Open, 0
-		r.cfg.Open = func(genesis [32]byte) (*store.Store, error) {
+		r.cfg.Open = func(ctx context.Context, genesis [32]byte) (*store.Store, error) {
 			if tries++; tries < 4 {
 				return nil, errors.New("in use")
 			}
-			return open(genesis)
+			return open(ctx, genesis)
 		}
 		r.Start()
 		defer r.Close()

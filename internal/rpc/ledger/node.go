@@ -60,11 +60,11 @@ type Config struct {
 	Checkpoint *Checkpoint
 	Fix        Forms
 	// Open opens the copy of the chain with a genesis block. Somebody else may use it too.
-	// It is asked again after an error.
-	Open func(genesis [32]byte) (*store.Store, error)
+	// It is asked again after an error. It may take minutes, and gives up when the context ends.
+	Open func(ctx context.Context, genesis [32]byte) (*store.Store, error)
 	// Existing opens the copy that is there, of whichever chain; nil is never. Origin says which
 	// nodes it has to be of.
-	Existing func() (*store.Store, error)
+	Existing func(ctx context.Context) (*store.Store, error)
 	Origin   [32]byte
 	// Release is called once when the copy is not used any more, if it was opened.
 	Release func()

@@ -52,7 +52,7 @@ func (r *resumption) begin(ctx context.Context, f *follower) {
 		return
 	}
 	r.tried = true
-	s, err := cfg.Existing()
+	s, err := cfg.Existing(ctx)
 	if err != nil {
 		return
 	}
@@ -85,7 +85,7 @@ func viewOf(s *store.Store, origin []byte) *view {
 
 // end returns the copy of a chain: the one that is answered from since the start, or one that is
 // opened.
-func (r *resumption) end(n *Node, genesis [32]byte) (*store.Store, error) {
+func (r *resumption) end(ctx context.Context, n *Node, genesis [32]byte) (*store.Store, error) {
 	if s := n.store.Load(); s != nil {
 		n.show(nil) // what is on the chain, the nodes say now
 		if store.Genesis(s) == genesis {
@@ -94,5 +94,5 @@ func (r *resumption) end(n *Node, genesis [32]byte) (*store.Store, error) {
 		n.store.Store(nil)
 		n.cfg.Release()
 	}
-	return n.cfg.Open(genesis)
+	return n.cfg.Open(ctx, genesis)
 }

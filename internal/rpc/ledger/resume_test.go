@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"context"
 	"log/slog"
 	"testing"
 	"testing/synctest"
@@ -14,7 +15,7 @@ import (
 func newResumer(t *testing.T, c *chain, dir string, origin byte) *rig {
 	r := newRig(t, c, dir, 10_000)
 	r.cfg.Origin, r.cfg.ShowAge = [32]byte{origin}, 10*time.Second
-	r.cfg.Existing = func() (*store.Store, error) {
+	r.cfg.Existing = func(context.Context) (*store.Store, error) {
 		s, err := store.Open(store.Config{Dir: dir, Memory: 4 << 20, Log: slog.New(slog.DiscardHandler), Existing: true})
 		r.store = s
 		return s, err

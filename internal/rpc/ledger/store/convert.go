@@ -10,9 +10,9 @@ import (
 )
 
 // A copy of the format before this one is rewritten and not fetched again: its older blocks
-// may have cost many calls. There the parts of a block were apart, each under a kind of its
-// own, and the lists of holes were among those of logs. A batch takes a few heights from there
-// to here, so a crash in between leaves the rest for the next start.
+// may have cost many calls. There each part of a block had another kind of rows, and the lists
+// of holes were among those of logs. A batch converts a few heights, so that a crash in between
+// leaves the rest for the next start.
 const formatApart = 2
 
 // The kinds of rows that only that format has. Heads had the kind of blocks, and no part.
@@ -39,11 +39,11 @@ type converter struct {
 }
 
 func (c *converter) convert() error {
-	c.cfg.Log.Info("the ledger's database is brought to a new format: nodes answer meanwhile", "folder", c.cfg.Dir)
+	c.cfg.Log.Info("converting the ledger's database to a new format: nodes answer until that is done", "folder", c.cfg.Dir)
 	begun := time.Now()
 	err := c.holes()
 	for next, more := uint64(0), true; more && err == nil; {
-		if err = c.cfg.Guard.Check(); err == nil {
+		if err = c.goesOn(); err == nil {
 			next, more, err = c.some(next)
 		}
 	}
@@ -53,19 +53,40 @@ func (c *converter) convert() error {
 	if err = errors.Join(err, c.db.health.final()); err != nil { // Pebble reports a failed commit to its log only
 		return err
 	}
-	c.cfg.Log.Info("the ledger's database has the new format", "folder", c.cfg.Dir, "took", time.Since(begun).Round(time.Millisecond))
+	c.cfg.Log.Info("the ledger's database is converted", "folder", c.cfg.Dir, "took", time.Since(begun).Round(time.Millisecond))
 	return nil
+}
+
+// errStopped is why a conversion isn't done.
+var errStopped = errors.New("the conversion of the ledger's database was stopped: the next start continues it")
+
+// goesOn returns why the conversion has to pause.
+func (c *converter) goesOn() error {
+	select {
+	case <-c.cfg.Stop:
+		return errStopped
+	default:
+		return c.cfg.Guard.Check()
+	}
 }
 
 // change is what one batch converts.
 func (c *converter) change() *change { return &change{db: c.db, batch: c.db.pebble.NewBatch()} }
+
+// apply writes a batch, or nothing after an error.
+func (c *change) apply(err error) error {
+	if err = errors.Join(err, c.err); err != nil {
+		return errors.Join(err, c.batch.Close())
+	}
+	return c.batch.Commit(pebble.NoSync)
+}
 
 // holes takes the lists of holes from among those of logs.
 func (c *converter) holes() error {
 	b := c.change()
 	it, err := c.db.rows.NewIter(&pebble.IterOptions{LowerBound: []byte{keyLogs}, UpperBound: []byte{keyLogs + 1}})
 	if err != nil {
-		return errors.Join(err, b.batch.Close())
+		return b.apply(err)
 	}
 	for more := it.First(); more && len(it.Key()) >= len(holesKey(0)); { // a section's holes come before its other lists
 		section := numberOf(it.Key())
@@ -79,7 +100,7 @@ func (c *converter) holes() error {
 		}
 		more = it.SeekGE(heightKey(keyLogs, section+1))
 	}
-	return errors.Join(it.Close(), b.err, b.batch.Commit(pebble.NoSync))
+	return b.apply(it.Close())
 }
 
 // some converts the lowest heights from one on that are still apart. More is false if
@@ -93,10 +114,10 @@ func (c *converter) some(from uint64) (next uint64, more bool, err error) {
 	b := c.change()
 	for _, a := range apart {
 		if err = b.join(a.kind, a.part, from, to); err != nil {
-			return 0, false, errors.Join(err, b.batch.Close())
+			return 0, false, b.apply(err)
 		}
 	}
-	return to, true, errors.Join(b.err, b.batch.Commit(pebble.NoSync))
+	return to, true, b.apply(nil)
 }
 
 // join puts the rows of a kind to their blocks.

@@ -100,7 +100,7 @@ func TestConvert(t *testing.T) {
 			var log strings.Builder
 			cfg.Log = logger(&log)
 			s := openStore(t, cfg)
-			if !strings.Contains(log.String(), "new format") {
+			if !strings.Contains(log.String(), "is converted") {
 				t.Errorf("log %s", log.String())
 			}
 			wantConverted(t, s, held)
@@ -140,13 +140,21 @@ func wantConverted(t *testing.T, s *Store, held *copyOf) {
 	}
 }
 
-// A copy of another chain isn't converted, and one on a full disk is neither that nor emptied.
+// A copy of another chain isn't converted. One on a full disk, or when the server stops, is neither
+// converted nor emptied.
 func TestConvertRefused(t *testing.T) {
 	cfg, held := oldCopy(t)
 	full := cfg
 	full.Guard = disk.NewGuard(t.TempDir(), 1<<62)
 	if _, err := Open(full); !errors.Is(err, nodegate.InsufficientStorage) {
 		t.Errorf("opened on a full disk: %v", err)
+	}
+	stopped := cfg
+	stop := make(chan struct{})
+	close(stop)
+	stopped.Stop = stop
+	if _, err := Open(stopped); !errors.Is(err, errStopped) {
+		t.Errorf("a stopped conversion: %v", err)
 	}
 	s := openStore(t, cfg)
 	wantConverted(t, s, held)

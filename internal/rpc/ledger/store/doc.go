@@ -3,8 +3,9 @@
 // which block is canonical; it does not know what is in a header or a receipt, and it
 // checks nothing that a node said. Whoever writes has checked the blocks before.
 //
-// What is stored is a copy. A folder of another chain, of another format, or one that
-// can't be read is emptied with a line in the log and filled again.
+// What is stored is a copy. A folder of another chain, of an unknown format, or one that
+// can't be read is emptied with a line in the log and filled again. The format before this
+// one is converted.
 //
 // Everything of a block lies together in Pebble, under its height and a branch: 0 is
 // the first block that was stored at a height, 1 the next. A reorg writes the blocks of

@@ -31,6 +31,9 @@ type Config struct {
 	Log     *slog.Logger
 	// Existing opens a copy that is there, of whichever chain, and creates or empties none.
 	Existing bool
+	// Stop ends a conversion of an older format, which may take minutes; the next Open continues
+	// it. Nil is never.
+	Stop <-chan struct{}
 
 	files      vfs.FS // nil: the operating system's
 	memtable   uint64 // 0: memtableBytes
@@ -170,9 +173,11 @@ func (s *Store) load() error {
 	case found == nil:
 		return s.claim(identity)
 	case string(found) == string(s.cfg.identityOf(formatApart)):
-		if err := (&converter{&s.cfg, s.db}).convert(); errors.Is(err, nodegate.InsufficientStorage) {
-			return err
-		} else if err != nil {
+		err := (&converter{&s.cfg, s.db}).convert()
+		if errors.Is(err, nodegate.InsufficientStorage) || errors.Is(err, errStopped) {
+			return err // the next Open continues
+		}
+		if err != nil {
 			return judge(err)
 		}
 	case string(found) != string(identity):

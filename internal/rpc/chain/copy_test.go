@@ -85,7 +85,7 @@ func TestCopy(t *testing.T) {
 	if freezeOld(t, n) == 0 {
 		t.Fatal("no old blocks: the test is of no use")
 	}
-	call(t, n, "evm_setAutomine", "[false]")
+	s.nonce++ // without the one before, a transaction waits wherever it is
 	waiting := send(t, n, s.setValue(1000))
 	last := head(t, n)
 
@@ -102,7 +102,7 @@ func TestCopy(t *testing.T) {
 		t.Fatal(err)
 	}
 	restored := openTemp(t, presetConfig(devchain.Devnet(), restoreCopy(t, &copied)))
-	if got := head(t, restored); got != last && got != last+1 { // it mines what waits as soon as it is open
+	if got := head(t, restored); got != last {
 		t.Errorf("the head is %d, want %d", got, last)
 	}
 	for _, hash := range sent {
@@ -117,11 +117,12 @@ func TestCopy(t *testing.T) {
 			t.Errorf("block %d: %s, want %s", number, got, want)
 		}
 	}
-	call(t, restored, "evm_mine", "[]")
-	mined(t, restored, waiting)
-	if got, want := call(t, restored, "eth_getTransactionByHash", `["`+waiting.Hex()+`"]`), fmt.Sprintf(`"blockNumber":"0x%x"`, last+1); !strings.Contains(got, want) {
-		t.Errorf("the transaction that waited: %s, want %s", got, want)
+	if got := call(t, restored, "eth_getTransactionByHash", `["`+waiting.Hex()+`"]`); !strings.Contains(got, `"blockHash":null`) {
+		t.Errorf("the transaction that waits: %s", got)
 	}
+	s.nonce -= 2
+	send(t, restored, s.setValue(999))
+	mined(t, restored, waiting)
 }
 
 // TestCopyOfRewoundChain: taking old blocks back breaks a copy off, taking new ones back
